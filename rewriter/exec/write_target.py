@@ -1,12 +1,14 @@
-"""The target of a write in the terms of sinks."""
+"""A write in the terms of sinks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.exec.engine import Write
 from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -14,6 +16,22 @@ if TYPE_CHECKING:
 
 #: The characters that are escaped in a partition's path, with their replacements.
 ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
+
+
+def file_sink(write: Write, text: Callable[[int, Any], str | None] | None = None) -> FileTableSink:
+    """Returns the sink of a write in this process. ``text`` is that of ``FileTableSink``."""
+    sink = FileTableSink(
+        write.used_sink,
+        file_target(write),
+        len(write.columns),
+        [column.name for column in write.dynamic_columns],
+        packed_columns(write),
+        () if write.packing is None else write.packing.keys,
+        text,
+    )
+    names = [column.name for column in write.partition_columns]
+    sink.set_static_partition(dict(zip(names, write.static, strict=False)))
+    return sink
 
 
 def file_target(write: Write) -> FileTarget:

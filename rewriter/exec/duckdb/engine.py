@@ -36,14 +36,12 @@ from rewriter.exec.engine import (
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
-from rewriter.exec.sinks.choice import open_sink, partition_rows
-from rewriter.exec.sinks.partition_rows import write_rows
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import literal_tables
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
-from rewriter.exec.write_target import file_target, packed_columns
+from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
     import duckdb
@@ -139,11 +137,10 @@ class DuckDBEngine:
             for number, ((_, type_), column) in enumerate(zip(translation.columns, targets, strict=True))
         )
         keys = ", ".join(f"w{number}" for number in range(len(write.columns), len(targets)))
-        sink = write.used_sink
-        order = f" ORDER BY {keys}" if sink.is_grouped else ""
+        sink = file_sink(write, _texts(write.dynamic_columns))
+        is_grouped = bool(write.dynamic_columns) and sink.enable_dynamic_partition_grouping()
+        order = f" ORDER BY {keys}" if is_grouped else ""
         schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in targets])
-        packed_keys = write.packing.keys if write.packing is not None else ()
-        files = open_sink(sink, file_target(write), write.static, packed_columns(write), packed_keys)
         with self._opened(query, translation, directory=write.directory) as opened:
             os.makedirs(write.directory, exist_ok=True)
             sql = self._complete(f"SELECT {items} FROM ({translation.sql}) AS q{order}", opened)
@@ -152,15 +149,13 @@ class DuckDBEngine:
                 relation = opened.connection.sql(sql, params=_parameters(translation))
                 reader = relation.to_arrow_reader(_BATCH_ROWS)
                 try:
-                    batches = (_cast(batch, schema) for batch in reader)
-                    rows = partition_rows(sink, batches, len(write.columns))
-                    write_rows(rows, files, write.static, _texts(write.dynamic_columns))
+                    sink.write(_cast(batch, schema) for batch in reader)
                 finally:
                     reader.close()
 
             interruptible(run, opened.connection.interrupt)
-        check_partitions(len({key for _, key, *_ in files.written}) + files.unwritten_partitions, write)
-        return tuple(starmap(written_file, files.written))
+        check_partitions(len({key for _, key, *_ in sink.written}) + sink.unwritten_partitions, write)
+        return tuple(starmap(written_file, sink.written))
 
     def _translation(self, query: EngineQuery) -> Translation:
         """Returns the translation of a query, the one that ``columns`` has made if there is one."""

@@ -35,6 +35,7 @@ from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
+from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -208,7 +209,7 @@ class SparkEngine:
         """Writes through our own data source. For a grouped sink, one task has all rows of a partition, sorted."""
         from rewriter.exec.spark.writer import write_partitions
 
-        if write.used_sink.is_grouped:
+        if write.dynamic_columns and file_sink(write).enable_dynamic_partition_grouping():
             keys = frame.columns[len(write.columns) :]
             frame = frame.hint("rebalance", *keys).sortWithinPartitions(*keys)
         scratch = self._scratch

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec import formats, sinks
 from rewriter.exec.engine import Write, WrittenFile, written_file
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind, open_sink, partition_rows
+from rewriter.exec.sinks.choice import SinkChoice, SinkKind
 from rewriter.exec.sinks.file_target import FileTarget
-from rewriter.exec.sinks.partition_rows import write_rows
+from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.write_target import file_target, packed_columns
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ def _plan(write: Write, report: str) -> str:
         {
             "target": asdict(file_target(write)),
             "sink": asdict(write.used_sink),
-            "static": write.static,
+            "static": {
+                column.name: value for column, value in zip(write.partition_columns, write.static, strict=False)
+            },
+            "dynamic": [column.name for column in write.dynamic_columns],
             "data_columns": len(write.columns),
             "packed_columns": None if columns is None else base64.b64encode(columns.serialize()).decode(),
             "packed_keys": () if write.packing is None else write.packing.keys,
@@ -78,8 +81,8 @@ def _source() -> Any:
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
     # Local names travel with the class; names of this module would be imported by the workers.
-    name_of_format, make_target, make_choice, make_kind = FORMAT, FileTarget, SinkChoice, SinkKind
-    make_sink, rows_of, write_all = open_sink, partition_rows, write_rows
+    name_of_format, make_sink = FORMAT, FileTableSink
+    make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
@@ -101,9 +104,12 @@ def _source() -> Any:
                 import pyarrow as pa
 
                 columns = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(columns)))
-            files = make_sink(choice, target, tuple(plan["static"]), columns, plan["packed_keys"])
-            write_all(rows_of(choice, iterator, plan["data_columns"]), files, tuple(plan["static"]))
-            return Written([list(file) for file in files.written], files.unwritten_partitions)
+            sink = make_sink(choice, target, plan["data_columns"], plan["dynamic"], columns, plan["packed_keys"])
+            sink.set_static_partition(plan["static"])
+            if plan["dynamic"]:
+                sink.enable_dynamic_partition_grouping()  # as the driver did, before it sorted the rows
+            sink.write(iterator)
+            return Written([list(file) for file in sink.written], sink.unwritten_partitions)
 
         def commit(self, messages: Any) -> None:
             import json

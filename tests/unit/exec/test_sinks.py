@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rewriter.connectors.table_sink import PartitionableTableSink
 from rewriter.exec.formats.registry import FORMATS
 from rewriter.exec.sinks import open_file, partition_rows, ungrouped
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink, open_sink
@@ -19,6 +20,7 @@ from rewriter.exec.sinks.choice import partition_rows as rows_of
 from rewriter.exec.sinks.file_target import FileTarget, PartitionLimit, WrittenEntry
 from rewriter.exec.sinks.open_file import OpenFile
 from rewriter.exec.sinks.partition_rows import write_rows
+from rewriter.exec.sinks.table_sink import FileTableSink
 
 PARTITIONED = pa.schema([("x", pa.int64()), ("p", pa.string()), ("q", pa.string())])
 KINDS = [SinkKind.GROUPED, SinkKind.UNGROUPED, SinkKind.SORTED]
@@ -235,6 +237,41 @@ def test_every_type_of_partition_column_is_sorted(type_: pa.DataType, values: li
     if type_ != pa.float64():
         assert len(keys) == len(set(keys))
         assert keys[0] == "None"
+
+
+def test_a_table_sink_that_is_not_asked_is_ungrouped(target: FileTarget) -> None:
+    """Whoever cannot sort does not ask: the rows of a partition come apart, and are in one file all the same."""
+    given = batches(random.Random(6), 6, 5, 100)
+    sinks = [FileTableSink(SinkChoice(SinkKind.GROUPED), target, 1, ["p", "q"]) for _ in range(2)]
+    assert isinstance(sinks[0], PartitionableTableSink)
+    assert sinks[1].enable_dynamic_partition_grouping()
+    for sink in sinks:
+        sink.set_static_partition({})
+        sink.write(given)
+        assert stored(list(sink.written)) == expected(given)
+    assert len(sinks[0].written) == 6
+    assert len(sinks[1].written) > 100
+
+
+def test_two_thousand_partitions_take_the_memory_of_one(target: FileTarget, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the grouped sink, with the file that is open, stay below a bound that no number of partitions changes."""
+    monkeypatch.setattr(open_file, "MOST_HELD_BYTES", 1_000_000)
+    partitions, size = 2_000, 50
+    text = "x" * 200
+    before, most = pa.total_allocated_bytes(), 0
+
+    def given() -> Iterator[pa.RecordBatch]:
+        nonlocal most
+        for first in range(0, partitions, 10):
+            keys = [f"{key:05}" for key in range(first, first + 10) for _ in range(size)]
+            yield pa.record_batch({"t": [text] * len(keys), "p": keys, "q": keys})
+            most = max(most, pa.total_allocated_bytes() - before)
+
+    choice = SinkChoice(SinkKind.GROUPED)
+    sink = open_sink(choice, target, ())
+    write_rows(rows_of(choice, given(), 1), sink)
+    assert len(sink.written) == partitions
+    assert 0 < most < 3_000_000
 
 
 def chosen(setting: str = "auto", format: str = "csv", most: int | None = None, **facts: bool) -> SinkKind:
