@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import (
     DatabaseError,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.result import Result, Row, Stats
+    from rewriter.runtime.running_streams import StreamWriter
     from rewriter.session import Session
 
 apilevel = "2.0"
@@ -185,6 +186,22 @@ class Connection:
         """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
         return self.session.write(query, sink, partition, parameters).rowcount
 
+    def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
+        """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
+        rows.
+
+        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or an object that exports an Arrow
+        stream, such as a DataFrame of Polars. A batch whose ``batch_id`` was committed to the table before is skipped,
+        with a warning: to be sure of an append, repeat it.
+        """
+        cursor = self.cursor()
+        cursor._hold(self.session.append(table, data, batch_id))
+        return cursor
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``connection.stream(frame).into("t", …)``."""
+        return self.session.stream(frame)
+
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:
@@ -239,9 +256,11 @@ class Cursor:
         if not isinstance(sql, str):
             raise InterfaceError(f"A statement must be a str, not {type(sql).__name__}.", hint="Pass it as a str.")
         self._forget()
-        self._result = session.execute(sql, parameters)
-        self._rowcount = self._result.rowcount
+        self._hold(session.execute(sql, parameters))
         return self
+
+    def _hold(self, result: Result) -> None:
+        self._result, self._rowcount = result, result.rowcount
 
     def executemany(self, sql: str, seq_of_parameters: Sequence[Sequence[object] | Mapping[str, object]]) -> Cursor:
         """Executes a statement that returns no rows once for each set of parameters; ``rowcount`` is their sum."""

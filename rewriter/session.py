@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
+from typing import Any
 
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.model.objects import Column
@@ -44,18 +45,23 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
+from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
+from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
 ENGINES = ("spark", "duckdb")
+#: Runs a statement.
+Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
 
@@ -104,6 +110,7 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction: OpenTransaction | None = None
+        self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -159,60 +166,98 @@ class Session:
             finally:
                 self._temporaries.sources.end_statement()
 
-    def _execute(
-        self, text: str, parameters: Parameters, run: Callable[[Statement, Context], Result] | None = None
-    ) -> Result:
-        catalog = self.catalog
+    def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
+        """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
+
+        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or another object that exports an
+        Arrow stream. ``batch_id`` is an id that the caller chose for these rows: if a batch of this id was committed to
+        the table before, nothing is written, and the result has a warning. So a caller that does not know whether an
+        append was committed repeats it.
+        """
+        if batch_id is not None and not isinstance(batch_id, str):
+            raise InterfaceError(f"The batch_id is a {type(batch_id).__name__}.", hint="Pass it as a str.")
+        with only_ours():
+            return self._run_program(Append(table=parse_name(table), data=data, batch_id=batch_id))
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``session.stream(frame).into("t", …)``."""
+        return StreamWriter(frame, self._start_stream)
+
+    def _start_stream(self, statement: StartStream) -> RunningStream:
+        with only_ours():
+            self._run_program(statement)
+        return self.streams.latest()
+
+    def _run_program(self, statement: Statement) -> Result:
+        """Runs a statement that has no text, so that its errors have no position."""
+        try:
+            return self._run_statement(statement, {})
+        except Error as error:
+            error.position = None
+            self._show_plainly(error)
+            raise
+
+    def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
+        _ = self.catalog
         bound = bind(text, parameters)
         try:
-            statement = parse(bound.text)
-            if isinstance(statement, SetSetting | ResetSetting):
-                return self._set(statement)
-            runner = runner_of(type(statement))
-            if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
-                if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
-                    return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
-                raise not_found(catalog.warehouse).at(statement.span)
-            if isinstance(statement, StartTransaction | Commit | Rollback):
-                return self._bound(statement)
-            if self._transaction is not None and runner is not None and not runner.in_transaction:
-                raise not_in_transaction("This statement commits automatically").at(statement.span)
-            catalog.find_warehouse()
-            context = Context(
-                catalog,
-                self._snapshot(catalog),
-                self.settings,
-                self.settings.for_planner(),
-                self._started_engine,
-                self.engine_name,
-                _RELATION_NUMBERS,
-                bound.parameters,
-                self._temporaries,
-                ProgressReporter(self._progress),
-                self._transaction,
-                self._prepared,
-            )
-            if runner is None:
-                assert isinstance(statement, UseDatabase)
-                self._database = context.database(statement.database).name
-                return Result("USE")
-            if self._database != DEFAULT_DATABASE:
-                statement = qualified(statement, self._database, context.is_temporary)
-            try:
-                if catalog.is_absent:
-                    _check_database(statement, context)
-                return self._run(runner.run if run is None else run, statement, context)
-            except EngineError:
-                context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
-                raise
-            except Error as error:
-                if catalog.is_absent and error.condition in _NOT_FOUND:
-                    raise not_found(catalog.warehouse).at(error.position) from error
-                raise
+            return self._run_statement(parse(bound.text), bound.parameters, run)
         except Error as error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
             raise
+
+    def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: Run | None = None) -> Result:
+        """Runs a statement by its own function, or by ``run``."""
+        catalog = self.catalog
+        if isinstance(statement, SetSetting | ResetSetting):
+            return self._set(statement)
+        runner = runner_of(type(statement))
+        if not (runner and runner.without_warehouse) and not catalog.find_warehouse():
+            if isinstance(statement, DropTable | DropView | DropDatabase) and statement.if_exists:
+                return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
+            raise not_found(catalog.warehouse).at(statement.span)
+        if isinstance(statement, StartTransaction | Commit | Rollback):
+            return self._bound(statement)
+        if self._transaction is not None and runner is not None and not runner.in_transaction:
+            raise not_in_transaction("This statement commits automatically").at(statement.span)
+        catalog.find_warehouse()
+        context = self._context(parameters)
+        if runner is None:
+            assert isinstance(statement, UseDatabase)
+            self._database = context.database(statement.database).name
+            return Result("USE")
+        if self._database != DEFAULT_DATABASE:
+            statement = qualified(statement, self._database, context.is_temporary)
+        try:
+            if catalog.is_absent:
+                _check_database(statement, context)
+            return self._run(runner.run if run is None else run, statement, context)
+        except EngineError:
+            context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
+            raise
+        except Error as error:
+            if catalog.is_absent and error.condition in _NOT_FOUND:
+                raise not_found(catalog.warehouse).at(error.position) from error
+            raise
+
+    def _context(self, parameters: Mapping[str, object]) -> Context:
+        """Returns the environment of the next statement."""
+        return Context(
+            self.catalog,
+            self._snapshot(self.catalog),
+            self.settings,
+            self.settings.for_planner(),
+            self._started_engine,
+            self.engine_name,
+            _RELATION_NUMBERS,
+            parameters,
+            self._temporaries,
+            ProgressReporter(self._progress),
+            self._transaction,
+            self._prepared,
+            streams=self.streams,
+        )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
         """Runs the statements of a text one after the other. Yields the text and the result of each; runs it when it is
@@ -278,14 +323,15 @@ class Session:
         return self._transaction is not None
 
     def close(self) -> None:
-        """Rolls an open transaction back, closes the engine if the session started it, drops temporary tables, and
-        closes the catalog. Idempotent.
+        """Ends streams after their current batch, rolls an open transaction back, closes the engine if the session
+        started it, drops temporary tables, and closes the catalog. Idempotent.
         """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction, self._transaction = self._transaction, None
         with only_ours():
             try:
+                self.streams.close()
                 if transaction is not None:
                     transaction.rollback()
             finally:
@@ -322,6 +368,10 @@ class Session:
             self._engine = _start(self._engine_name, self._master)
         return self._engine
 
+    def _new_engine(self) -> Engine:
+        """Returns an engine of the same kind, for work beside that of the session."""
+        return _start(self.engine_name, self._master)
+
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
         if self._transaction is not None:
@@ -349,7 +399,7 @@ class Session:
             raise error.at(statement.span) from None
         return Result(word)
 
-    def _run(self, run: Callable[[Statement, Context], Result], statement: Statement, context: Context) -> Result:
+    def _run(self, run: Run, statement: Statement, context: Context) -> Result:
         try:
             return run(statement, context)
         except NotSupportedError as error:

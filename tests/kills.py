@@ -54,7 +54,7 @@ def killed_at(
             for argument in first:
                 session.execute(argument)
             watch(count)
-            for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (GroupedSink, "close")):
+            for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (os, "link"), (GroupedSink, "close")):
                 setattr(owner, name, _counted(getattr(owner, name), count))
             session.execute(statement)
 

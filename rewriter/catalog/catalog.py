@@ -25,9 +25,11 @@ from rewriter.catalog.maintenance.adopt import Adoption, adopt, create_new
 from rewriter.catalog.maintenance.dump import check_empty, restore
 from rewriter.catalog.maintenance.warehouse_identity import FILE_NAME as FILE_NAME
 from rewriter.catalog.maintenance.warehouse_identity import check, check_blank
+from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading import batch_queries
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.catalog.store import postgresql, schema
@@ -319,6 +321,16 @@ class Catalog:
             self._follower.start()
         if prewarm:
             self._prewarming = Prewarming(self._database, cache)
+
+    def has_batch(self, table: Table, id: str) -> bool:
+        """Returns whether a batch was committed to the table under this id, without a stream. One read."""
+        with self._database.read() as connection:
+            return batch_queries.has_batch(connection, table.id, id)
+
+    def last_batch(self, table: Table, stream: str) -> Batch | None:
+        """Returns the last batch of a stream that was committed to the table. One read."""
+        with self._database.read() as connection:
+            return batch_queries.last_batch(connection, table.id, stream)
 
     @property
     def follower(self) -> Follower | None:

@@ -33,10 +33,11 @@ def add_command(command: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session, write: Callable[[str], object]) -> int:
     """Writes the work list of a fact in one snapshot. Returns 0, or the code in ``CODES``."""
     from rewriter.grammar.families.timelines import ShowWork
-    from rewriter.grammar.terms import Literal, Name
+    from rewriter.grammar.terms import Literal
+    from rewriter.grammar.typed_names import parse_name
     from rewriter.grammar.unparse import render
 
-    fact = Name(tuple(arguments.fact.split(".")))
+    fact = parse_name(arguments.fact)
     start, end = (Literal("string", bound) for bound in arguments.require) if arguments.require else (None, None)
     rows: list[Sequence[object]] = []
     session.execute("START TRANSACTION")

@@ -172,6 +172,8 @@ def _sql(arguments: argparse.Namespace) -> int:
                         code = _FAILED  # The statements that follow are still run.
             if session.in_transaction:
                 raise not_committed()
+            text = None
+            session.streams.wait()
         except Error as error:
             line.clear()
             sys.stdout.flush()

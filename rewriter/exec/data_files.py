@@ -258,7 +258,9 @@ def _footer(format: str, path: str) -> pa.Schema:
 
 
 def spark_type(type_: pa.DataType) -> str:
-    """Returns Spark's name of an Arrow type. Timestamps without a zone are taken as UTC."""
+    """Returns Spark's name of an Arrow type. Timestamps without a zone are taken as UTC. Raises ``ValueError`` for a
+    type that Spark SQL does not have.
+    """
     import pyarrow as pa
 
     names_of_types = {

@@ -8,7 +8,7 @@ commits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -54,6 +54,8 @@ class Relation:
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line), ``orc`` or ``textfile``. CSV files have a header.
     A value of CSV, JSON or a text file is read as text and cast; a value that does not fit is a ``DataError``.
+    With ``view``, the rows are those of a global temporary view of Spark; only Spark reads it, and there are no files.
+
     ``options`` are those of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV files
     have one header; if ``grown``, because columns were added, some may have only the first of ``columns``.
     """
@@ -66,6 +68,7 @@ class Relation:
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     grown: bool = False
     packed_columns: tuple[Column, ...] = ()
+    view: str | None = None
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
@@ -201,6 +204,22 @@ def check_partitions(count: int, write: Write) -> None:
 CLOSING_SECONDS = 30.0
 
 
+#: Loads a batch of a stream: its number, the id of the checkpoint, and its rows.
+LoadBatch = Callable[[int, str, Relation], object]
+
+
+class EngineStream(Protocol):
+    """A streaming query that runs in an engine, whose batches are loaded one after the other."""
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until the query has ended, and returns whether it has. Raises the error of the batch that failed, and
+        ``EngineError`` STREAM_FAILED for other failures.
+        """
+
+    def stop(self) -> None:
+        """Ends the query after the current batch. Idempotent."""
+
+
 class Engine(Protocol):
     """An engine runs Spark SQL.
 
@@ -231,6 +250,17 @@ class Engine(Protocol):
 
     def explain(self, query: EngineQuery) -> str:
         """Returns the engine's own plan as text."""
+
+    def stream(
+        self, frame: object, checkpoint: str, available_now: bool, seconds: float, load: LoadBatch
+    ) -> EngineStream:
+        """Starts the query of a streaming DataFrame. With ``available_now`` it ends when everything that exists is
+        loaded; otherwise it runs a batch every ``seconds``. A batch whose ``load`` failed runs again with the same
+        number in the next query over the same ``checkpoint``.
+
+        Raises ``InterfaceError`` for an object that is no streaming DataFrame, ``NotSupportedError`` for engines
+        without streams, and ``EngineError`` STREAM_NOT_STARTED.
+        """
 
     def close(self) -> None:
         """Stops everything that the engine started. Idempotent. Queries in other threads are interrupted and raise

@@ -139,7 +139,7 @@ _REFUSALS = (
     _refuse(
         "SHOW",
         _SHOW,
-        "CATALOGS CLUSTERS STREAMS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+        "CATALOGS CLUSTERS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("UPDATE", _OVERWRITE, yet=False),
     _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
@@ -160,7 +160,6 @@ _REFUSALS = (
     _refuse("REPLACE", _DROP_CREATE),
     _refuse("GRANT", _ACCESS),
     _refuse("REVOKE", _ACCESS),
-    _refuse("STOP", "There are no streams to stop."),
     _refuse("MAP", "Write SELECT …"),
     _refuse("REDUCE", "Write SELECT …"),
     _refuse("CALL", "Write its work as statements."),

@@ -194,6 +194,12 @@ class SessionSettings:
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
 
+    def copy(self) -> SessionSettings:
+        """Returns settings with the same values, which change independently."""
+        settings = SessionSettings()
+        settings._values = dict(self._values)
+        return settings
+
     def set(self, name: str, value: str) -> str:
         """Sets a value and returns it in canonical form. Raises ``AnalysisError`` or ``DataError``."""
         setting = _setting(name)

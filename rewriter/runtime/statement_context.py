@@ -17,15 +17,24 @@ from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
 from rewriter.errors import AnalysisError, Error
-from rewriter.exec.engine import Engine
+from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.runtime.rehearsal import Rehearsal
+from rewriter.runtime.running_streams import RunningStreams
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """The rows of one batch of a stream. ``relation`` stands for ``location`` in the query, under any name."""
+
+    location: str
+    relation: Relation
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,9 @@ class Context:
 
     ``engine`` starts the engine when first called, and ``engine_name`` is ``spark`` or ``duckdb``; ``serial`` numbers
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
-    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``.
+    ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
+    has the rows of a stream that the statement loads, in place of the files that its query names.
+    ``streams`` are those that the session has started.
     """
 
     catalog: Catalog
@@ -50,6 +61,8 @@ class Context:
     transaction: OpenTransaction | None = None
     prepared: PreparedQueries = field(default_factory=PreparedQueries)
     rehearsed: list[Change] | None = None
+    batch: BatchRows | None = None
+    streams: RunningStreams | None = None
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
@@ -66,6 +79,16 @@ class Context:
         """
         if self.transaction is not None and table.external:
             raise not_in_transaction(f"The files of the external table {table.name} move immediately", table.name)
+
+    def in_background(self, engine: Engine) -> Context:
+        """Returns the context for work in another thread, with an engine of its own. It reports no progress."""
+        return replace(
+            self,
+            settings=self.settings.copy(),
+            engine=lambda: engine,
+            progress=ProgressReporter(),
+            prepared=PreparedQueries(),
+        )
 
     def renewed(self) -> Context:
         """Returns the context of the same statement over the newest state; its present moment stays."""

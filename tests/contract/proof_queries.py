@@ -72,6 +72,9 @@ select id, 'x' from t union all select b, s from t order by 1 limit 3
 select null from t union all select id from t
 select * from (values (1,'a'),(2,null)) as v(x,y)
 values (1,'a'),(2.5,null)
+values (1, 'a'), (2, null) as v(x, Y)
+values (1) v
+values (1) as v(x) union all values (2) as w(y)
 select x.id from t x where exists (select 1 from t y where y.id = x.id + 1)
 select x.id from t x where not exists (select 1 from t y where y.id = x.id + 1 and y.f)
 select id from t where id not in (select b from t)
@@ -489,6 +492,7 @@ select sum(r), countt(*) from e
 select r from e union all select true
 select r from e union all select d from e
 select * from values (1), ('x')
+values (1, 2) as v(x)
 select k, sum(r) + r from e group by all
 select r from e qualify r > 3
 select sum(r) over w x from e

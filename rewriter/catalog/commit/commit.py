@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog.commit import compact_changes, external_file_changes, location_claims, statistics_changes
+from rewriter.catalog.commit import (
+    batch_changes,
+    compact_changes,
+    external_file_changes,
+    location_claims,
+    statistics_changes,
+)
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.move_changes import MoveChanges
@@ -18,6 +24,7 @@ from rewriter.catalog.model.changes import (
     AlterStorages,
     AlterTable,
     Change,
+    CommitBatch,
     CompactPartitions,
     CreateObject,
     DropObject,
@@ -79,6 +86,8 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             external_file_changes.note(context, timeline_updates, change)
         elif isinstance(change, CompactPartitions):
             compact_changes.compact(context, change)
+        elif isinstance(change, CommitBatch):
+            batch_changes.note(context, change)
         else:
             partitions.drop(change)
     location_claims.check(context, changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     Column,
@@ -326,6 +327,18 @@ class CompactPartitions:
     partitions: tuple[CompactedPartition, ...]
 
 
+@dataclass(frozen=True)
+class CommitBatch:
+    """The note that a batch of rows is committed, together with the writes of the same commit.
+
+    Raises ``ConflictError`` BATCH_COMMITTED for a batch that was committed before, and the errors of
+    ``batches.is_committed``.
+    """
+
+    table: Table
+    batch: Batch
+
+
 Change = (
     CreateObject
     | DropObject
@@ -346,4 +359,5 @@ Change = (
     | NoteStatistics
     | NoteFiles
     | CompactPartitions
+    | CommitBatch
 )

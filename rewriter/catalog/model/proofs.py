@@ -23,6 +23,7 @@ BY_EXCHANGE = "EXCHANGE PARTITION moved it here"
 BY_RENAME = "RENAME PARTITION gave it another name"
 BY_LOCATION = "SET LOCATION gave it other files"
 BY_LOAD_DATA = "LOAD DATA loaded it"
+BY_APPEND = "rows that no query of the fact computed were appended to it"
 FROM_UNPROVEN = "it was computed from unproven rollups"
 NO_BASE_READ = "the statement that wrote it read no table of the fact"
 

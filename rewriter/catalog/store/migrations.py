@@ -136,6 +136,12 @@ def _packed_files(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE files ADD COLUMN part TEXT"))
 
 
+def _streams(connection: Connection) -> None:
+    """Adds batches that are committed at most once, and streams. An older release would commit a batch again."""
+    schema.batches.create(connection, checkfirst=True)
+    schema.streams.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -154,6 +160,7 @@ STEPS: tuple[Step, ...] = (
     _unproven_rollups,
     _identity,
     _packed_files,
+    _streams,
 )
 
 

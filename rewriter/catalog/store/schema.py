@@ -81,6 +81,42 @@ warehouse = Table(
     Column("host", Text),
 )
 
+#: The batches of rows that were committed, each at most once. Only commits read them. A batch that was appended under
+#: an id has neither stream nor checkpoint. A stream has one row for each table: its last batch, with the id of the
+#: stream's checkpoint and the batch's number as text.
+batches = Table(
+    "batches",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("stream", _BYTEWISE, nullable=False),
+    Column("checkpoint", _BYTEWISE, nullable=False),
+    Column("batch", _BYTEWISE, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("batches_by_id", "table_id", "stream", "checkpoint", "batch", unique=True),
+)
+
+#: The last run of each stream: its table, the directory of its checkpoint, the query that it runs, its ``state``
+#: (``running``, ``finished``, ``stopped`` or ``failed``), the time of its start and of its last sign of life on the
+#: database's clock, its process, its last batch, the rows of this run, and the message of its failure. ``run`` is the
+#: id of the run. STOP STREAM sets ``stopping``.
+streams = Table(
+    "streams",
+    metadata,
+    Column("stream", _BYTEWISE, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("run", _BYTEWISE, nullable=False),
+    Column("checkpoint", Text, nullable=False),
+    Column("state", _BYTEWISE, nullable=False),
+    Column("stopping", Boolean, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("heartbeat_at", Double, nullable=False),
+    Column("process", Text, nullable=False),
+    Column("batch", BigInteger),
+    Column("rows", BigInteger, nullable=False),
+    Column("message", Text),
+)
+
 #: Writes whose number this catalog has given, or will give, and whose directory another catalog made: before this one
 #: was restored, adopted or started.
 foreign_writes = Table(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import InternalError
+from rewriter.errors import InternalError, NotSupportedError
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
@@ -27,6 +27,8 @@ from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
+    EngineStream,
+    LoadBatch,
     Write,
     WrittenFile,
     check_partitions,
@@ -176,6 +178,15 @@ class DuckDBEngine:
             sql = f"EXPLAIN {self._complete(translation.sql, opened)}"
             rows = opened.connection.execute(sql, _parameters(translation) or None).fetchall()
         return f"{translation.sql}\n\n" + "\n".join(str(row[-1]) for row in rows)
+
+    def stream(
+        self, frame: object, checkpoint: str, available_now: bool, seconds: float, load: LoadBatch
+    ) -> EngineStream:
+        raise NotSupportedError(
+            "Only Spark has streaming DataFrames.",
+            object=self.name,
+            hint="Open the warehouse with engine='spark', or use INSERT … FROM STREAM for files.",
+        )
 
     def close(self) -> None:
         with self._lock:

@@ -20,6 +20,8 @@ from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
+    EngineStream,
+    LoadBatch,
     Relation,
     Write,
     WrittenFile,
@@ -121,6 +123,14 @@ class SparkEngine:
         with self._frame(query) as frame:
             rows = frame.sparkSession.sql(f"EXPLAIN FORMATTED {query.sql}", args=_arguments(query)).collect()
         return "\n".join(str(row[0]) for row in rows)
+
+    def stream(
+        self, frame: object, checkpoint: str, available_now: bool, seconds: float, load: LoadBatch
+    ) -> EngineStream:
+        from rewriter.exec.spark.streaming import FrameStream
+
+        self._running_spark()
+        return FrameStream(frame, checkpoint, available_now, seconds, load)
 
     def close(self) -> None:
         with self._lock:

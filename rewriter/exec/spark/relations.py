@@ -52,7 +52,10 @@ class Views:
 
     def create(self, relation: Relation) -> None:
         """Creates the view. Reads no data; about 70 µs a file. Raises ``EngineError`` for files that do not exist."""
-        frame = _declared(self._frame(relation), relation)
+        if relation.view is not None:
+            frame = self._session.table(f"global_temp.{identifier(relation.view)}")
+        else:
+            frame = _declared(self._frame(relation), relation)
         name = identifier(relation.name)
         frame.createOrReplaceTempView(name)
         self._names.append(relation.name)

@@ -275,12 +275,6 @@ class FromClauses:
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Values):
             query = self.translate(node, Scope(), ctes)
-            named = node.args["alias"].args.get("columns") if node.args.get("alias") is not None else None
-            if named and len(named) != len(query.columns):
-                self.text.wrong(
-                    f"{len(named)} names are given to {len(query.columns)} columns.",
-                    "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "42000", node,
-                )  # fmt: skip
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Table):
             name = self.text.called(node.this)

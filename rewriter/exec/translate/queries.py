@@ -302,11 +302,19 @@ class _Queries:
                     "INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE", "42000", node,
                 )  # fmt: skip
             columns.append(self.expressions.cast_to_common_type(values, node))
-        names = tuple((f"col{number}", type_) for number, (_, type_) in enumerate(columns, start=1))
+        alias = node.args.get("alias")
+        named = [name.name for name in alias.args.get("columns") or ()] if alias is not None else []
+        if named and len(named) != len(columns):
+            self.text.wrong(
+                f"{len(named)} names are given to {len(columns)} columns.",
+                "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH", "42000", node,
+            )  # fmt: skip
+        named = named or [f"col{number}" for number in range(1, len(columns) + 1)]
+        names = tuple((name, type_) for name, (_, type_) in zip(named, columns, strict=True))
         lines = [f"({', '.join(sqls[row] for sqls, _ in columns)})" for row in range(len(rows))]
         items = ", ".join(f"CAST(v{n} AS {duckdb_type(type_)}) AS c{n}" for n, (_, type_) in enumerate(columns))
-        alias = ", ".join(f"v{number}" for number in range(len(columns)))
-        return Query(f"SELECT {items} FROM (VALUES {', '.join(lines)}) AS {self.clauses.alias()}({alias})", names)
+        inner_names = ", ".join(f"v{number}" for number in range(len(columns)))
+        return Query(f"SELECT {items} FROM (VALUES {', '.join(lines)}) AS {self.clauses.alias()}({inner_names})", names)
 
     def _sorted(self, node: exp.Expr, query: Query) -> Query:
         """Translates ORDER BY and LIMIT of a set operation or of a query in parentheses: by output columns."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from rewriter.errors import Error, NotSupportedError, ParseError, Span
 from rewriter.grammar.families.maintenance import RepairTable
 from rewriter.grammar.families.multi_inserts import MultiInsert, read_inserts, split_inserts
-from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.partitions import (
     AddPartitions,
     DropPartitions,
@@ -19,6 +18,7 @@ from rewriter.grammar.families.partitions import (
     Truncate,
 )
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.streams import names_stream, streamed
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import Token, shifted, tokens
 from rewriter.grammar.parser import begins_statement, read_by_grammar, read_statement
@@ -39,10 +39,17 @@ class Select(Statement):
 
 
 @reads(*QUERY_STARTS, "(")
-def read_rows(text: str, statement_tokens: Sequence[Token]) -> Select | Insert | InsertDirectory | MultiInsert:
+def read_rows(text: str, statement_tokens: Sequence[Token]) -> Statement:
     """Parses a query, or the inserts that follow WITH or FROM."""
     if statement_tokens[0].is_word("WITH", "FROM") and (parts := split_inserts(statement_tokens)):
-        return read_inserts(text, parts)
+        statement = read_inserts(text, parts)
+        return streamed(statement) if isinstance(statement, Insert) else statement
+    if names_stream(text, statement_tokens):
+        raise ParseError(
+            "A query cannot read from a STREAM.",
+            position=statement_tokens[0].span,
+            hint="Write INSERT INTO t SELECT … FROM STREAM …, or leave STREAM out to read the files once.",
+        )
     return Select(query=_with_comments(text, read_query(text, statement_tokens)))
 
 

@@ -247,6 +247,8 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
             return context.temporaries.sources.read(name, table, use.wanted), 0
         except Error as error:
             raise error.at(query.span) from error.__cause__
+    if table.id < 0 and context.batch is not None and table.location == context.batch.location:
+        return replace(context.batch.relation, name=name), 0
     if table.id < 0:
         named_files = expanded(table, query)
         try:

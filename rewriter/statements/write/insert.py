@@ -16,20 +16,21 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.paths import is_discovered
-from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import Column, DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.model.batches import Batch
+from rewriter.catalog.model.changes import AddPartitions, Change, CommitBatch, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
     ConflictError,
     Error,
-    NotSupportedError,
     OperationalError,
     Span,
     disk_full,
@@ -59,8 +60,11 @@ from rewriter.statements.write.managed_write import WriteChange, grouped, write_
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
 from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
+from rewriter.statements.write.zoned_casts import check_zoned_casts
 from rewriter.storage.data_files import directory
 from rewriter.storage.discovered_partitions import discovered
+
+_T = TypeVar("_T")
 
 _ATTEMPTS = 4
 
@@ -83,7 +87,7 @@ def only_adds(statement: s.Insert) -> bool:
     return not statement.overwrite or statement.if_not_exists
 
 
-def retried(run: Callable[[Context], Result], safe: bool, context: Context) -> Result:
+def retried(run: Callable[[Context], _T], safe: bool, context: Context) -> _T:
     """Runs a statement that writes. If it is ``safe``, retries it a few times over newer snapshots after conflicts.
 
     Does not retry in a transaction of several statements, because all of them read one snapshot.
@@ -159,7 +163,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     if statement.by_name:
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
-    _refuse_zoned_casts(statement, target, columns, prepared, context)
+    check_zoned_casts(statement, target, columns, prepared, context)
     arranged = prepared.query.with_sql(target.arranged(prepared.query.sql))
     return Checked(replace(statement, query=query), target, prepared, arranged)
 
@@ -191,43 +195,6 @@ def _insert(statement: s.Insert, context: Context) -> Result:
     )
 
 
-def _refuse_zoned_casts(
-    statement: s.Insert, target: Target, query_columns: Sequence[Column], prepared: Prepared, context: Context
-) -> None:
-    """Refuses columns that an assignment cast would convert in UTC although the cube has another zone.
-
-    An instant from a cube with a zone has its date and its text in that zone; the cast would take those of UTC. An
-    instant from any cube is not a wall time, which a TIMESTAMP column that names a zone's days holds.
-    """
-    zones = [reference.calendar.zone for reference in prepared.plan.coverage.references]
-    zone = next((zone for zone in zones if zone != "UTC"), None)
-    fact = context.snapshot.fact_using(target.table.name)
-    storage_table = fact.storage_table(target.table.name) if fact is not None else None
-    for column, query_column in zip(target.provided, query_columns, strict=True):
-        if query_column.type != "timestamp":
-            continue
-        if (
-            fact is not None
-            and storage_table is not None
-            and zones
-            and column.name.lower() in storage_table.wall_columns
-        ):
-            kind, of = "wall time", fact.zone
-            hint = f"Write a date, such as to_date(…): {column.name} becomes its midnight."
-        elif zone is not None and column.type != "timestamp":
-            kind, of = column.type.upper(), zone
-            hint = f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP."
-        else:
-            continue
-        raise NotSupportedError(
-            f"{query_column.name} is an instant, and {column.name} a {kind}: in {of} its value would differ from UTC.",
-            condition="ZONED_TIME",
-            position=statement.query.span,
-            object=column.name,
-            hint=hint,
-        )
-
-
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
     """Returns the partition that a static target names, if it exists."""
     if is_discovered(target.table):
@@ -235,11 +202,16 @@ def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
     return context.snapshot.partitions(target.table, [key_range(target.table, target.static)])
 
 
-def _write_managed(insert: Checked, context: Context) -> tuple[WrittenFile, ...]:
+def write_batch(insert: Checked, batch: Batch, context: Context) -> tuple[WrittenFile, ...]:
+    """Writes the rows of a batch into a managed table. Its commit also notes the batch."""
+    return _write_managed(insert, context, (CommitBatch(insert.target.table, batch),))
+
+
+def _write_managed(insert: Checked, context: Context, notes: tuple[CommitBatch, ...] = ()) -> tuple[WrittenFile, ...]:
     return write_managed(
         insert.target.table,
         lambda folder: written(insert.query, insert.statement.query, insert.target, folder, context),
-        lambda write_id, files: changes_of(insert, write_id, files, context),
+        lambda write_id, files: [*changes_of(insert, write_id, files, context), *notes],
         insert.prepared.plan.readings,
         context,
         insert.listings(context),
@@ -250,6 +222,14 @@ def written(
     query: EngineQuery, source: Query, target: Target, folder: str, context: Context
 ) -> tuple[WrittenFile, ...]:
     """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
+    try:
+        return write_rows(query, target, folder, context)
+    except Error as error:
+        raise placed(error, source, query.sql) from None
+
+
+def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors."""
     table, limit = target.table, context.settings.max_dynamic_partitions
     sink = sink_of(target, query, context)
     write = Write(
@@ -263,11 +243,8 @@ def written(
         options=table.file_options,
         sink=sink,
     )
-    try:
-        with context.progress.watching(folder):
-            return tuple([file for file in context.engine().write(query, write) if file.rows != 0])
-    except Error as error:
-        raise placed(error, source, query.sql) from None
+    with context.progress.watching(folder):
+        return tuple([file for file in context.engine().write(query, write) if file.rows != 0])
 
 
 def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:

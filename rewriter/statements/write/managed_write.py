@@ -17,7 +17,7 @@ from itertools import groupby
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.filters.predicates import intersection
-from rewriter.catalog.model.changes import AddPartitions, WritePartitions
+from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.model.removal_roots import link_not_followed, roots_of
@@ -32,8 +32,9 @@ from rewriter.statements.query.select import selected
 from rewriter.statements.write.external_base_changes import Listing, listed_again
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
-#: The changes that a statement that writes files commits: partitions with files, and partitions registered empty.
-WriteChange = WritePartitions | AddPartitions
+#: The changes that a statement that writes files commits: partitions with files, partitions registered empty, and the
+#: note of a batch.
+WriteChange = WritePartitions | AddPartitions | CommitBatch
 #: The keys of tables, by id: ``None`` for all.
 Claims = dict[int, Sequence[KeyRange] | None]
 
@@ -96,14 +97,15 @@ def write_tables(
             with heartbeat(transaction):
                 changes = fill(directories)
                 notes = listed_again(listings, context) if changes else []
-        written_ids = {change.table.id for change in changes if any(partition.files for partition in change.partitions)}
+        partition_changes = [change for change in changes if not isinstance(change, CommitBatch)]
+        written_ids = {change.table.id for change in partition_changes if any(p.files for p in change.partitions)}
         _remove(directory for table_id, directory in directories.items() if table_id not in written_ids)
         if not changes:
             return
         with ExitStack() as stack:
             for directory in directories.values():
                 stack.enter_context(removed_on_refusal(directory.folder, directory.roots))
-            total = sum(len(change.partitions) for change in changes)
+            total = sum(len(change.partitions) for change in partition_changes)
             context.progress.report("committing", total=total, unit="partitions")
             transaction.commit([*changes, *notes], *proven(readings, context))
 

@@ -15,6 +15,8 @@ from rewriter.catalog import Catalog
 from rewriter.catalog.catalog import FILE_NAME
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.maintenance.dump import dump, restore
+from rewriter.catalog.model.batches import Batch
+from rewriter.catalog.model.changes import CommitBatch
 from rewriter.catalog.store import schema
 from rewriter.cli import main
 from rewriter.errors import Error
@@ -173,6 +175,9 @@ def test_a_file_that_changed_or_went_is_found(catalog: Catalog) -> None:
 def test_a_dump_goes_from_one_database_to_the_other_and_back(
     catalog: Catalog, catalog_url: str | None, postgres_url: str, tmp_path: Path
 ) -> None:
+    table = catalog.snapshot().table("hours")
+    with catalog.begin() as transaction:
+        transaction.commit([CommitBatch(table, Batch("a")), CommitBatch(table, Batch("0", "stream", "checkpoint"))])
     lines = list(dump(catalog.database, catalog.warehouse))
     counted = {table.name: 0 for table in schema.metadata.sorted_tables}
     for line in lines[1:-1]:
@@ -182,6 +187,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         "leases",
         "warehouse",
         "foreign_writes",
+        "streams",
     }
     catalog.close()
     (tmp_path / FILE_NAME).rename(tmp_path / "kept.db") if catalog_url is None else emptied(catalog)

@@ -11,6 +11,7 @@ from documents import CLOSE, OPEN, check_examples, dead_links, headings
 from rewriter.errors import Error
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
+from rewriter.grammar.statements import RENDERERS
 from rewriter.statements.dispatch import runners
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -55,7 +56,8 @@ def test_the_entry_page_links_to_every_section() -> None:
 
 def test_every_statement_has_an_example() -> None:
     shown = {type(parse(text)) for page in [*PAGES, *OTHERS] for text in _statements(page)}
-    assert sorted(kind.__name__ for kind in runners().keys() - shown) == []
+    written = {kind for kind in runners() if kind in RENDERERS}
+    assert sorted(kind.__name__ for kind in written - shown) == []
 
 
 def test_titles_of_sections_differ() -> None:

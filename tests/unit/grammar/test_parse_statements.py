@@ -66,6 +66,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
+from rewriter.grammar.families.streams import InsertStream, ShowStreams, StopStream
 from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
@@ -742,6 +743,23 @@ STATEMENTS: list[tuple[str, Statement]] = [
         SetDefault(table=name("t"), column="a", default="DATE '2024-01-31'"),
     ),
     ("ALTER TABLE s.t CHANGE a DROP DEFAULT", SetDefault(table=name("s", "t"), column="a", default=None)),
+    (
+        "INSERT INTO t PARTITION (p) SELECT x FROM STREAM csv.`a/b` OPTIONS ('Stream' = 's', 'k' = '') WHERE x > 1",
+        InsertStream(
+            insert=Insert(
+                table=name("t"),
+                partition=(PartitionItem("p"),),
+                query=Query(f"SELECT x FROM        csv.`a/b`{' ' * 36} WHERE x > 1"),
+            ),
+            typed=Query("SELECT x FROM STREAM csv.`a/b` OPTIONS ('Stream' = 's', 'k' = '') WHERE x > 1"),
+            format="csv",
+            path="a/b",
+            options=(),
+        ),
+    ),
+    ("SHOW STREAMS", ShowStreams()),
+    ("STOP STREAM s", StopStream(stream="s")),
+    ("STOP STREAM 'a b'", StopStream(stream="a b")),
     ("SHOW FUNCTIONS", ShowFunctions()),
     ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
     ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),

@@ -1,0 +1,155 @@
+"""The runs of streams, by which processes learn of each other's streams: SHOW STREAMS, STOP STREAM.
+
+A run is a process's work on a stream, from its start to its end. It reports every few seconds that it lives. Runs do
+not make batches exactly once: the commit of a batch does (``catalog.model.batches``). A second run of a stream is
+refused, so that two processes do not do the same work.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.server_clock import NOW
+from rewriter.errors import AnalysisError, ConflictError, IntegrityError
+
+#: A run that has not reported for this long, in seconds, belongs to a dead process.
+EXPIRY_SECONDS = 30.0
+
+RUNNING, FINISHED, STOPPED, FAILED, LOST = "running", "finished", "stopped", "failed", "lost"
+
+
+@dataclass(frozen=True)
+class StreamRun:
+    """The last run of a stream. ``started_at`` and ``heartbeat_at`` are seconds since 1970. ``batch`` is the number of
+    the last committed batch, ``rows`` the number of rows of this run, ``message`` the error of a ``failed`` run. The
+    ``state`` of a dead process's run is ``lost``.
+    """
+
+    stream: str
+    table_id: int
+    checkpoint: str
+    state: str
+    started_at: float
+    heartbeat_at: float
+    process: str
+    batch: int | None
+    rows: int
+    message: str | None
+
+
+def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint: str) -> str:
+    """Begins a run, and returns its id. Raises ``ConflictError`` STREAM_RUNNING if another process runs the stream, and
+    ``IntegrityError`` STREAM_OF_ANOTHER_TABLE if the stream has loaded another table.
+    """
+    previous = next((run for run in stream_runs(connection) if run.stream == stream), None)
+    row = schema.streams
+    if previous is not None and previous.state == RUNNING and not _has_ended(previous.process):
+        raise ConflictError(
+            f"The stream {stream} is running in {previous.process}.",
+            condition="STREAM_RUNNING",
+            object=stream,
+            hint=f"STOP STREAM {stream} ends it. A killed process loses its stream after {EXPIRY_SECONDS:.0f} seconds.",
+        )
+    if previous is not None and previous.table_id != table_id and _exists(connection, previous.table_id):
+        raise IntegrityError(
+            f"The stream {stream} loads another table.",
+            condition="STREAM_OF_ANOTHER_TABLE",
+            object=stream,
+            hint="Use another stream id. SHOW STREAMS lists those that exist.",
+        )
+    connection.execute(sa.delete(row).where(row.c.stream == stream))
+    run = uuid.uuid4().hex
+    values = {
+        "stream": stream, "table_id": table_id, "run": run, "checkpoint": checkpoint, "state": RUNNING,
+        "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": _this_process(),
+        "batch": None if previous is None else previous.batch, "rows": 0, "message": None,
+    }  # fmt: skip
+    connection.execute(row.insert().values(values))
+    return run
+
+
+def report(connection: sa.Connection, run: str, batch: int | None = None, rows: int = 0) -> bool:
+    """Reports that a run lives, and a batch that it has committed. Returns whether it is to stop. Raises
+    ``ConflictError`` STREAM_TAKEN_OVER if another run has begun since.
+    """
+    row = schema.streams
+    is_own = sa.and_(row.c.run == run, row.c.state == RUNNING)
+    beat = sa.update(row).where(is_own).values(heartbeat_at=NOW, rows=row.c.rows + rows)
+    if batch is not None:
+        beat = beat.values(batch=batch)
+    if connection.execute(beat).rowcount != 1:
+        raise ConflictError(
+            "Another process has begun a new run of the stream, because this one did not report for a while.",
+            condition="STREAM_TAKEN_OVER",
+            hint="Nothing is lost: the other run goes on with the same checkpoint.",
+        )
+    return bool(connection.execute(sa.select(row.c.stopping).where(row.c.run == run)).scalar())
+
+
+def end_run(connection: sa.Connection, run: str, state: str, message: str | None = None) -> None:
+    """Ends a run. Does nothing if another run has begun since."""
+    row = schema.streams
+    values = {row.c.state: state, row.c.message: message, row.c.heartbeat_at: NOW}
+    connection.execute(sa.update(row).where(row.c.run == run).values(values))
+
+
+def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
+    """Asks the process that runs a stream to stop it after the current batch, and returns the run. Raises
+    ``AnalysisError`` STREAM_NOT_FOUND.
+    """
+    run = next((run for run in stream_runs(connection) if run.stream == stream), None)
+    if run is None:
+        raise AnalysisError(
+            f"There is no stream {stream}.",
+            condition="STREAM_NOT_FOUND",
+            object=stream,
+            hint="SHOW STREAMS lists the streams.",
+        )
+    row = schema.streams
+    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
+    return run
+
+
+def stream_runs(connection: sa.Connection) -> tuple[StreamRun, ...]:
+    """Returns the last run of every stream, by id."""
+    row = schema.streams.c
+    silence = sa.cast(NOW - row.heartbeat_at, sa.Double)
+    query = sa.select(
+        row.stream, row.table_id, row.checkpoint, row.state, row.started_at, row.heartbeat_at, row.process, row.batch,
+        row.rows, row.message, silence,
+    ).order_by(row.stream)  # fmt: skip
+    runs = []
+    for stream, table_id, checkpoint, state, *rest, silent_seconds in connection.execute(query):
+        is_lost = state == RUNNING and silent_seconds > EXPIRY_SECONDS
+        runs.append(StreamRun(stream, table_id, checkpoint, LOST if is_lost else state, *rest))
+    return tuple(runs)
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _has_ended(process: str) -> bool:
+    """Tests whether a process of this machine has certainly ended, so that its stream need not expire."""
+    host, _, pid = process.rpartition(":")
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, OverflowError):
+        return False
+    return False
+
+
+def _exists(connection: sa.Connection, table_id: int) -> bool:
+    row = schema.objects.c
+    query = sa.select(row.row_id).where(row.object_id == table_id, row.ended == schema.NEVER)
+    return connection.execute(query).first() is not None

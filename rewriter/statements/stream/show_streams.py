@@ -1,0 +1,57 @@
+"""SHOW STREAMS and STOP STREAM: the streams of all processes, through the catalog."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rewriter.catalog.model.objects import Column
+from rewriter.catalog.store import stream_runs
+from rewriter.errors import Error
+from rewriter.grammar.families.streams import ShowStreams, StopStream
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_runners import runs
+
+
+@runs(ShowStreams, in_transaction=True)
+def show_streams(_: ShowStreams, context: Context) -> Result:
+    """Returns the last run of every stream, by id.
+
+    ``state`` is ``running``, ``finished``, ``stopped``, ``failed`` (``message`` is the error), or ``lost`` where the
+    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one.
+    """
+    names = {table.id: table.name for table in context.snapshot.tables()}
+    with context.catalog.database.read() as connection:
+        runs_of_streams = stream_runs.stream_runs(connection)
+    rows: list[Row] = [
+        (
+            run.stream,
+            names.get(run.table_id),
+            run.state,
+            0 if run.batch is None else run.batch + 1,
+            run.rows,
+            datetime.fromtimestamp(run.started_at, UTC),
+            datetime.fromtimestamp(run.heartbeat_at, UTC),
+            run.process,
+            run.checkpoint,
+            run.message,
+        )
+        for run in runs_of_streams
+    ]
+    numbers = (Column("batches", "bigint"), Column("rows", "bigint"))
+    times = (Column("started", "timestamp"), Column("reported", "timestamp"))
+    columns = (*strings("stream", "table", "state"), *numbers, *times, *strings("process", "checkpoint", "message"))
+    return listing("SHOW STREAMS", columns, rows)
+
+
+@runs(StopStream)
+def stop_stream(statement: StopStream, context: Context) -> Result:
+    """Asks the process that runs a stream to stop after its current batch. It stops within seconds. A stream that does
+    not run stays as it is.
+    """
+    try:
+        with context.catalog.database.write() as connection:
+            stream_runs.request_stop(connection, statement.stream)
+    except Error as error:
+        raise error.at(statement.stream_span) from None
+    return Result("STOP STREAM")

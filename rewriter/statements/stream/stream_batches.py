@@ -1,0 +1,121 @@
+"""One run of a stream: its entry in the catalog, its signs of life, and its batches, each committed at most once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from rewriter.catalog.model.batches import Batch, is_committed
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.store import stream_runs
+from rewriter.errors import ConflictError, Error, NotSupportedError
+from rewriter.exec.engine import WrittenFile
+from rewriter.grammar.terms import Name
+from rewriter.runtime.background import repeating
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.resolve.location_conflicts import check_output_directory
+from rewriter.statements.write.insert import retried
+from rewriter.statements.write.written_files import rows_of
+
+#: The seconds between two signs of life.
+_REPORT_SECONDS = 5.0
+
+#: Writes the rows of a batch in a context, and commits them with the note of the batch.
+LoadBatch = Callable[[Batch, Context], Sequence[WrittenFile]]
+
+
+@dataclass
+class StreamRun:
+    """A run of a stream into a table. ``rows`` and ``batches`` count what this run has committed."""
+
+    stream: str
+    table: Name
+    context: Context
+    id: str
+    rows: int = 0
+    batches: int = 0
+    #: Set when STOP STREAM asks the run to end.
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
+        """Loads a batch, unless it was committed before. Returns whether it was loaded now.
+
+        Raises the errors of ``batches.is_committed`` and of the INSERT.
+        """
+        batch = Batch(str(number), self.stream, checkpoint)
+        loaded: list[Sequence[WrittenFile]] = []
+
+        def attempt(context: Context) -> None:
+            table = context.table(self.table)
+            if not is_committed(batch, context.catalog.last_batch(table, self.stream)):
+                loaded.append(load(batch, context))
+
+        planning = self.context.settings.for_planner()
+        retried(attempt, True, replace(self.context.renewed(), planning=planning))
+        rows = sum(rows_of(files) for files in loaded)
+        if loaded:
+            self.rows, self.batches = self.rows + rows, self.batches + 1
+        self.report(number, rows)
+        return bool(loaded)
+
+    def report(self, batch: int | None = None, rows: int = 0) -> None:
+        """Reports that the run lives, and learns whether it is to stop. Raises ``ConflictError`` STREAM_TAKEN_OVER."""
+        with self.context.catalog.database.write() as connection:
+            if stream_runs.report(connection, self.id, batch, rows):
+                self.stopping.set()
+
+
+def begin(stream: str, table: Name, checkpoint: str, context: Context) -> StreamRun:
+    """Begins a run of a stream. Raises the errors of ``stream_runs.begin_run``."""
+    with context.catalog.database.write() as connection:
+        id = stream_runs.begin_run(connection, stream, context.table(table).id, checkpoint)
+    return StreamRun(stream, table, context, id)
+
+
+@contextmanager
+def alive(run: StreamRun) -> Iterator[None]:
+    """Reports that a run lives while the block runs, and ends it: as finished, stopped or failed."""
+
+    def beat() -> float | None:
+        try:
+            run.report()
+        except ConflictError:
+            return None  # The next batch fails with the same error.
+        except Error:
+            return _REPORT_SECONDS  # A passing failure; the next report may succeed.
+        return _REPORT_SECONDS
+
+    try:
+        with repeating(beat, "rewriter-stream-report", _REPORT_SECONDS):
+            yield
+    except BaseException as error:
+        end(run, stream_runs.FAILED, str(error) or type(error).__name__)
+        raise
+    end(run, stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED)
+
+
+def end(run: StreamRun, state: str, message: str | None = None) -> None:
+    """Ends a run in the catalog, unless another run has begun since."""
+    with run.context.catalog.database.write() as connection:
+        stream_runs.end_run(connection, run.id, state, message)
+
+
+def check_target(table: Table, checkpoint: str, context: Context) -> None:
+    """Raises ``NotSupportedError`` for tables whose batches cannot be committed at most once, and for temporary ones;
+    ``IntegrityError`` UNSAFE_LOCATION for a checkpoint among the files of a table.
+    """
+    if table.external or session_of(table.name) is not None:
+        kind, reason = (
+            ("external", "its files appear before the commit of their batch")
+            if table.external
+            else ("temporary", "it ends with the session, and the checkpoint does not")
+        )
+        raise NotSupportedError(
+            f"The {kind} table {table.name} cannot be the target of a stream: {reason}.",
+            object=table.name,
+            hint="Use a managed table.",
+        )
+    check_output_directory(checkpoint, context)

@@ -1,0 +1,107 @@
+"""The options of a stream, as SQL and Python give them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rewriter.errors import AnalysisError, DataError, Error, Span
+from rewriter.grammar.terms import Name
+from rewriter.statements.resolve.locations import absolute
+
+AVAILABLE_NOW, CONTINUOUS = "available now", "continuous batches"
+_INTERVAL = re.compile(r"(\d+(?:\.\d+)?) *(millisecond|second|minute|hour)s?")
+_SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0}
+_KEYS = ("stream", "checkpoint", "trigger", "max files")
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """When the batches of a stream run: until everything that exists is loaded (``available_now``), or until the stream
+    is stopped, a batch every ``seconds``; 0 is without pause.
+    """
+
+    available_now: bool
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """``stream`` is the id of the stream in the warehouse, ``checkpoint`` an absolute path, ``max_files`` the greatest
+    number of files in a batch.
+    """
+
+    stream: str
+    checkpoint: str
+    trigger: Trigger
+    max_files: int = 1000
+
+
+def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span | None) -> StreamOptions:
+    """Returns the options of a stream. ``position`` is that of errors about missing ones.
+
+    Raises ``AnalysisError`` STREAM_OPTION for an unknown or missing option, and ``DataError`` STREAM_OPTION for a wrong
+    value.
+    """
+    values: dict[str, str] = {}
+    spans: dict[str, Span | None] = {}
+    for key, value, span in options:
+        if key not in _KEYS:
+            raise AnalysisError(
+                f"A stream has no option '{key}'.",
+                condition="STREAM_OPTION",
+                position=span,
+                object=key,
+                hint=f"The options are {', '.join(_KEYS)}.",
+            )
+        values[key], spans[key] = value, span
+    for key in ("stream", "checkpoint"):
+        if not values.get(key, "").strip():
+            raise AnalysisError(
+                f"The option '{key}' is missing.",
+                condition="STREAM_OPTION",
+                position=spans.get(key, position),
+                object=key,
+                hint="Write OPTIONS ('stream' = 'an id in the warehouse', 'checkpoint' = 'a directory').",
+            )
+    try:
+        checkpoint = absolute(values["checkpoint"], os.getcwd(), Name((values["checkpoint"],)))
+        trigger = read_trigger(values.get("trigger", AVAILABLE_NOW))
+        max_files = _whole_number(values.get("max files", "1000"))
+    except Error as error:
+        error.position = spans.get(error.object or "", position)
+        raise
+    return StreamOptions(values["stream"].strip(), checkpoint, trigger, max_files)
+
+
+def read_trigger(text: str) -> Trigger:
+    """Returns the trigger that a text names: ``available now``, ``continuous batches``, or an interval such as
+    ``10 seconds``.
+    """
+    words = " ".join(text.lower().split())
+    if words == AVAILABLE_NOW:
+        return Trigger(True)
+    if words == CONTINUOUS:
+        return Trigger(False)
+    interval = _INTERVAL.fullmatch(words)
+    if interval is None:
+        raise DataError(
+            f"'{text}' is not a trigger.",
+            condition="STREAM_OPTION",
+            object="trigger",
+            hint=f"Use '{AVAILABLE_NOW}', '{CONTINUOUS}', or an interval such as '10 seconds'.",
+        )
+    return Trigger(False, float(interval[1]) * _SECONDS[interval[2]])
+
+
+def _whole_number(text: str) -> int:
+    if not text.strip().isdigit() or len(text.strip()) > 9 or int(text) == 0:
+        raise DataError(
+            f"'{text}' is not a number of files.",
+            condition="STREAM_OPTION",
+            object="max files",
+            hint="Use a whole number of 1 or more.",
+        )
+    return int(text)

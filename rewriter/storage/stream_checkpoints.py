@@ -1,0 +1,155 @@
+"""Checkpoints of streams that load the files of a directory: which files belong to which batch.
+
+``rewriter-stream.json`` has the id of the checkpoint and its source. ``batches/00000000.json`` lists the files of a
+batch. It is written before the batch runs and never changed: a batch that runs again reads the same files. Every file
+appears with its full content, and is forced to disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rewriter.errors import ConflictError, IntegrityError, OperationalError
+from rewriter.storage.data_files import FoundFile
+
+_FORMAT = "rewriter stream of files 1"
+_MARKER = "rewriter-stream.json"
+_BATCHES = "batches"
+#: A file that Spark makes in its checkpoints.
+_OF_SPARK = "metadata"
+
+
+@dataclass(frozen=True)
+class FileCheckpoint:
+    """The checkpoint in a directory. ``id`` is part of the identity of its batches."""
+
+    directory: str
+    id: str
+
+    @classmethod
+    def open(cls, directory: str, source: str) -> FileCheckpoint:
+        """Returns the checkpoint of a directory, and creates a missing one. ``source`` names the files.
+
+        Raises ``IntegrityError`` CHECKPOINT_OF_ANOTHER_STREAM for a checkpoint of another source or of Spark, and
+        ``OperationalError`` CHECKPOINT_FAILED for a directory that cannot be used.
+        """
+        marker = os.path.join(directory, _MARKER)
+        try:
+            os.makedirs(os.path.join(directory, _BATCHES), exist_ok=True)
+            if os.path.lexists(os.path.join(directory, _OF_SPARK)):
+                raise _of_another(directory, "a stream of Spark")
+            if not os.path.exists(marker):
+                _write_new(marker, {"format": _FORMAT, "id": uuid.uuid4().hex, "source": source})
+            content = _read(marker)
+        except OSError as error:
+            raise _failed(directory, error) from error
+        if content.get("format") != _FORMAT or not isinstance(content.get("id"), str):
+            raise _damaged(marker)
+        if content.get("source") != source:
+            raise _of_another(directory, str(content.get("source")))
+        return cls(directory, content["id"])
+
+    def batches(self) -> tuple[tuple[FoundFile, ...], ...]:
+        """Returns the files of all planned batches, by number. Costs the reading of one small file for each batch.
+
+        Raises ``OperationalError`` CHECKPOINT_DAMAGED if a batch is missing or not readable.
+        """
+        folder = os.path.join(self.directory, _BATCHES)
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+            batches = [_read(os.path.join(folder, name)) for name in names]
+        except OSError as error:
+            raise _failed(self.directory, error) from error
+        if names != [_name(number) for number in range(len(names))]:
+            raise _damaged(folder)
+        try:
+            return tuple(tuple([FoundFile(**file) for file in batch["files"]]) for batch in batches)
+        except (KeyError, TypeError):
+            raise _damaged(folder) from None
+
+    def plan(self, number: int, files: Sequence[FoundFile]) -> None:
+        """Writes the plan of a batch. Raises ``ConflictError`` STREAM_TAKEN_OVER if another process has planned it."""
+        path = os.path.join(self.directory, _BATCHES, _name(number))
+        try:
+            if not _write_new(path, {"files": [asdict(file) for file in files]}):
+                raise ConflictError(
+                    f"Another process has planned batch {number} of the checkpoint {self.directory}.",
+                    condition="STREAM_TAKEN_OVER",
+                    object=self.directory,
+                    hint="Nothing is lost: the other process goes on with the stream.",
+                )
+        except OSError as error:
+            raise _failed(self.directory, error) from error
+
+
+def _name(number: int) -> str:
+    return f"{number:08d}.json"
+
+
+def _write_new(path: str, content: Any) -> bool:
+    """Writes a file that appears with its full content; returns False if it exists."""
+    folder = os.path.dirname(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+    folder_descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(folder_descriptor)
+    finally:
+        os.close(folder_descriptor)
+    return True
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except ValueError:
+        raise _damaged(path) from None
+    if not isinstance(content, dict):
+        raise _damaged(path)
+    return content
+
+
+def _of_another(directory: str, source: str) -> IntegrityError:
+    return IntegrityError(
+        f"The checkpoint {directory} belongs to {source}.",
+        condition="CHECKPOINT_OF_ANOTHER_STREAM",
+        object=directory,
+        hint="Name another directory, which need not exist.",
+    )
+
+
+def _damaged(path: str) -> OperationalError:
+    return OperationalError(
+        f"The checkpoint is damaged at {path}.",
+        condition="CHECKPOINT_DAMAGED",
+        object=path,
+        hint="Restore it. Without it, files that were loaded are not known: another stream would load them again.",
+    )
+
+
+def _failed(directory: str, error: OSError) -> OperationalError:
+    return OperationalError(
+        f"The checkpoint {directory} cannot be used: {error.strerror or error}.",
+        condition="CHECKPOINT_FAILED",
+        object=directory,
+        hint="Name a directory in which this user can write.",
+    )

@@ -1,0 +1,309 @@
+"""INSERT … FROM STREAM: each file of a directory is loaded once; SHOW STREAMS and STOP STREAM."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rewriter
+from rewriter.catalog.store import stream_runs
+from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError
+
+TEN = pa.table({"x": pa.array(range(10), pa.int32()), "dt": [dt.date(2013, 1, 1 + n % 3) for n in range(10)]})
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[rewriter.Connection]:
+    (tmp_path / "in").mkdir()
+    with rewriter.connect(tmp_path / "warehouse", engine="duckdb") as opened:
+        opened.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt DATE)")
+        yield opened
+
+
+def statement(tmp_path: Path, query: str = "SELECT x, dt FROM {stream}", **options: str) -> str:
+    settings = {"stream": "s", "checkpoint": f"{tmp_path}/checkpoint", **options}
+    texts = ", ".join(f"'{key.replace('_', ' ')}' = '{value}'" for key, value in settings.items())
+    return f"INSERT INTO t {query.format(stream=f'STREAM parquet.`{tmp_path}/in` OPTIONS ({texts})')}"
+
+
+def put(tmp_path: Path, name: str, rows: pa.Table = TEN) -> None:
+    pq.write_table(rows, tmp_path / f"_{name}")
+    os.rename(tmp_path / f"_{name}", tmp_path / "in" / f"{name}.parquet")
+
+
+def count(connection: rewriter.Connection) -> int:
+    return int(connection.execute("SELECT COUNT(x) FROM t").fetchall()[0][0])
+
+
+def test_each_file_is_loaded_once(connection: rewriter.Connection, tmp_path: Path) -> None:
+    text = statement(tmp_path)
+    assert connection.execute(text).rowcount == 0
+    for name in "abc":
+        put(tmp_path, name)
+    cursor = connection.execute(text)
+    assert (cursor.rowcount, cursor.fetchall()) == (30, [("s",)])
+    put(tmp_path, "d")
+    assert connection.execute(text).rowcount == 10
+    assert connection.execute(text).rowcount == 0
+    assert count(connection) == 40
+
+
+def test_a_file_that_changes_is_not_loaded_again(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    put(tmp_path, "a", pa.concat_tables([TEN, TEN]))
+    assert connection.execute(statement(tmp_path)).rowcount == 0
+
+
+def test_a_batch_has_at_most_so_many_files(connection: rewriter.Connection, tmp_path: Path) -> None:
+    for name in "abcde":
+        put(tmp_path, name)
+    connection.execute(statement(tmp_path, max_files="2"))
+    (stream,) = connection.execute("SHOW STREAMS").fetchall()
+    assert stream[:5] == ("s", "t", "finished", 3, 50)
+
+
+def test_the_query_filters_joins_and_names(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute("CREATE TABLE names (x INT, name STRING)")
+    connection.execute("INSERT INTO names VALUES (1, 'one'), (2, 'two')")
+    connection.execute("CREATE TABLE u (x INT, name STRING, dt DATE)")
+    query = "SELECT s.dt, n.name, s.x FROM {stream} AS s LEFT JOIN names AS n ON n.x = s.x WHERE s.x < 3"
+    connection.execute(statement(tmp_path, query).replace("INTO t", "INTO u BY NAME"))
+    assert connection.execute("SELECT x, name FROM u ORDER BY x").fetchall() == [(0, None), (1, "one"), (2, "two")]
+
+
+def test_text_files_are_read_like_tables_of_them(connection: rewriter.Connection, tmp_path: Path) -> None:
+    (tmp_path / "in" / "a.csv").write_text("x,dt\n1,2013-01-01\n,2013-01-02\n")
+    query = "SELECT CAST(x AS INT), CAST(dt AS DATE) FROM {stream}"
+    connection.execute(statement(tmp_path, query).replace("parquet.", "csv."))
+    assert connection.execute("SELECT x, dt FROM t ORDER BY dt").fetchall() == [
+        (1, dt.date(2013, 1, 1)),
+        (None, dt.date(2013, 1, 2)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT MAX(x), dt FROM {stream} GROUP BY dt",
+        "SELECT MAX(x), DATE'2013-01-01' FROM {stream}",
+        "SELECT COUNT(*) OVER (), dt FROM {stream}",
+        "SELECT DISTINCT x, dt FROM {stream}",
+        "SELECT x, dt FROM {stream} ORDER BY x LIMIT 3",
+        "SELECT x, dt FROM {stream} UNION ALL SELECT x, dt FROM t",
+        "SELECT o.x, o.dt FROM t AS o JOIN {stream} AS s ON s.x = o.x",
+        "SELECT o.x, o.dt FROM {stream} AS s RIGHT JOIN t AS o ON s.x = o.x",
+        "SELECT o.x, o.dt FROM {stream} AS s FULL JOIN t AS o ON s.x = o.x",
+        "SELECT x, dt FROM (SELECT x, dt FROM {stream})",
+        "SELECT x, dt FROM t WHERE x IN (SELECT x FROM {stream})",
+    ],
+)
+def test_a_query_that_depends_on_how_rows_arrive_is_refused(
+    connection: rewriter.Connection, tmp_path: Path, query: str
+) -> None:
+    put(tmp_path, "a")
+    with pytest.raises(NotSupportedError) as caught:
+        connection.execute(statement(tmp_path, query))
+    assert caught.value.condition == "STREAM_QUERY"
+    assert connection.execute("SHOW STREAMS").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "at"),
+    [
+        ("INSERT OVERWRITE t SELECT * FROM STREAM csv.`z`", "PARSE_SYNTAX_ERROR", "STREAM"),
+        ("SELECT * FROM STREAM csv.`z`", "PARSE_SYNTAX_ERROR", "SELECT"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z`, STREAM csv.`y`", "PARSE_SYNTAX_ERROR", "STREAM"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a')", "PARSE_SYNTAX_ERROR", ")"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a' = 'b', 'A' = 'c')", "DUPLICATE_KEY", "'A' = 'c'"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a' = 'b')", "STREAM_OPTION", "'a' = 'b'"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z`", "STREAM_OPTION", "csv.`z`"),
+        (
+            "INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint' = 'c', 'trigger' = 'x')",
+            "STREAM_OPTION",
+            "'trigger' = 'x'",
+        ),
+        (
+            "INSERT INTO t SELECT x FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint'='c', 'max files'='0')",
+            "STREAM_OPTION",
+            "'max files'='0'",
+        ),
+        (
+            "INSERT INTO missing SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint' = 'c')",
+            "",
+            "missing",
+        ),
+        ("STOP STREAM missing", "STREAM_NOT_FOUND", "missing"),
+    ],
+)
+def test_a_wrong_statement_is_an_error_at_its_place(
+    connection: rewriter.Connection, text: str, condition: str, at: str
+) -> None:
+    with pytest.raises(Error) as caught:
+        connection.execute(text)
+    position = caught.value.position
+    assert position is not None
+    assert text[position.start : position.end] == at
+    assert caught.value.condition == (condition or "TABLE_OR_VIEW_NOT_FOUND")
+
+
+def test_errors_of_a_batch_are_at_their_place(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    text = statement(tmp_path, "SELECT y, dt FROM {stream} AS s")
+    with pytest.raises(Error) as caught:
+        connection.execute(text)
+    position = caught.value.position
+    assert position is not None
+    assert text[position.start : position.end] == "y"
+    (stream,) = connection.execute("SHOW STREAMS").fetchall()
+    assert stream[2] == "failed"
+    assert "UNRESOLVED_COLUMN" in stream[-1]
+
+
+def test_a_reset_checkpoint_is_an_error(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(statement(tmp_path, checkpoint=f"{tmp_path}/other"))
+    assert caught.value.condition == "STREAM_CHECKPOINT_RESET"
+    assert connection.execute(statement(tmp_path, stream="again", checkpoint=f"{tmp_path}/again")).rowcount == 10
+
+
+def test_a_checkpoint_that_lost_batches_is_an_error(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    os.remove(tmp_path / "checkpoint" / "batches" / "00000000.json")
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(statement(tmp_path))
+    assert caught.value.condition == "STREAM_CHECKPOINT_RESET"
+    assert count(connection) == 10
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"files": 3}', '{"files": [{"path": 1, "size": 2}]}'])
+def test_a_damaged_checkpoint_is_an_error(connection: rewriter.Connection, tmp_path: Path, text: str) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    for name in ("batches/00000000.json", "rewriter-stream.json"):
+        whole = (tmp_path / "checkpoint" / name).read_text()
+        (tmp_path / "checkpoint" / name).write_text(text)
+        with pytest.raises(Error) as caught:
+            connection.execute(statement(tmp_path))
+        assert caught.value.condition == "CHECKPOINT_DAMAGED", name
+        (tmp_path / "checkpoint" / name).write_text(whole)
+    assert connection.execute(statement(tmp_path)).rowcount == 0
+
+
+def test_a_checkpoint_belongs_to_one_source(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    (tmp_path / "more").mkdir()
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(statement(tmp_path).replace("/in`", "/more`"))
+    assert caught.value.condition == "CHECKPOINT_OF_ANOTHER_STREAM"
+    os.makedirs(tmp_path / "of_spark")
+    (tmp_path / "of_spark" / "metadata").write_text(json.dumps({"id": "x"}))
+    with pytest.raises(IntegrityError, match=r"belongs to a stream of Spark"):
+        connection.execute(statement(tmp_path, stream="x", checkpoint=f"{tmp_path}/of_spark"))
+
+
+def test_a_stream_loads_one_table(connection: rewriter.Connection, tmp_path: Path) -> None:
+    connection.execute(statement(tmp_path))
+    connection.execute("CREATE TABLE u (x INT, dt DATE)")
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(statement(tmp_path).replace("INTO t", "INTO u"))
+    assert caught.value.condition == "STREAM_OF_ANOTHER_TABLE"
+    connection.execute("DROP TABLE t")
+    put(tmp_path, "a")
+    assert connection.execute(statement(tmp_path).replace("INTO t", "INTO u")).rowcount == 10
+
+
+def test_targets_whose_batches_cannot_be_committed_once(connection: rewriter.Connection, tmp_path: Path) -> None:
+    connection.execute(f"CREATE EXTERNAL TABLE e (x INT, dt DATE) LOCATION '{tmp_path}/e'")
+    connection.execute("CREATE TEMPORARY TABLE v (x INT, dt DATE)")
+    for name in "ev":
+        with pytest.raises(NotSupportedError, match="cannot be the target of a stream"):
+            connection.execute(statement(tmp_path).replace("INTO t", f"INTO {name}"))
+    with pytest.raises(IntegrityError) as caught:
+        connection.execute(statement(tmp_path, checkpoint=f"{tmp_path}/e/c"))
+    assert caught.value.condition == "UNSAFE_LOCATION"
+    connection.execute("START TRANSACTION")
+    with pytest.raises(NotSupportedError) as refused:
+        connection.execute(statement(tmp_path))
+    assert refused.value.condition == "NOT_IN_TRANSACTION"
+
+
+def until(connection: rewriter.Connection, state: str, rows: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        (stream,) = connection.execute("SHOW STREAMS").fetchall()
+        if stream[2] == state and count(connection) == rows:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{stream} is not {state}, and the table has {count(connection)} rows")
+
+
+def test_a_stream_goes_on_until_another_process_stops_it(
+    connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewriter.statements.stream.stream_batches._REPORT_SECONDS", 0.2)
+    text = statement(tmp_path, trigger="0.1 seconds")
+    assert connection.execute(text).fetchall() == [("s",)]
+    put(tmp_path, "a")
+    with rewriter.connect(tmp_path / "warehouse", engine="duckdb") as other:
+        until(other, "running", 10)
+        put(tmp_path, "b")
+        until(other, "running", 20)
+        with pytest.raises(ConflictError) as caught:
+            other.execute(text)
+        assert caught.value.condition == "STREAM_RUNNING"
+        other.execute("STOP STREAM s")
+        until(other, "stopped", 20)
+        put(tmp_path, "c")
+        assert other.execute(statement(tmp_path)).rowcount == 10
+    connection.session.streams.wait()
+
+
+def test_a_stream_ends_with_its_session(tmp_path: Path, connection: rewriter.Connection) -> None:
+    with rewriter.connect(tmp_path / "warehouse", engine="duckdb") as own:
+        own.execute(statement(tmp_path, trigger="continuous batches"))
+        put(tmp_path, "a")
+        until(own, "running", 10)
+    until(connection, "stopped", 10)
+
+
+def test_a_failed_batch_ends_a_stream_and_is_loaded_by_the_next(
+    connection: rewriter.Connection, tmp_path: Path
+) -> None:
+    put(tmp_path, "a", TEN.set_column(0, "x", pa.array([2**40] * 10)))
+    connection.execute(statement(tmp_path, "SELECT CAST(x AS INT), dt FROM {stream}", trigger="1 second"))
+    with pytest.raises(Error) as caught:
+        connection.session.streams.wait()
+    assert caught.value.condition == "CAST_OVERFLOW"
+    until(connection, "failed", 0)
+    assert connection.execute(statement(tmp_path, "SELECT CAST(x % 7 AS INT), dt FROM {stream}")).rowcount == 10
+
+
+def test_a_silent_stream_is_lost_and_can_be_taken_over(connection: rewriter.Connection, tmp_path: Path) -> None:
+    table = connection.session.catalog.snapshot().table("t")
+    with connection.session.catalog.database.write() as database:
+        run = stream_runs.begin_run(database, "s", table.id, "c")
+        database.exec_driver_sql("UPDATE streams SET process = 'elsewhere:1', heartbeat_at = heartbeat_at - 29")
+    with pytest.raises(ConflictError):
+        connection.execute(statement(tmp_path))
+    with connection.session.catalog.database.write() as database:
+        database.exec_driver_sql("UPDATE streams SET heartbeat_at = heartbeat_at - 2")
+    assert connection.execute("SHOW STREAMS").fetchall()[0][2] == "lost"
+    put(tmp_path, "a")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+    with connection.session.catalog.database.write() as database, pytest.raises(ConflictError) as caught:
+        stream_runs.report(database, run)
+    assert caught.value.condition == "STREAM_TAKEN_OVER"
