@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [duckdb] [spark]
-[dialect] [peers]``: the tables of ``benchmarks/README.md``.
+[dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks import (
     planning,
     querying,
     scanning,
+    sinks,
     statements,
     timelines,
 )
@@ -41,6 +42,7 @@ GROUPS = (
     "duckdb",
     "spark",
     "dialect",
+    "sinks",
     "peers",
 )
 
@@ -77,6 +79,8 @@ def main(
         show(statements.measure())
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
+    if not chosen or "sinks" in chosen:
+        print(wide_markdown(sinks.measure()), flush=True)
     if not chosen or "peers" in chosen:
         _peers(chosen, peer_events)
     if chosen and not chosen & {"duckdb", "spark"}:

@@ -133,6 +133,9 @@ def test_a_query_that_names_a_source_twice_reads_it_once(connection: Connection)
     sql = "SELECT COUNT(*) FROM s AS a JOIN S AS b ON a.n = b.n WHERE a.ds = '2024-01-01' AND b.ds = '2024-01-02'"
     assert rows(connection, sql) == [(2 * 3 * 3,)]
     assert source.reads == [[part for part in ALL if part[0] in DAYS[:2]]]
+    sql = "SELECT COUNT(*) FROM s AS a JOIN s AS b ON a.n = b.n WHERE a.ds = '2024-01-01'"
+    assert rows(connection, sql) == [(2 * 3 * 15,)]
+    assert source.reads[1:] == [ALL]
 
 
 def test_values_that_equal_no_other(connection: Connection) -> None:

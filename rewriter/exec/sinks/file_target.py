@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -39,15 +40,18 @@ class FileTarget:
     max_partitions: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def _translation(self) -> dict[int, str]:
+        return str.maketrans(dict(self.escapes))
+
     def level_names(self, key: Key) -> list[str]:
         """Returns the names of the directories of a partition, as ``dt=2013-01-01``.
 
         Raises ``ValueError`` for a value that no directory can be named by.
         """
-        escapes = str.maketrans(dict(self.escapes))
         names = []
         for level, value in zip(self.levels, key, strict=True):
-            name = f"{level}={self.null if value is None else value.translate(escapes)}"
+            name = f"{level}={self.null if value is None else value.translate(self._translation)}"
             if len(name.encode("utf-8")) > 255:
                 raise ValueError(
                     f"[PARTITION_VALUE_TOO_LONG] A value of the partition column {level} is too long "
