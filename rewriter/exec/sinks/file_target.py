@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ class FileTarget:
     max_partitions: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def _translation(self) -> dict[int, str]:
-        return str.maketrans(dict(self.escapes))
-
     def level_names(self, key: Key) -> list[str]:
         """Returns the names of the directories of a partition, as ``dt=2013-01-01``.
 
@@ -51,7 +46,8 @@ class FileTarget:
         """
         names = []
         for level, value in zip(self.levels, key, strict=True):
-            name = f"{level}={self.null if value is None else value.translate(self._translation)}"
+            escaped = self.null if value is None else "".join([self.escapes.get(char, char) for char in value])
+            name = f"{level}={escaped}"
             if len(name.encode("utf-8")) > 255:
                 raise ValueError(
                     f"[PARTITION_VALUE_TOO_LONG] A value of the partition column {level} is too long "
