@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [duckdb] [spark]
-[dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [footers]
+[duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from benchmarks import (
     commits,
     cover,
     dialect,
+    footers,
     goldens,
     hive_metastore,
     inserting,
@@ -39,6 +40,7 @@ GROUPS = (
     "commits",
     "cache",
     "statements",
+    "footers",
     "duckdb",
     "spark",
     "dialect",
@@ -77,6 +79,8 @@ def main(
             show(cache.on_postgresql())
     if not chosen or "statements" in chosen:
         show(statements.measure())
+    if not chosen or "footers" in chosen:
+        show(footers.measure())
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:

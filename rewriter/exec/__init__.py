@@ -6,5 +6,7 @@ whole packed files as they are, other parts joined with the catalog's list by th
 one partition by the values in their paths. A part is found by its values and not by row numbers, because both engines
 skip row groups by the statistics of columns.
 
+``parquet_footers`` has the figures for queries that need no row: numbers of rows and NULLs, least and greatest values.
+
 pyspark and duckdb are ordinary dependencies that are imported lazily; Java comes with the extra ``java``.
 """

@@ -19,7 +19,6 @@ from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
 from rewriter.grammar.terms import Query
-from rewriter.planner.catalog_aggregates import catalog_aggregates
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
 from rewriter.planner.model.plan import (
@@ -34,7 +33,7 @@ from rewriter.planner.model.plan import (
     TableUse,
     quote_identifier,
 )
-from rewriter.planner.rewrite.count_rewrites import counted_rows_edits
+from rewriter.planner.rewrite.count_rewrites import counted_rows_edits, shown_edits
 from rewriter.planner.row_limits import row_limit
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
 from rewriter.planner.scope.column_lineage import NO_TABLE
@@ -44,6 +43,7 @@ from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.scope.pushdown import Pushdown
 from rewriter.planner.scope.table_names import current_edits, databases, is_item, key_of
 from rewriter.planner.scope.unparsed_query import plan_verbatim
+from rewriter.planner.table_aggregates import table_aggregates
 from rewriter.planner.table_pruning import Pruner, Pruning
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.edits import Edit
@@ -149,6 +149,7 @@ def plan_cubes(query: QueryPlanning) -> None:
             uses = tuple(TableUse(*use) for use in reference.uses)
             unread = () if uses else _tables(source, query.reader)
             query.cube_readings.append(Reading(uses, query.branches.get(id(source.node)), unread))
+    query.edits += [edit for block in resolved.blocks if block.shows_texts for edit in shown_edits(query.text, block)]
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 
 
@@ -235,7 +236,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         dict(parameters),
         query.derivation,
         None if settings.derive else row_limit(text, query.resolved, parameters),
-        () if settings.derive else catalog_aggregates(text, query.resolved, query.prunings),
+        () if settings.derive else table_aggregates(text, query.resolved, query.prunings),
     )
 
 

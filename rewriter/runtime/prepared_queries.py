@@ -2,7 +2,8 @@
 
 A planned query depends on its text and the values of its parameters, on the planner's settings, and on the state of
 the catalog. With all of these equal, the next run takes the kept plan. Not kept: queries that read files which the
-catalog does not list, that compute conditions on the values of partitions, or whose plan depends on the clock.
+catalog does not list, that compute conditions on the values of partitions, whose values come from the footers of files,
+or whose plan depends on the clock.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ _COMPARED = (str, int, bool, type(None))
 
 @dataclass(frozen=True)
 class Prepared:
-    """A planned query with everything that its engine needs, and the amount that it reads."""
+    """A planned query with everything that its engine needs, and the amount that it reads. ``from_footers`` says that
+    its values come from the footers of files.
+    """
 
     plan: Plan
     query: EngineQuery
     scans: tuple[Scan, ...]
     planning_seconds: float
+    from_footers: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import pytest
 
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
-from rewriter.statements.query import catalog_aggregates
 from tests.rotation import turn
 
 VALUES = {
@@ -91,8 +90,8 @@ def test_the_catalog_returns_what_the_engine_returns(
         from_catalog += is_computed
         # A comment makes it another text, which the session has not planned.
         with monkeypatch.context() as patch:
-            patch.setattr(catalog_aggregates.Plan, "catalog_aggregates", (), raising=False)
             patch.setattr("rewriter.statements.query.select.computed_query", lambda plan, context: None)
+            patch.setattr("rewriter.statements.query.select.read_footers", lambda plan, context: None)
             expected = session.execute(f"{query} -- {source.random()}")
             assert [column.name for column in result.columns] == [column.name for column in expected.columns], query
             assert [column.type for column in result.columns] == [column.type for column in expected.columns], query
@@ -124,3 +123,20 @@ def test_another_sessions_rows_count_at_once(duckdb: Engine, tmp_path: Path) -> 
             assert session.execute("SELECT COUNT(*), MAX(p) FROM t").fetch() == [(number + 1, number)]
         other.execute("ALTER TABLE t DROP PARTITION (p = 3)")
         assert session.execute("SELECT COUNT(*), MAX(p) FROM t").fetch() == [(3, 2)]
+
+
+def test_counts_are_written(engine: Engine, tmp_path: Path) -> None:
+    with Session(tmp_path / "warehouse", engine) as session:
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (p INT)")
+        session.execute("INSERT INTO t VALUES (1, 7), (2, 8)")
+        session.execute("CREATE TABLE u AS SELECT COUNT(*) AS n, MAX(p) AS p, MIN(x) AS x, COUNT(p) AS m FROM t")
+        session.execute("INSERT INTO u SELECT COUNT(*), MIN(p), MAX(x), 0 FROM t WHERE p = 8")
+        session.execute("INSERT INTO u (n, p) SELECT COUNT(*), MIN(p) FROM t WHERE p = 7")
+        session.execute("INSERT INTO u SELECT MAX(n), MAX(p), MAX(x), COUNT(n) FROM u")
+        session.execute("FROM t INSERT INTO u SELECT MAX(p), 0, 0, 0 INSERT INTO u SELECT MIN(x), 1, 1, 1")
+        assert [(column.name, column.type) for column in session.execute("SELECT * FROM u").columns or ()] == [
+            ("n", "bigint"), ("p", "int"), ("x", "int"), ("m", "bigint")
+        ]  # fmt: skip
+        assert sorted(session.execute("SELECT * FROM u").fetch(), key=repr) == [
+            (1, 1, 1, 1), (1, 7, None, None), (1, 8, 2, 0), (2, 8, 1, 2), (2, 8, 2, 3), (8, 0, 0, 0)
+        ]  # fmt: skip

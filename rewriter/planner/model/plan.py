@@ -367,9 +367,9 @@ class Derivation:
 
 
 @dataclass(frozen=True)
-class CatalogAggregate:
-    """An item of a SELECT that the catalog can compute: the number of rows, or with ``column``, the first partition
-    column, its least or its greatest value. ``name`` is that of the output column.
+class TableAggregate:
+    """An item of a SELECT: the number of rows of a table, or with ``column``, the number of its values that are not
+    NULL, its least or its greatest value. ``name`` is that of the output column.
     """
 
     function: Literal["COUNT", "MIN", "MAX"]
@@ -382,8 +382,8 @@ class Plan:
     """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
 
     ``edits`` are those of the text that belong to no reference. ``derivation`` is there where ``Settings.derive`` asks.
-    With ``row_limit``, any so many rows of the only table are enough. ``catalog_aggregates`` are all items of a query
-    of one table whose rows the catalog selects, or empty.
+    With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
+    table that selects all rows of partitions, or empty.
     """
 
     template: SqlTemplate
@@ -394,7 +394,7 @@ class Plan:
     parameters: Mapping[str, object] = field(default_factory=dict)
     derivation: Derivation | None = None
     row_limit: int | None = None
-    catalog_aggregates: tuple[CatalogAggregate, ...] = ()
+    aggregates: tuple[TableAggregate, ...] = ()
 
     @cached_property
     def uses(self) -> tuple[TableUse, ...]:

@@ -21,7 +21,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.engine_errors import placed
-from rewriter.statements.query.select import expanded, planned, prepare, scanned
+from rewriter.statements.query.select import expanded, planned, prepare, read_footers, scanned
 from rewriter.statements.resolve.partition_lookup import dropped, listed
 from rewriter.storage.discovered_partitions import Discovery
 
@@ -103,6 +103,12 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
         (use,) = plan.uses
         header = f"{use.table.name}: no file; the catalog has the numbers of rows and the partition values"
         return "\n".join([header, *(_access_paths(use, context) if use.table.partition_columns else ())])
+    footers = read_footers(plan, context)
+    if footers is not None:
+        (use,) = plan.uses
+        amount = _amount(footers.partitions, counted(footers.files, "file"), use, context)
+        header = f"{use.table.name}: {amount}; only the footers are read"
+        return "\n".join([header, *(_access_paths(use, context) if use.table.partition_columns else ())])
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
@@ -117,7 +123,8 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
             partitions_read, files = scanned(use, context, plan.row_limit)
             counts = (partitions_read, len({file.path for file in files}), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        lines.append(f"{use.table.name}: {_amount(*counts, use, context)}")
+        amount = f"{counted(counts[1], 'file')}, {counts[2]:,} bytes"
+        lines.append(f"{use.table.name}: {_amount(counts[0], amount, use, context)}")
         if plan.row_limit is not None:
             lines.append("  LIMIT: no more files are read than its rows need")
         if use.table.partition_columns:
@@ -173,8 +180,8 @@ def _access_paths(use: TableUse, context: Context) -> list[str]:
     return lines
 
 
-def _amount(partitions: int, files: int, size: int, use: TableUse, context: Context) -> str:
-    amount = f"{counted(files, 'file')}, {size:,} bytes"
+def _amount(partitions: int, amount: str, use: TableUse, context: Context) -> str:
+    """Returns how many partitions of a table are read, and the amount of files."""
     if not use.table.partition_columns:
         return amount
     if use.wanted is None or is_discovered(use.table):

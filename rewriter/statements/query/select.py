@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Column, Partition, Table
+from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
+from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.connectors.table_source import is_source
 from rewriter.errors import Error, Span
 from rewriter.exec.data_files import stored_rows
@@ -27,6 +29,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
 from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, footer_query
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.storage.data_files import FoundFile, directory, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
@@ -69,7 +72,8 @@ def prepare(query: Query, context: Context) -> Prepared:
         plan = plan_query(query, snapshot, context.planning, context.parameters)
         settled_plan = narrowed(plan, context)
         prepared = _prepared(query, settled_plan, context)
-        is_kept = settled_plan is plan and not clock.was_read and all(map(_is_listed, plan.uses))
+        is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
+        is_kept = is_settled and all(map(_is_listed, plan.uses))
         if key is not None and is_kept:
             context.prepared.keep(key, snapshot.state, prepared)
     else:
@@ -86,6 +90,13 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     computed = computed_query(plan, context)
     if computed is not None:
         return Prepared(plan, computed, (Scan(plan.uses[0].table.name, 0, 0, 0),), planning_seconds=0.0)
+    try:
+        footers = read_footers(plan, context)
+    except Error as error:
+        raise error.at(query.span) from None
+    if footers is not None:
+        scan = Scan(plan.uses[0].table.name, footers.partitions, footers.read_files, footers.read_bytes)
+        return Prepared(plan, footers.query, (scan,), planning_seconds=0.0, from_footers=True)
     names: dict[int, str] = {}
     relations: list[Relation] = []
     scans: list[Scan] = []
@@ -100,6 +111,22 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     sql = plan.template.render(lambda table: names[table.id])
     engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
     return Prepared(plan, engine_query, tuple(scans), planning_seconds=0.0)
+
+
+def read_footers(plan: Plan, context: Context) -> FooterQuery | None:
+    """Returns the query of the values that the footers of a plan's files have; ``None`` if the engine has to read the
+    files. Raises as the look-up of files does.
+    """
+    if not are_of_footers(plan):
+        return None
+    (use,) = plan.uses
+    if not use.table.external:
+        count, data_files = _scanned_managed(use, context)
+        return footer_query(plan, count, ((partition.values, file) for partition, file in data_files))
+    partitions = _external_partitions(use, context)
+    count = len(partitions) if use.table.partition_columns else 0
+    found_files = _external_files(use.table, partitions, context)
+    return footer_query(plan, count, ((p.values, DataFile(f.path, None, f.bytes)) for p, f in found_files))
 
 
 def planned(query: Query, context: Context) -> Plan:
@@ -136,13 +163,48 @@ def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tu
     first_files = None if most_rows is None else _first_files(use, most_rows, context)
     if first_files is not None:
         return len({file.values for file in first_files}) if table.partition_columns else 0, first_files
+    if not table.external:
+        count, data_files = _scanned_managed(use, context)
+        return count, tuple([scan_file(file, partition.values) for partition, file in data_files])
+    partitions = _external_partitions(use, context)
+    found_files = _external_files(table, partitions, context)
+    files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in found_files])
+    return len(partitions) if table.partition_columns else 0, files
+
+
+def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFiles]:
+    """Returns the number of partitions that a plan reads of a managed table, and their files, from the catalog."""
+    table = use.table
     if not table.partition_columns:
-        return 0, _files(use, (the_partition(table),) if table.external else (), context)
-    if not table.external and use.ranges is None and use.wanted is None and not use.selections:
-        files = _files(use, (), context)
+        return 0, context.snapshot.files(table, use.ranges)
+    if use.ranges is None and use.wanted is None and not use.selections:
+        files = context.snapshot.files(table, None)
         return context.snapshot.partition_count(table), files
     partitions = selected(use, context)
-    return len(partitions), _files(use, partitions, context)
+    files = context.snapshot.files(table, use.ranges)
+    if use.selections:
+        keys = {partition.key for partition in partitions}
+        files = tuple([(p, f) for p, f in files if p.key in keys])
+    if use.wanted is not None:
+        covered = {partition.key for partition, _ in files}
+        satisfying = context.snapshot.files_satisfying(table, use.wanted)
+        files += tuple([(p, f) for p, f in satisfying if p.key not in covered])
+    return len(partitions), files
+
+
+def _external_partitions(use: TableUse, context: Context) -> tuple[Partition, ...]:
+    return selected(use, context) if use.table.partition_columns else (the_partition(use.table),)
+
+
+def _external_files(
+    table: Table, partitions: tuple[Partition, ...], context: Context
+) -> Iterator[tuple[Partition, FoundFile]]:
+    """Yields the files of these partitions of an external table, by listing. Raises for partitions that moved."""
+    yield from external_files(table, partitions)
+    if table.partition_columns:
+        missing_partitions = [p for p in partitions if not os.path.isdir(directory(table, p))]
+        if missing_partitions:
+            check_unmoved(table, missing_partitions, context)
 
 
 #: The most files of an external table whose rows are counted for a LIMIT.
@@ -191,7 +253,7 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
     table = use.table
     if table.format.lower() != "parquet":
         return None
-    partitions = selected(use, context) if table.partition_columns else (the_partition(table),)
+    partitions = _external_partitions(use, context)
     rows = 0
     files: list[ScanFile] = []
     for partition in partitions:
@@ -210,28 +272,6 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
                 return None
             files.append(ScanFile(file.path, partition.values, file.bytes, file.modified))
     return tuple(files)
-
-
-def _files(use: TableUse, partitions: tuple[Partition, ...], context: Context) -> tuple[ScanFile, ...]:
-    """Returns the files of these partitions: from the catalog, or by listing where the table is external."""
-    table = use.table
-    if not table.external:
-        files_read = context.snapshot.files(table, use.ranges)
-        if use.selections:
-            keys = {partition.key for partition in partitions}
-            files_read = tuple([(p, f) for p, f in files_read if p.key in keys])
-        if use.wanted is not None:
-            covered = {partition.key for partition, _ in files_read}
-            satisfying = context.snapshot.files_satisfying(table, use.wanted)
-            files_read += tuple([(p, f) for p, f in satisfying if p.key not in covered])
-        return tuple([scan_file(file, partition.values) for partition, file in files_read])
-    files = tuple([ScanFile(f.path, p.values, f.bytes, f.modified) for p, f in external_files(table, partitions)])
-    missing_partitions = (
-        [p for p in partitions if not os.path.isdir(directory(table, p))] if table.partition_columns else []
-    )
-    if missing_partitions:
-        check_unmoved(table, missing_partitions, context)
-    return files
 
 
 def the_partition(table: Table) -> Partition:

@@ -70,9 +70,11 @@ def read_base(
 ) -> tuple[Listing, ...]:
     """Returns what a query, whose rows are for ``target``, reads of the external bases of the target's fact.
 
-    ``relations`` are the files that its engine is given, one for each of ``uses``. Lists no directory.
+    ``relations`` are the files that its engine is given, one for each of ``uses``; there are none if its values came
+    from the catalog or from footers, and then no rollup is computed from them. Lists no directory.
     """
     fact = context.snapshot.fact_using(target.name)
+    uses = uses if relations else ()
     listings: list[Listing] = []
     for use, relation in zip(uses, relations, strict=True):
         binding = base_of(use.table, context) if fact is not None else None

@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import AddPartitions, Change, CommitBatch, PartitionWrite, WritePartitions
@@ -52,6 +51,7 @@ from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.default_keyword import errors_at, with_defaults
+from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
 from rewriter.statements.write.external_base_changes import written as files_written
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
@@ -229,7 +229,9 @@ def written(
 
 
 def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
-    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors."""
+    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
+    ``check_events``.
+    """
     table, limit = target.table, context.settings.max_dynamic_partitions
     sink = sink_of(target, query, context)
     write = Write(
@@ -244,7 +246,9 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
         sink=sink,
     )
     with context.progress.watching(folder):
-        return tuple([file for file in context.engine().write(query, write) if file.rows != 0])
+        files = tuple([file for file in context.engine().write(query, write) if file.rows != 0])
+    check_events(table, files, context)
+    return files
 
 
 def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
@@ -449,10 +453,7 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
 
     The commit checks the same; this check runs before files are moved.
     """
-    fact = context.snapshot.fact_using(target.table.name)
-    stored = fact.storage_table(target.table.name) if fact is not None else None
-    if fact is None or stored is None:
-        return
-    binding = TimeBinding(fact, stored, target.table)
-    for values in new:
-        binding.locate(values)
+    binding = fact_binding(target, context)
+    if binding is not None:
+        for values in new:
+            binding.locate(values)
