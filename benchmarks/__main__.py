@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [footers]
-[duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
+[streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from benchmarks import (
     scanning,
     sinks,
     statements,
+    streams,
     timelines,
+    work_lists,
 )
 from benchmarks.timing import Table, WideTable, markdown, wide_markdown
 
@@ -36,11 +38,13 @@ GROUPS = (
     "planning",
     "cover",
     "timelines",
+    "worklists",
     "lookups",
     "commits",
     "cache",
     "statements",
     "footers",
+    "streams",
     "duckdb",
     "spark",
     "dialect",
@@ -69,6 +73,8 @@ def main(
         show(cover.measure())
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
+    if not chosen or "worklists" in chosen:
+        show(work_lists.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
     if not chosen or "commits" in chosen:
@@ -81,6 +87,8 @@ def main(
         show(statements.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
+    if not chosen or "streams" in chosen:
+        print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:

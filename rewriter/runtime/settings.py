@@ -128,6 +128,12 @@ _SETTINGS = {
         _Setting(
             "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
         ),
+        _Setting(
+            "rewriter.claim_seconds",
+            "120",
+            _whole_number(1, 120),
+            "seconds of silence that end the claim of REFRESH FACT … MAX",
+        ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover minimizes: partitions or bytes"),
         _Setting("rewriter.least_retention_hours", "1", _whole_number(0, 24), "minimum hours in VACUUM … RETAIN"),
         _Setting("rewriter.log_retention_hours", "0", _whole_number(0, 24), "hours of the log to keep; 0 is all"),
@@ -260,6 +266,10 @@ class SessionSettings:
     @property
     def target_file_bytes(self) -> int:
         return int(self.get("rewriter.sink.target_file_bytes"))
+
+    @property
+    def claim_seconds(self) -> int:
+        return int(self.get("rewriter.claim_seconds"))
 
     @property
     def least_retention_hours(self) -> int:

@@ -92,7 +92,10 @@ class Context:
 
     def renewed(self) -> Context:
         """Returns the context of the same statement over the newest state; its present moment stays."""
-        snapshot = self.catalog.snapshot(self.snapshot.session)
+        return self.over(self.catalog.snapshot(self.snapshot.session))
+
+    def over(self, snapshot: Snapshot) -> Context:
+        """Returns the context of the same statement over another snapshot of its session."""
         return replace(self, snapshot=snapshot.within(self.snapshot.current).showing(self.snapshot.temporary_views))
 
     def table(self, name: Name) -> Table:
