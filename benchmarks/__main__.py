@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[streams] [duckdb] [spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
+[streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks import (
     planning,
     querying,
     scanning,
+    sinks,
     statements,
     streams,
     timelines,
@@ -47,6 +48,7 @@ GROUPS = (
     "duckdb",
     "spark",
     "dialect",
+    "sinks",
     "peers",
 )
 
@@ -89,6 +91,8 @@ def main(
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
+    if not chosen or "sinks" in chosen:
+        print(wide_markdown(sinks.measure()), flush=True)
     if not chosen or "peers" in chosen:
         _peers(chosen, peer_events)
     if chosen and not chosen & {"duckdb", "spark"}:

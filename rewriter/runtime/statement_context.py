@@ -15,6 +15,7 @@ from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, fu
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.connectors.table_source import is_source, read_only
 from rewriter.errors import AnalysisError, Error
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
@@ -106,6 +107,8 @@ class Context:
         unqualified = single(name)
         temporary = self._temporary(name)
         if isinstance(temporary, Table):
+            if is_source(temporary):
+                raise read_only(temporary).at(name.span)
             return temporary
         try:
             if temporary is not None:

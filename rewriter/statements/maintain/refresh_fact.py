@@ -43,7 +43,7 @@ from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked, overlapping
 from rewriter.statements.write.external_base_changes import note_listed, read_base
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.packing import packing_of
+from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
@@ -284,14 +284,15 @@ def _write(
     query = engine_query(rollup_query(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        packing = packing_of(table, context)
+        sink = grouped_sink(context)
         write = Write(
             folder,
             table.format,
             table.columns,
             table.partition_columns,
-            packing=packing,
+            packing=packing_of(table, sink),
             options=table.file_options,
+            sink=sink,
         )
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 

@@ -40,7 +40,7 @@ from rewriter.grammar.families import writes as s
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.prepared_queries import Prepared
-from rewriter.runtime.result import Result, Stats
+from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
@@ -57,8 +57,9 @@ from rewriter.statements.write.external_base_changes import written as files_wri
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.packing import packing_of
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
+from rewriter.statements.write.sink_choice import packing_of, sink_of
+from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.statements.write.zoned_casts import check_zoned_casts
 from rewriter.storage.data_files import directory
 from rewriter.storage.discovered_partitions import discovered
@@ -187,32 +188,11 @@ def _insert(statement: s.Insert, context: Context) -> Result:
         rowcount=rows_of(files),
         coverage=plan.coverage,
         plan=plan,
-        warnings=plan.warnings,
+        warnings=(*plan.warnings, *tiny_files_warning(checked_insert.target.table, files)),
         stats=stats_of(
             files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
         ),
     )
-
-
-def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
-    """Returns the statistics of a statement that wrote these files into one table.
-
-    ``prepared`` is the query that produced the files.
-    """
-    return Stats(
-        prepared.scans if prepared is not None else (),
-        written_partitions=len({file.values for file in files}),
-        written_files=len({file.path for file in files}),
-        written_bytes=sum([file.bytes for file in files]),
-        planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
-        execution_seconds=seconds,
-    )
-
-
-def rows_of(files: Sequence[WrittenFile]) -> int:
-    """Returns the number of rows in the files; -1 where a file has no row count."""
-    counts = [file.rows for file in files]
-    return -1 if None in counts else sum([count or 0 for count in counts])
 
 
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
@@ -253,7 +233,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     ``check_events``.
     """
     table, limit = target.table, context.settings.max_dynamic_partitions
-    packing = None if target.is_static else packing_of(table, context)
+    sink = sink_of(target, query, context)
     write = Write(
         folder,
         table.format,
@@ -261,8 +241,9 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
         table.partition_columns,
         target.static,
         limit,
-        packing,
+        packing_of(table, sink),
         options=table.file_options,
+        sink=sink,
     )
     with context.progress.watching(folder):
         files = tuple([file for file in context.engine().write(query, write) if file.rows != 0])

@@ -26,9 +26,10 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.write.event_times import check_events
-from rewriter.statements.write.insert import change_of, retried, rows_of, stats_of, write_external
+from rewriter.statements.write.insert import change_of, retried, write_external
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, write_managed
+from rewriter.statements.write.written_files import rows_of, stats_of
 from rewriter.storage.data_files import FoundFile, expand
 
 
