@@ -1,5 +1,5 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [lookups] [commits] [cache] [statements] [footers]
-[duckdb] [spark] [dialect] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
+[streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from benchmarks import (
     planning,
     querying,
     scanning,
+    sinks,
     statements,
+    streams,
     timelines,
+    work_lists,
 )
 from benchmarks.timing import Table, WideTable, markdown, wide_markdown
 
@@ -35,14 +38,17 @@ GROUPS = (
     "planning",
     "cover",
     "timelines",
+    "worklists",
     "lookups",
     "commits",
     "cache",
     "statements",
     "footers",
+    "streams",
     "duckdb",
     "spark",
     "dialect",
+    "sinks",
     "peers",
 )
 
@@ -67,6 +73,8 @@ def main(
         show(cover.measure())
     if not chosen or "timelines" in chosen:
         show(timelines.measure())
+    if not chosen or "worklists" in chosen:
+        show(work_lists.measure())
     if not chosen or "lookups" in chosen:
         _lookups(metastore_partitions, show)
     if not chosen or "commits" in chosen:
@@ -79,8 +87,12 @@ def main(
         show(statements.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
+    if not chosen or "streams" in chosen:
+        print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
+    if not chosen or "sinks" in chosen:
+        print(wide_markdown(sinks.measure()), flush=True)
     if not chosen or "peers" in chosen:
         _peers(chosen, peer_events)
     if chosen and not chosen & {"duckdb", "spark"}:

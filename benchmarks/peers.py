@@ -54,6 +54,8 @@ EVENTS_OF_CSV = """COPY (
 EVENT_DATA = "origin STRING, dest STRING, carrier STRING, distance BIGINT, delay DOUBLE, departed TIMESTAMP"
 RAW_FACT = """CREATE FACT flights_all OF CUBE flights STORED IN (
   TABLE flights_events PERIOD HOURLY PARTITIONED BY departed AS (dt = 'yyyy-MM-dd-HH') RAW (worst_delay AS delay))"""
+#: The Parquet files of the RAW table, below its warehouse.
+RAW_FILES = "flights_events-*/*/*.parquet"
 #: Each event several times within its minute.
 REPEATED = """COPY (
   SELECT * EXCLUDE copy REPLACE (departed + to_microseconds(copy * 59_000_000 // {copies}) AS departed)
@@ -104,6 +106,8 @@ def measure(folder: Path, engine: Any = None, spark: Any = None) -> WideTable:
     build(folder / "unpacked", files.hours, UNPACKED)
     build_events(folder / "events", files.events)
     contenders = [_plain_duckdb("plain DuckDB, one file of events", over_events, files.events), *_ours(folder)]
+    own = str(folder / "events" / RAW_FILES)
+    contenders.append(_plain_duckdb("plain DuckDB, files of the RAW table", over_events, own))
     contenders.append(_plain_duckdb("plain DuckDB, one file of hours", over_hours, files.hours))
     if spark is not None:
         # Spark's machine compiles for the first minute whatever it runs: the first round is not shown.
@@ -228,14 +232,18 @@ def _on_spark(warehouse: Path, engine: Any, spark: Any, files: Files) -> Iterato
         yield _rewriter("rewriter on Spark", "hours, days and months, packed; the same text in each run", connection)
     with rewriter.connect(warehouse.parent / "events", engine=engine) as connection:
         yield _rewriter("rewriter on Spark, events", "a RAW table alone, packed by hour", connection)
-    for label, text, path in (
-        ("plain Spark, one file of events", over_events, files.events),
-        ("plain Spark, one file of hours", over_hours, files.hours),
+    own = str(warehouse.parent / "events" / RAW_FILES)
+    for label, text, path, literal in (
+        ("plain Spark, one file of events", over_events, files.events, "TIMESTAMP_NTZ"),
+        ("plain Spark, files of the RAW table", over_events, own, "TIMESTAMP"),
+        ("plain Spark, one file of hours", over_hours, files.hours, "TIMESTAMP_NTZ"),
     ):
         spark.read.parquet(path).createOrReplaceTempView("peers")
 
-        def run(question: Question, text: Callable[[Question, str, str], str] = text) -> list[Any]:
-            return rows_of(spark.sql(text(question, "peers", "TIMESTAMP_NTZ")).toArrow())
+        def run(
+            question: Question, text: Callable[[Question, str, str], str] = text, literal: str = literal
+        ) -> list[Any]:
+            return rows_of(spark.sql(text(question, "peers", literal)).toArrow())
 
         yield Contender(label, "Parquet, sorted by time, as a temporary view", _answers(QUESTIONS, run))
         spark.catalog.dropTempView("peers")

@@ -30,6 +30,8 @@ from rewriter.errors import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rewriter.connectors.table_sink import PartitionableTableSink
+    from rewriter.connectors.table_source import PartitionableTableSource
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.result import Result, Row, Stats
@@ -166,6 +168,23 @@ class Connection:
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
         """Returns a new cursor that has executed the statement."""
         return self.cursor().execute(sql, parameters)
+
+    def register_source(self, name: str, source: PartitionableTableSource) -> None:
+        """Makes the rows of a source readable in queries of this connection as the table ``name``.
+
+        Raises the errors of ``Session.register_source``.
+        """
+        self.session.register_source(name, source)
+
+    def write(
+        self,
+        query: str,
+        sink: PartitionableTableSink,
+        partition: Mapping[str, str] | None = None,
+        parameters: Parameters = None,
+    ) -> int:
+        """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
+        return self.session.write(query, sink, partition, parameters).rowcount
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
         """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of

@@ -20,7 +20,18 @@ from rewriter.catalog.model.temporary_names import plainly
 from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
-from rewriter.errors import EngineError, Error, InterfaceError, NotSupportedError, ProgrammingError, Span, only_ours
+from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
+from rewriter.connectors.table_source import PartitionableTableSource
+from rewriter.errors import (
+    AnalysisError,
+    EngineError,
+    Error,
+    InterfaceError,
+    NotSupportedError,
+    ProgrammingError,
+    Span,
+    only_ours,
+)
 from rewriter.exec.engine import Engine
 from rewriter.grammar.families.cubes import CreateCube
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
@@ -45,11 +56,12 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
-from rewriter.runtime.statement_runners import Runner
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
 ENGINES = ("spark", "duckdb")
+#: Runs a statement.
+Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
 
@@ -111,8 +123,48 @@ class Session:
             try:
                 return self._execute(text, parameters)
             finally:
+                self._temporaries.sources.end_statement()
                 if self._reads is not None and not self._reads.is_small:
                     self._reads = None
+
+    def register_source(self, name: str, source: PartitionableTableSource) -> None:
+        """Makes the rows of a source readable in this session's queries as the table ``name``, until it is closed.
+
+        A source of that name is replaced. It comes before a table of the catalog of that name, as a temporary table
+        does. Raises ``InterfaceError`` for an object that is no source, or has columns that no table has, and
+        ``AnalysisError`` TABLE_OR_VIEW_ALREADY_EXISTS where the session has a temporary table or view of that name.
+        """
+        with only_ours():
+            views = self._temporaries.views
+            if name.lower() not in views.sources and self._snapshot(self.catalog).is_temporary(name):
+                raise AnalysisError(
+                    f"There is a temporary table or view {name}.",
+                    condition="TABLE_OR_VIEW_ALREADY_EXISTS",
+                    sqlstate="42P07",
+                    object=name,
+                    hint="Drop it, or register the source under another name.",
+                )
+            self._temporaries.views = views.with_source(self._temporaries.sources.register(name, source))
+
+    def write(
+        self,
+        query: str,
+        sink: PartitionableTableSink,
+        partition: Mapping[str, str] | None = None,
+        parameters: Parameters = None,
+    ) -> Result:
+        """Passes the rows of a query to a sink. ``partition`` has the values of the static partition columns.
+
+        Raises the errors of the query, and those of ``statements.query.write_to_sink``.
+        """
+        with only_ours():
+            check_sink(sink)
+            try:
+                return self._execute(
+                    query, parameters, lambda statement, context: _sunk(sink, partition, statement, context)
+                )
+            finally:
+                self._temporaries.sources.end_statement()
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
         """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
@@ -145,17 +197,18 @@ class Session:
             self._show_plainly(error)
             raise
 
-    def _execute(self, text: str, parameters: Parameters) -> Result:
+    def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
         _ = self.catalog
         bound = bind(text, parameters)
         try:
-            return self._run_statement(parse(bound.text), bound.parameters)
+            return self._run_statement(parse(bound.text), bound.parameters, run)
         except Error as error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
             raise
 
-    def _run_statement(self, statement: Statement, parameters: Mapping[str, object]) -> Result:
+    def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: Run | None = None) -> Result:
+        """Runs a statement by its own function, or by ``run``."""
         catalog = self.catalog
         if isinstance(statement, SetSetting | ResetSetting):
             return self._set(statement)
@@ -179,7 +232,7 @@ class Session:
         try:
             if catalog.is_absent:
                 _check_database(statement, context)
-            return self._run(runner, statement, context)
+            return self._run(runner.run if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise
@@ -346,9 +399,9 @@ class Session:
             raise error.at(statement.span) from None
         return Result(word)
 
-    def _run(self, runner: Runner, statement: Statement, context: Context) -> Result:
+    def _run(self, run: Run, statement: Statement, context: Context) -> Result:
         try:
-            return runner.run(statement, context)
+            return run(statement, context)
         except NotSupportedError as error:
             # The snapshot that raises the error does not have the position.
             if error.condition == "CHANGED_IN_TRANSACTION":
@@ -401,6 +454,16 @@ def _check_database(statement: Statement, context: Context) -> None:
         context.snapshot.database(database_of(single(name)))
     except Error as error:
         raise error.at(name.span) from None
+
+
+def _sunk(
+    sink: PartitionableTableSink, partition: Mapping[str, str] | None, statement: Statement, context: Context
+) -> Result:
+    from rewriter.statements.query.write_to_sink import write_to_sink
+
+    if not isinstance(statement, Select):
+        raise ProgrammingError("Only a query has rows for a sink.", position=statement.span, hint="Write SELECT ….")
+    return write_to_sink(statement, sink, partition or {}, context)
 
 
 def shifted(error: Error, span: Span) -> Error:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from statements import dying_at, watch
 
-from rewriter.exec.partitioned_writer import FileList
+from rewriter.exec.sinks.grouped import GroupedSink
 from rewriter.session import Session
 
 
@@ -54,7 +54,7 @@ def killed_at(
             for argument in first:
                 session.execute(argument)
             watch(count)
-            for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (os, "link"), (FileList, "close")):
+            for owner, name in ((os, "rename"), (os, "remove"), (os, "makedirs"), (os, "link"), (GroupedSink, "close")):
                 setattr(owner, name, _counted(getattr(owner, name), count))
             session.execute(statement)
 

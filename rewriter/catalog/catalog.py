@@ -18,6 +18,7 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.metrics import MEANINGS
 from rewriter.catalog.commit import transaction
+from rewriter.catalog.commit.refresh_claims import ClaimRequest, claimed_time
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.following.log_follower import Follower, purge_events
 from rewriter.catalog.following.prewarm import Prewarming
@@ -35,6 +36,8 @@ from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.catalog.store import postgresql, schema
 from rewriter.catalog.store.database import Database, stored_version
 from rewriter.errors import InterfaceError, OperationalError
+from rewriter.timeline.calendars import Period
+from rewriter.timeline.ranges import RangeSet
 
 #: A transaction without a heartbeat for that long is aborted when the next one begins.
 TRANSACTION_TIMEOUT_SECONDS = 3600.0
@@ -230,6 +233,17 @@ class Catalog:
         if not self.find_warehouse():
             self._create_warehouse()
         return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
+
+    def begin_claiming(self, session: str | None, request: ClaimRequest) -> tuple[Transaction, RangeSet]:
+        """Opens a transaction on a new snapshot, which claims periods of a rollup table until it ends. Returns it and
+        the claimed time (``refresh_claims``). One write transaction.
+        """
+        return Transaction.begin_claiming(self._database, session, request, TRANSACTION_TIMEOUT_SECONDS)
+
+    def claimed_time(self, table: Table, period: Period) -> RangeSet:
+        """Returns the time of the periods of a table that workers are refreshing now. One read."""
+        with self._database.read() as connection:
+            return claimed_time(connection, table.id, period)
 
     def rehearse(self, snapshot: Snapshot, changes: Sequence[Change]) -> None:
         """Raises the errors that a commit of these changes would raise now, on a transaction with this snapshot.

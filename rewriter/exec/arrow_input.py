@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, InterfaceError
 from rewriter.exec.data_files import spark_type
-from rewriter.exec.partitioned_writer import parquet_writer
+from rewriter.exec.formats.parquet import PARQUET
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def spool(batches: pa.RecordBatchReader, directory: str, types: Mapping[str, str
     try:
         fields = [pa.field(field.name, _stored(_typed(field, types))) for field in batches.schema]
         columns = tuple([Column(field.name, spark_type(field.type)) for field in fields])
-        with closing(parquet_writer(path, pa.schema(fields))) as writer:
+        with closing(PARQUET.open(path, pa.schema(fields), {})) as writer:
             for batch in _read(batches):
                 arrays = [_as_stored(array, field.type) for array, field in zip(batch.columns, fields, strict=True)]
-                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields)))
+                writer.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError) as error:
         raise DataError(
             f"The Arrow data cannot be stored: {str(error).strip().splitlines()[0].rstrip('.')}.",

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from rewriter.errors import EngineError, Error
 from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
-from rewriter.exec.delimited_text import read_rows
 from rewriter.exec.engine import Relation
+from rewriter.exec.formats.delimited_text import read_rows
 
 #: Conditions that are less specific than our own reading of the file.
 _NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.partitioned_writer import file_writer
+from rewriter.exec.formats.registry import FORMATS, format_named
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from rewriter.exec.engine import ScanFile
 
-FORMATS = ("parquet", "csv", "json", "orc", "textfile")
 #: Formats whose values are read as text and cast.
 TEXT_FORMATS = ("csv", "json", "textfile")
 
@@ -124,7 +123,7 @@ def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -
         with open(path, "w", encoding="utf-8"):
             return
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
-    with closing(file_writer(path, format, schema)) as writer:
+    with closing(format_named(format).open(path, schema, {})) as writer:
         writer.write_table(schema.empty_table())
 
 

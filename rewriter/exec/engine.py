@@ -9,11 +9,12 @@ commits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
+from rewriter.exec.sinks.choice import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class Relation:
     A value of CSV, JSON or a text file is read as text and cast; a value that does not fit is a ``DataError``.
     With ``view``, the rows are those of a global temporary view of Spark; only Spark reads it, and there are no files.
 
-    ``options`` are those of ``data_files`` and ``delimited_text`` of ``rewriter.exec``. All CSV files have one header;
-    if ``grown``, because columns were added, some may have only the first of ``columns``.
+    ``options`` are those of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV files
+    have one header; if ``grown``, because columns were added, some may have only the first of ``columns``.
     """
 
     name: str
@@ -98,14 +99,13 @@ class EngineQuery:
 
 @dataclass(frozen=True)
 class Packing:
-    """Packed files as the target of a write: Parquet files of about ``target_bytes`` that hold several partitions.
+    """Packed files as the target of a write: Parquet files that hold several partitions.
 
     ``columns`` are the partition columns as the files store them. If ``keys`` are given, the only dynamic partition
     column of the write is a number: an index of these values.
     """
 
     columns: tuple[Column, ...]
-    target_bytes: int
     keys: tuple[PartitionValues, ...] = ()
 
 
@@ -127,7 +127,8 @@ class Write:
 
     ``options`` are those of a ``Relation`` that reads the files.
 
-    With ``packing``, a file holds several partitions, and lies in ``directory`` itself.
+    With ``packing``, a file holds several partitions, and lies in ``directory`` itself. ``sink`` is how rows become
+    files; a write without dynamic partition columns has the sink of one partition.
     """
 
     directory: str
@@ -138,6 +139,12 @@ class Write:
     most_partitions: int | None = None
     packing: Packing | None = None
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    sink: SinkChoice = GROUPED_SINK
+
+    @property
+    def used_sink(self) -> SinkChoice:
+        """Returns the sink of the write."""
+        return self.sink if self.dynamic_columns else replace(self.sink, kind=SinkKind.SINGLE)
 
     @property
     def dynamic_columns(self) -> tuple[Column, ...]:
@@ -160,7 +167,7 @@ class WrittenFile:
 def written_file(
     path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
 ) -> WrittenFile:
-    """Returns a file as a writer reports it. ``place`` is that of a part of a packed file (``packed_writer.Place``)."""
+    """Returns a file as a writer reports it. ``place`` is that of a part of a packed file (``file_target.Place``)."""
     part = None if place is None else PackedPart(tuple(values), *place)
     return WrittenFile(path, tuple(values), rows, bytes, part)
 

@@ -26,7 +26,7 @@ from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selec
 from rewriter.planner.rewrite import union_arms as arms_module
 from rewriter.planner.rewrite.additivity import Additivity, Objection, Subject, is_aggregate, judge
 from rewriter.planner.rewrite.count_columns import Counters
-from rewriter.planner.rewrite.count_rewrites import aggregate_edits, events_edits
+from rewriter.planner.rewrite.count_rewrites import aggregate_edits, shown_edits
 from rewriter.planner.rewrite.merged_dimensions import merged_uses
 from rewriter.planner.rewrite.unsupported_shapes import refuse_shapes
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
@@ -35,6 +35,7 @@ from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source
 from rewriter.planner.scope.joins import contributes, filters, nullable
 from rewriter.planner.scope.projections import descend, own_nodes
+from rewriter.planner.scope.unknown_columns import check_columns
 from rewriter.planner.text.edits import Edit, Part
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.time.constant_folding import Constants
@@ -140,7 +141,7 @@ def resolve_columns(query: CubeQuery) -> None:
     query.columns = Columns(query.text, block, source, query.blocks)
     query.inlined = [of_source(node, source.index) for level in source.levels for node in level.filters()]
     query.nodes = [*block.nodes, *(below_node for node in query.inlined for below_node in (node, *descend(node)))]
-    query.columns.check(query.nodes)
+    check_columns(query.text, block, source, query.blocks, query.nodes)
     # EXISTS returns none of the columns of its subquery.
     query.visible = contributes(select, source.index) and not isinstance(block.select.parent, exp.Exists)
     query.natural_columns = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
@@ -177,9 +178,9 @@ def rewrite_counts(query: CubeQuery) -> None:
     query.counters = Counters(
         query.text, query.block, query.source, nullable=nullable(query.select, query.source.index)
     )
-    shows_events = query.block.shows_events and query.cube.counters and contributes(query.select, query.source.index)
+    is_shown = not query.block.shows_texts and contributes(query.select, query.source.index)
     query.edits = [
-        *(events_edits(query.text, query.select, query.counters.of_events()) if shows_events else ()),
+        *(shown_edits(query.text, query.block, query.counters) if is_shown else ()),
         *aggregate_edits(query.text, query.select, query.cube, query.additivity, query.counters),
         *range_edits(query.text, query.time),
         *query.counters.edits,
@@ -311,8 +312,10 @@ def planned(query: CubeQuery) -> PlannedReference:
 
 
 def _splits_partitions(query: CubeQuery) -> bool:
-    """Tests whether the time of an event matters within its base period."""
+    """Tests whether the time of an event matters within its base period, or another time of it at all."""
     time, base, calendar = query.time, query.choice.base, query.cube.calendar
+    if query.choice.secondary_uses:
+        return True
     bounds = [bound for range_ in time.requested for bound in (range_.start, range_.end)]
     are_whole = all(base.is_aligned(bound) for bound in bounds if MIN_INSTANT < bound < MAX_INSTANT)
     return bool(time.raw_uses) or not are_whole or not all(base.nests_in(calendar.of(unit)) for unit in time.units)

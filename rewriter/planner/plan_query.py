@@ -33,7 +33,7 @@ from rewriter.planner.model.plan import (
     TableUse,
     quote_identifier,
 )
-from rewriter.planner.rewrite.count_rewrites import counted_rows_edits
+from rewriter.planner.rewrite.count_rewrites import counted_rows_edits, shown_edits
 from rewriter.planner.row_limits import row_limit
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
 from rewriter.planner.scope.column_lineage import NO_TABLE
@@ -149,6 +149,7 @@ def plan_cubes(query: QueryPlanning) -> None:
             uses = tuple(TableUse(*use) for use in reference.uses)
             unread = () if uses else _tables(source, query.reader)
             query.cube_readings.append(Reading(uses, query.branches.get(id(source.node)), unread))
+    query.edits += [edit for block in resolved.blocks if block.shows_texts for edit in shown_edits(query.text, block)]
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 
 

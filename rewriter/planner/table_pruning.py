@@ -71,7 +71,7 @@ class Pruner:
 
     def pruned(self, reference: TableReference) -> Pruning:
         """Returns the pruning for the block of a reference to a table."""
-        if not reference.table.partition_columns or reference.table.id < 0:
+        if not reference.table.partition_columns:
             return Pruning()
         block_and_index = self._blocks_by_relation.get(id(reference.node))
         return Pruning() if block_and_index is None else _prune_reference(*block_and_index, reference, self)

@@ -13,8 +13,11 @@ _HEARTBEAT_SECONDS = 10.0
 
 
 @contextmanager
-def heartbeat(transaction: Writer) -> Iterator[None]:
-    """Reports to the catalog, in the block, that this writer lives."""
+def heartbeat(transaction: Writer, expiry_seconds: float | None = None) -> Iterator[None]:
+    """Reports to the catalog, in the block, that this writer lives: several times within ``expiry_seconds``, after
+    which others may abort it.
+    """
+    pause = _HEARTBEAT_SECONDS if expiry_seconds is None else min(_HEARTBEAT_SECONDS, expiry_seconds / 4)
 
     def beat() -> float | None:
         try:
@@ -23,8 +26,8 @@ def heartbeat(transaction: Writer) -> Iterator[None]:
             # The transaction is no longer open: the commit reports the same, in the statement's own thread.
             return None
         except Error:
-            return _HEARTBEAT_SECONDS  # A passing failure; the next beat may succeed.
-        return _HEARTBEAT_SECONDS
+            return pause  # A passing failure; the next beat may succeed.
+        return pause
 
-    with repeating(beat, "rewriter-heartbeat", _HEARTBEAT_SECONDS):
+    with repeating(beat, "rewriter-heartbeat", pause):
         yield

@@ -22,8 +22,7 @@ class RunningStream:
         self._work = work
         self._stopping = stopping
         self._error: Error | None = None
-        #: Set at the end. Waiting for the thread itself is not safe: until Python 3.13, a Ctrl-C in ``Thread.join``
-        #: marks a running thread as ended.
+        #: Python's own ``join`` takes a thread for ended if Ctrl-C comes while it waits.
         self._ended = threading.Event()
         threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True).start()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
+from rewriter.exec.sinks.choice import SINK_SETTINGS
 from rewriter.planner.model.plan import Clock, Settings
 from rewriter.runtime.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.timeline.periods import UpdatePeriod
@@ -70,6 +71,13 @@ def _cost(text: str) -> str:
     )
 
 
+def _sink(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in SINK_SETTINGS:
+        return lowered
+    raise DataError(f"'{text}' is not a sink.", hint=f"Use {', '.join(SINK_SETTINGS[:-1])} or {SINK_SETTINGS[-1]}.")
+
+
 def _whole_number(minimum: int, example: int) -> Callable[[str], str]:
     """Returns the check of a setting that is a whole number."""
 
@@ -120,6 +128,12 @@ _SETTINGS = {
         _Setting(
             "rewriter.cache_prewarm", "false", _boolean, "read the whole catalog into the cache, in the background"
         ),
+        _Setting(
+            "rewriter.claim_seconds",
+            "120",
+            _whole_number(1, 120),
+            "seconds of silence that end the claim of REFRESH FACT … MAX",
+        ),
         _Setting("rewriter.cover_cost", "partitions", _cost, "what a cover minimizes: partitions or bytes"),
         _Setting("rewriter.least_retention_hours", "1", _whole_number(0, 24), "minimum hours in VACUUM … RETAIN"),
         _Setting("rewriter.log_retention_hours", "0", _whole_number(0, 24), "hours of the log to keep; 0 is all"),
@@ -135,11 +149,18 @@ _SETTINGS = {
         ),
         _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
         _Setting("rewriter.periods", "", _periods, "allowed update periods; empty is all"),
+        _Setting("rewriter.sink", "auto", _sink, "the sink of a dynamic INSERT: auto, grouped, ungrouped or sorted"),
+        _Setting(
+            "rewriter.sink.max_open_writers",
+            "64",
+            _whole_number(1, 64),
+            "maximum files that an ungrouped sink has open",
+        ),
         _Setting(
             "rewriter.sink.target_file_bytes",
             "134217728",
             _whole_number(1, 134217728),
-            "bytes that end a packed file, with the partition that reaches them",
+            "bytes that end a file; a packed file ends with the partition that reaches them",
         ),
         _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
@@ -235,8 +256,20 @@ class SessionSettings:
         return int(self.get("rewriter.max_dynamic_partitions"))
 
     @property
+    def sink(self) -> str:
+        return self.get("rewriter.sink")
+
+    @property
+    def max_open_writers(self) -> int:
+        return int(self.get("rewriter.sink.max_open_writers"))
+
+    @property
     def target_file_bytes(self) -> int:
         return int(self.get("rewriter.sink.target_file_bytes"))
+
+    @property
+    def claim_seconds(self) -> int:
+        return int(self.get("rewriter.claim_seconds"))
 
     @property
     def least_retention_hours(self) -> int:

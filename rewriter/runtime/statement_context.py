@@ -15,6 +15,7 @@ from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, fu
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.connectors.table_source import is_source, read_only
 from rewriter.errors import AnalysisError, Error
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
@@ -91,7 +92,10 @@ class Context:
 
     def renewed(self) -> Context:
         """Returns the context of the same statement over the newest state; its present moment stays."""
-        snapshot = self.catalog.snapshot(self.snapshot.session)
+        return self.over(self.catalog.snapshot(self.snapshot.session))
+
+    def over(self, snapshot: Snapshot) -> Context:
+        """Returns the context of the same statement over another snapshot of its session."""
         return replace(self, snapshot=snapshot.within(self.snapshot.current).showing(self.snapshot.temporary_views))
 
     def table(self, name: Name) -> Table:
@@ -103,6 +107,8 @@ class Context:
         unqualified = single(name)
         temporary = self._temporary(name)
         if isinstance(temporary, Table):
+            if is_source(temporary):
+                raise read_only(temporary).at(name.span)
             return temporary
         try:
             if temporary is not None:

@@ -19,6 +19,7 @@ from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import DropObject
 from rewriter.catalog.model.temporary_views import NO_VIEWS
 from rewriter.errors import OperationalError, disk_full, is_disk_full
+from rewriter.runtime.sources import Sources
 from rewriter.safe_removal import discard_tree
 
 _PREFIX = "temporary-"
@@ -30,6 +31,7 @@ class Temporaries:
 
     def __init__(self) -> None:
         self.views = NO_VIEWS
+        self.sources = Sources()
         self._session: str | None = None
         #: The owner file, which is open and locked while the session has tables.
         self._owner: int | None = None
@@ -66,6 +68,7 @@ class Temporaries:
 
     def close(self, catalog: Catalog) -> None:
         """Drops all tables of the session, and removes their files. Idempotent."""
+        self.sources.close()
         session, self._session = self._session, None
         owner, self._owner = self._owner, None
         try:

@@ -8,7 +8,7 @@ returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC as _UTC
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from rewriter.errors import AnalysisError
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
 from rewriter.timeline.periods import PeriodArithmetic, UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
+from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant, format_instants
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=_UTC)
 _WALL_EPOCH = datetime(1970, 1, 1)
@@ -101,11 +101,17 @@ class Calendar:
         """Returns the shortest text of the instant's wall time. If that wall time occurs twice, the text in UTC, with a
         Z.
         """
+        if self.is_utc:
+            return format_instant(instant)
         wall = self.wall(instant)
-        if self.is_utc or not _LOW <= instant <= _HIGH or self.instant(wall) == instant:
+        if not _LOW <= instant <= _HIGH or self.instant(wall) == instant:
             return format_instant(instant if instant in (MIN_INSTANT, MAX_INSTANT) else wall)
         text = format_instant(instant)
         return f"{text}Z" if "T" in text else f"{text}T00Z"
+
+    def texts(self, instants: Sequence[int]) -> list[str]:
+        """Returns ``text`` of each instant."""
+        return format_instants(instants) if self.is_utc else list(map(self.text, instants))
 
     def shown(self, ranges: TimeRange | RangeSet) -> str:
         """Returns the ranges as text, followed by the zone's name if it is not UTC."""

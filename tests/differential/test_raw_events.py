@@ -26,7 +26,10 @@ BASES = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd"}
 PYTHON_FORMS = {"HOURLY": "%Y-%m-%d-%H", "DAILY": "%Y-%m-%d"}
 ROLLUPS = {"HOURLY": "yyyy-MM-dd-HH", "DAILY": "yyyy-MM-dd", "MONTHLY": "yyyy-MM"}
 #: The cube's columns as SQL over an event.
-EVENTS = "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed FROM events"
+EVENTS = (
+    "SELECT upper(code) AS carrier, kind, miles * 2 AS distance, delay, worst, happened AS departed, came AS arrived "
+    "FROM events"
+)
 AGGREGATES = {
     "COUNT(*)": "COUNT(*)",
     "SUM(distance)": "SUM(distance)",
@@ -58,6 +61,9 @@ KEYS = (
     "carrier", "kind", "kind % 2", "date_trunc('day', departed)", "hour(departed)", "minute(departed)",
     "month(departed)", "to_date(departed)",
 )  # fmt: skip
+#: Keys and aggregates of a second time, which events have and the rollups of their fact do not.
+SECOND_KEYS = ("date_trunc('day', arrived)", "hour(arrived)", "minute(arrived)", "month(arrived)", "arrived")
+SECOND_AGGREGATES = {call: call for call in ("MAX(arrived)", "COUNT(arrived)", "COUNT(DISTINCT to_date(arrived))")}
 
 
 class World:
@@ -65,12 +71,13 @@ class World:
 
     def __init__(self, connection: Connection, source: random.Random) -> None:
         self.connection, self.source = connection, source
-        self.base = source.choice(sorted(BASES))
+        self.base, self.has_second = source.choice(sorted(BASES)), source.random() < 0.5
         periods = list(ROLLUPS)
         self.rollups = source.choice([periods[periods.index(self.base) :], ["MONTHLY"], [self.base]])
         self.rolled = 0
         run = connection.execute
-        run("CREATE TABLE events (code STRING, kind INT, miles BIGINT, delay DOUBLE, worst INT, happened TIMESTAMP) "
+        run("CREATE TABLE events (code STRING, kind INT, miles BIGINT, delay DOUBLE, worst INT, happened TIMESTAMP, "
+            "came TIMESTAMP) "
             "PARTITIONED BY (dt STRING)")  # fmt: skip
         data = "carrier STRING, kind INT, flights BIGINT, departures BIGINT, distance BIGINT, delay DOUBLE, worst INT"
         for period in self.rollups:
@@ -78,11 +85,16 @@ class World:
         run("CREATE CUBE flights (carrier STRING, kind INT, flights BIGINT MEASURE COUNT, "
             "departures BIGINT MEASURE COUNT, distance BIGINT MEASURE SUM, "
             "delay DOUBLE MEASURE SUM COUNTED BY departures, worst INT MEASURE MAX, "
-            "departed TIMESTAMP TIME)")  # fmt: skip
+            f"departed TIMESTAMP TIME{', arrived TIMESTAMP TIME' * self.has_second})")  # fmt: skip
         tables = [f"TABLE {p} PERIOD {p} PARTITIONED BY departed AS (dt = '{ROLLUPS[p]}')" for p in self.rollups]
         run(f"CREATE FACT f OF CUBE flights STORED IN (TABLE events PERIOD {self.base} PARTITIONED BY departed AS "
-            f"(dt = '{BASES[self.base]}') RAW (carrier AS upper(code), distance AS miles * 2, departed AS happened), "
-            f"{', '.join(tables)})")  # fmt: skip
+            f"(dt = '{BASES[self.base]}') RAW (carrier AS upper(code), distance AS miles * 2, departed AS happened"
+            f"{', arrived AS came' * self.has_second}), {', '.join(tables)})")  # fmt: skip
+        if self.has_second:
+            # Another fact of the cube has rows of days of both times.
+            run(f"CREATE TABLE pairs ({data}) PARTITIONED BY (dt STRING, at STRING)")
+            run("CREATE FACT g OF CUBE flights STORED IN (TABLE pairs PERIOD DAILY PARTITIONED BY departed AS (dt) "
+                "PARTITIONED BY arrived AS (at))")  # fmt: skip
         self.insert(150)
         step = timedelta(hours=1) if self.base == "HOURLY" else timedelta(days=1)
         times = [START + step * number for number in range(timedelta(days=DAYS) // step)]
@@ -100,9 +112,22 @@ class World:
             worst = self.source.choice(["NULL", "3", "-7"])
             rows.append(
                 f"({code}, {self.source.randrange(3)}, {self.source.randrange(100)}, {delay}, {worst}, "
-                f"TIMESTAMP '{time}', '{time:{PYTHON_FORMS[self.base]}}')"
+                f"TIMESTAMP '{time}', {self.came(time)}, '{time:{PYTHON_FORMS[self.base]}}')"
             )
         self.connection.execute(f"INSERT INTO events VALUES {', '.join(rows)}")
+        if self.has_second:
+            keys = "date_format(departed, 'yyyy-MM-dd'), date_format(arrived, 'yyyy-MM-dd')"
+            self.connection.execute(
+                "INSERT OVERWRITE pairs SELECT carrier, kind, COUNT(*), COUNT(delay), SUM(distance), SUM(delay), "
+                f"MAX(worst), {keys} FROM ({EVENTS}) AS e GROUP BY carrier, kind, {keys}"
+            )
+
+    def came(self, time: datetime) -> str:
+        """Returns the second time of an event as SQL: near the first, sometimes a midnight, or NULL."""
+        if not self.has_second or self.source.random() < 0.1:
+            return "NULL"
+        other = time + timedelta(seconds=self.source.randrange(-90_000, 90_000))
+        return f"TIMESTAMP '{other if self.source.random() < 0.8 else other.replace(hour=0, minute=0, second=0)}'"
 
     def step(self) -> None:
         """Takes one random step."""
@@ -117,9 +142,11 @@ class World:
         else:
             time = self.source.choice(["departed", "departed", "departed + INTERVAL 20 MINUTES"])
             key = f"date_format({time}, '{ROLLUPS[rollup]}')"
+            second = f" AND arrived >= '{START}'" if self.has_second and self.source.random() < 0.2 else ""
+            where = f"departed >= '{self.time()}' AND departed < '{END}'{second}"
             self.connection.execute(
                 f"INSERT OVERWRITE {rollup} SELECT carrier, kind, SUM(flights), SUM(departures), SUM(distance), "
-                f"SUM(delay), MAX(worst), {key} FROM flights WHERE departed >= '{self.time()}' AND departed < '{END}' "
+                f"SUM(delay), MAX(worst), {key} FROM flights WHERE {where} "
                 f"GROUP BY carrier, kind, {key}"
             )
 
@@ -130,8 +157,11 @@ class World:
 
     def query(self) -> tuple[str, str]:
         """Returns a random query over the cube, and the same over the events."""
-        aggregates = self.source.sample(sorted(AGGREGATES), self.source.randrange(1, 3))
-        keys = self.source.sample(KEYS, self.source.choice([0, 0, 0, 1, 1, 2]))
+        choices = AGGREGATES | (SECOND_AGGREGATES if self.has_second else {})
+        aggregates = self.source.sample(sorted(choices), self.source.randrange(1, 3))
+        keys = self.source.sample(
+            (*KEYS, *SECOND_KEYS) if self.has_second else KEYS, self.source.choice([0, 0, 0, 1, 1, 2])
+        )
         start, end = sorted((self.time(), self.time()))
         where = self.source.choice([
             f"departed >= '{start}' AND departed < '{end}'",
@@ -140,9 +170,20 @@ class World:
             f"departed BETWEEN '{start}' AND '{end}' AND kind <> 0",
             f"departed >= '{START}' AND departed < '{END}' AND minute(departed) < 30",
         ])  # fmt: skip
+        if self.has_second and self.source.random() < 0.5:
+            start, end = sorted((self.time(), self.time()))
+            second = self.source.choice([
+                f"arrived >= '{start}' AND arrived < '{end}'",
+                f"arrived <= '{end}'",
+                f"arrived > '{start}'",
+                f"to_date(arrived) = '{start:%Y-%m-%d}'",
+                f"(arrived IS NULL OR arrived < '{end}')",
+                "arrived IS NULL",
+            ])  # fmt: skip
+            where = f"{where} AND {second}"
         order = f" GROUP BY {', '.join(keys)}" if keys else ""
         over_cube = f"SELECT {', '.join([*keys, *aggregates])} FROM flights WHERE {where}{order}"
-        items = [*keys, *(AGGREGATES[aggregate] for aggregate in aggregates)]
+        items = [*keys, *(choices[aggregate] for aggregate in aggregates)]
         return over_cube, f"SELECT {', '.join(items)} FROM ({EVENTS}) AS e WHERE {where}{order}"
 
     def compare(self) -> None:
@@ -215,8 +256,15 @@ def _mix_up_rollups(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Fact, "is_base", lambda fact, table, period: period == fact.base_period)
 
 
+def _snap_other_times(patch: pytest.MonkeyPatch) -> None:
+    """Another time of an event is judged as the start of its period."""
+    patch.setattr(choose_facts, "cut_by", lambda use, period: False)
+
+
 @pytest.mark.share(5)
-@pytest.mark.parametrize("plant", [_serve_uncut, _cover_inward, _count_nulls, _prove_parts, _mix_up_rollups])
+@pytest.mark.parametrize(
+    "plant", [_serve_uncut, _cover_inward, _count_nulls, _prove_parts, _mix_up_rollups, _snap_other_times]
+)
 def test_planted_faults_are_found(
     duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

@@ -33,6 +33,8 @@
 - **Locations given by two transactions that do not see each other** are a conflict at commit (``location_claims``).
 - **COMPACT writes no content.** The new row of a partition keeps the number of the commit that wrote its rows. It
   replaces exactly the files that it read; files of a later INSERT INTO stay beside it.
+- **Workers claim what they refresh.** REFRESH FACT … MAX n claims its periods in the step that opens its transaction,
+  and the claim ends with the transaction (``refresh_claims``).
 - **Reads do not write.** The commit that requests a rebuild of timelines performs it. The newest row of each partition
   and the events of the base contain everything that the commits since CREATE FACT recorded, so a rebuild reaches the
   same judgments.

@@ -38,6 +38,7 @@ from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
 from rewriter.catalog.store.range_query import search
+from rewriter.errors import ConflictError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
@@ -157,6 +158,8 @@ class FactTimelineUpdate:
     def note_written(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
         """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
+        if binding.storage_table.raw is not None and not table.external and proof.as_of != REGISTERED:
+            self._check_known(binding)
         self._secondary_timelines.note_written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
@@ -167,6 +170,14 @@ class FactTimelineUpdate:
             self._note_base_change(binding, slot)
         elif slot is not None and binding.is_base(slot.period):
             self._registered.setdefault(binding.time_key, []).append(slot)
+
+    def _check_known(self, binding: TimeBinding) -> None:
+        """Raises ``ConflictError`` if another transaction has just made the table RAW: the events are unchecked."""
+        if self._context.snapshot.sequence < binding.since(self._made_by) < self._context.sequence:
+            raise ConflictError(
+                f"another transaction has made '{binding.table.name}' a RAW table of the fact '{binding.fact.name}'",
+                object=binding.table.name,
+            )
 
     def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""

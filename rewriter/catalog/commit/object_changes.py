@@ -133,6 +133,8 @@ class ObjectChanges:
             raise InternalError(f"the table '{table.name}' has no definition")
         if change.types:
             self._check_columns_unused(live, change.types)
+        if change.added:
+            self._check_no_count_hidden(live, [column.name for column in change.added])
         if change.added or change.types:
             self._context.check_columns(table)
             table_claims, snapshot_sequence = (
@@ -161,6 +163,27 @@ class ObjectChanges:
         if altered != live:
             self._renew(altered)
             self._context.log("ALTER_TABLE", altered)
+
+    def _check_no_count_hidden(self, table: Table, columns: Collection[str]) -> None:
+        """Raises ``IntegrityError`` COLUMN_IN_USE if a new column of a RAW table has the name of a COUNT measure that
+        counts its events: the measure would be the column, NULL in all existing events.
+        """
+        for fact, _ in self._context.live_facts():
+            stored = fact.storage_table(table.name)
+            cube = self._context.live_object(fact.cube) if stored is not None else None
+            if stored is None or stored.raw is None or not isinstance(cube, Cube):
+                continue
+            carried = cube.column_order if fact.columns is None else fact.columns
+            counted = {name.lower() for name in carried} - {name.lower() for name in stored.raw}
+            for column in columns:
+                if column.lower() in counted:
+                    raise IntegrityError(
+                        f"the column {column} cannot be added to '{table.name}': the fact '{self._display_name(fact)}' "
+                        f"counts the events of this RAW table as {column}",
+                        condition="COLUMN_IN_USE",
+                        object=column,
+                        hint="choose another name",
+                    )
 
     def _check_columns_unused(self, table: Table, columns: Collection[str]) -> None:
         """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table."""

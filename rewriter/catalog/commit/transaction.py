@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit import commit
 from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.commit.freshness import Sources, as_sources
+from rewriter.catalog.commit.refresh_claims import ClaimRequest, claim
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Table
@@ -22,6 +23,7 @@ from rewriter.catalog.store.database import NOW, Database, next_number
 from rewriter.catalog.store.prepared_statements import changed, once
 from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.gc_pause import paused
+from rewriter.timeline.ranges import RangeSet
 
 
 class Writer(Protocol):
@@ -71,19 +73,30 @@ class Transaction:
     @classmethod
     def begin(cls, database: Database, snapshot: Snapshot | None, timeout_seconds: float) -> Transaction:
         """Opens a transaction, and aborts those that were silent for longer than the timeout. One write transaction."""
-        transaction = schema.transactions
         with database.write(Purpose.ANNOUNCE) as connection:
-            abort_dead(connection, timeout_seconds)
-            id = next_number(connection, "transaction")
-            snapshot_sequence = 0 if snapshot is None else snapshot.sequence
-            changed(connection, _open(connection.dialect), own=id, seen=snapshot_sequence)
-            if snapshot is None:
-                snapshot = Snapshot.on(database, connection)
-                connection.execute(
-                    sa.update(transaction)
-                    .where(transaction.c.transaction_id == id)
-                    .values(snapshot_seq=snapshot.sequence)
-                )
+            return cls._begun(database, connection, snapshot, timeout_seconds)
+
+    @classmethod
+    def begin_claiming(
+        cls, database: Database, session: str | None, request: ClaimRequest, timeout_seconds: float
+    ) -> tuple[Transaction, RangeSet]:
+        """Opens a transaction on a new snapshot of a session that has claimed periods in the same step.
+
+        Returns it and the claimed time; without any, the transaction is to be rolled back. One write transaction.
+        """
+        with database.write(Purpose.ANNOUNCE) as connection:
+            transaction = cls._begun(database, connection, Snapshot.on(database, connection, session), timeout_seconds)
+            return transaction, claim(connection, transaction.id, request)
+
+    @classmethod
+    def _begun(
+        cls, database: Database, connection: sa.Connection, snapshot: Snapshot | None, timeout_seconds: float
+    ) -> Transaction:
+        if snapshot is None:
+            snapshot = Snapshot.on(database, connection)
+        abort_dead(connection, timeout_seconds)
+        id = next_number(connection, "transaction")
+        changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
         return cls(database, id, snapshot)
 
     @property

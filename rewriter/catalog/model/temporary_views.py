@@ -1,12 +1,12 @@
-"""Temporary views: queries under names that one session knows. They are never in the catalog."""
+"""Temporary views: queries under names that one session knows. They are never in the catalog; nor are sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rewriter.catalog.model.objects import View
-from rewriter.catalog.model.temporary_names import shown, stored_name
+from rewriter.catalog.model.objects import Table, View
+from rewriter.catalog.model.temporary_names import session_of, shown, stored_name
 
 #: What follows the names of temporary views where a temporary table has its session: such names cannot be typed.
 OWNER = "0" * 32
@@ -25,10 +25,15 @@ class TemporaryView(View):
 
 @dataclass(frozen=True)
 class TemporaryViews:
-    """The temporary views of a session at one moment. ``version`` differs between all moments of one session."""
+    """The temporary views of a session at one moment. ``version`` differs between all moments of one session.
+
+    ``sources`` are the tables that stand for registered sources, by their plain names in lower case. Their own names
+    end in ``OWNER``.
+    """
 
     by_name: Mapping[str, TemporaryView] = field(default_factory=dict)
     version: int = 0
+    sources: Mapping[str, Table] = field(default_factory=dict)
 
     def get(self, name: str) -> TemporaryView | None:
         """Returns the view of that plain name, in any case; ``None`` if there is none."""
@@ -36,12 +41,21 @@ class TemporaryViews:
 
     def with_view(self, view: TemporaryView) -> TemporaryViews:
         """Returns the views with one more, or another one of its name."""
-        return TemporaryViews({**self.by_name, shown(view.name).lower(): view}, self.version + 1)
+        by_name = {**self.by_name, shown(view.name).lower(): view}
+        return replace(self, by_name=by_name, version=self.version + 1)
 
     def without(self, view: TemporaryView) -> TemporaryViews:
         """Returns the views without this one."""
         remaining = {name: other for name, other in self.by_name.items() if other.name != view.name}
-        return TemporaryViews(remaining, self.version + 1)
+        return replace(self, by_name=remaining, version=self.version + 1)
+
+    def with_source(self, table: Table) -> TemporaryViews:
+        """Returns the views with one more source, or another one of its name."""
+        return replace(self, sources={**self.sources, shown(table.name).lower(): table}, version=self.version + 1)
+
+    def source_stored_as(self, name: str) -> Table | None:
+        """Returns the source whose table has this internal name; ``None`` if there is none."""
+        return self.sources.get(shown(name).lower()) if session_of(name) == OWNER else None
 
 
 NO_VIEWS = TemporaryViews()

@@ -184,11 +184,14 @@ class Snapshot(FilteredReads):
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """Returns the table, cube or fact of that name, in any case; ``None`` if there is none. One indexed read."""
-        object_ = self.named(name)
+        object_ = self._temporary_views.source_stored_as(name) or self.named(name)
         return object_ if isinstance(object_, Table | Cube | Fact) else None
 
     def temporary(self, name: str) -> Table | None:
-        """Returns the session's temporary table of that plain name, in any case; ``None`` if it has none."""
+        """Returns the session's source or temporary table of that plain name, in any case; ``None`` if it has none."""
+        source = self._temporary_views.sources.get(name.lower())
+        if source is not None:
+            return source
         object_ = None if self._session is None else self.named(stored_name(name, self._session))
         return object_ if isinstance(object_, Table) else None
 

@@ -142,6 +142,11 @@ def _streams(connection: Connection) -> None:
     schema.streams.create(connection, checkfirst=True)
 
 
+def _refresh_claims(connection: Connection) -> None:
+    """Adds the claims of workers that refresh a share of a fact."""
+    schema.refresh_claims.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -161,6 +166,7 @@ STEPS: tuple[Step, ...] = (
     _identity,
     _packed_files,
     _streams,
+    _refresh_claims,
 )
 
 

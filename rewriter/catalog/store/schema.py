@@ -68,6 +68,20 @@ leases = Table(
     Column("renewed_at", Double, nullable=False),
 )
 
+#: The time of the periods of a rollup table that an open transaction refreshes, in microseconds since 1970. Other
+#: workers leave them alone. A claim whose transaction was silent for ``expiry_seconds`` has ended (``refresh_claims``).
+refresh_claims = Table(
+    "refresh_claims",
+    metadata,
+    Column("table_id", BigInteger, nullable=False),
+    Column("period", Integer, nullable=False),
+    Column("start_time", BigInteger, nullable=False),
+    Column("end_time", BigInteger, nullable=False),
+    Column("transaction_id", BigInteger, nullable=False),
+    Column("expiry_seconds", Double, nullable=False),
+    PrimaryKeyConstraint("table_id", "period", "start_time", "transaction_id"),
+)
+
 #: One row: the identity of the warehouse, which its directory repeats, and its coming identity; and the location of the
 #: directory at a writer's last check: its resolved path, the device and inode of its identity file, the host.
 warehouse = Table(

@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, escape
+from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import InternalError, NotSupportedError
 from rewriter.exec.damaged_files import name_damaged_file
@@ -37,14 +37,13 @@ from rewriter.exec.engine import (
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
-from rewriter.exec.packed_writer import PackedFileList
-from rewriter.exec.partitioned_writer import FileList, write_sorted
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import literal_tables
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
+from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
     import duckdb
@@ -128,7 +127,7 @@ class DuckDBEngine:
         return statement
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
-        """Runs the query, sorted by its dynamic partition columns, and writes packed files or files by partition."""
+        """Runs the query, sorted by its dynamic partition columns if the sink is a grouped one, and writes the rows."""
         import pyarrow as pa
 
         check_written(write.format, write.columns)
@@ -140,9 +139,10 @@ class DuckDBEngine:
             for number, ((_, type_), column) in enumerate(zip(translation.columns, targets, strict=True))
         )
         keys = ", ".join(f"w{number}" for number in range(len(write.columns), len(targets)))
-        order = f" ORDER BY {keys}" if keys else ""
+        sink = file_sink(write, _texts(write.dynamic_columns))
+        is_grouped = bool(write.dynamic_columns) and sink.enable_dynamic_partition_grouping()
+        order = f" ORDER BY {keys}" if is_grouped else ""
         schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in targets])
-        files = _file_list(write)
         with self._opened(query, translation, directory=write.directory) as opened:
             os.makedirs(write.directory, exist_ok=True)
             sql = self._complete(f"SELECT {items} FROM ({translation.sql}) AS q{order}", opened)
@@ -151,14 +151,13 @@ class DuckDBEngine:
                 relation = opened.connection.sql(sql, params=_parameters(translation))
                 reader = relation.to_arrow_reader(_BATCH_ROWS)
                 try:
-                    batches = (_cast(batch, schema) for batch in reader)
-                    write_sorted(batches, len(write.columns), files, write.static, _texts(write.dynamic_columns))
+                    sink.write(_cast(batch, schema) for batch in reader)
                 finally:
                     reader.close()
 
             interruptible(run, opened.connection.interrupt)
-        check_partitions(len({key for _, key, *_ in files.written}) + files.unwritten_partitions, write)
-        return tuple(starmap(written_file, files.written))
+        check_partitions(len({key for _, key, *_ in sink.written}) + sink.unwritten_partitions, write)
+        return tuple(starmap(written_file, sink.written))
 
     def _translation(self, query: EngineQuery) -> Translation:
         """Returns the translation of a query, the one that ``columns`` has made if there is one."""
@@ -317,40 +316,6 @@ def _without_copied_files(query: EngineQuery) -> EngineQuery:
         return query
     relations = [replace(r, files=()) if r.format.lower() in COPIED_FORMATS else r for r in query.relations]
     return EngineQuery(query.sql, tuple(relations), query.parameters)
-
-
-def _file_list(write: Write) -> FileList | PackedFileList:
-    """Returns the list of files that a write fills."""
-    import pyarrow as pa
-
-    if write.packing is None:
-        levels = [escape(column.name) for column in write.partition_columns]
-        return FileList(
-            write.directory,
-            write.format.lower(),
-            levels,
-            escapes(),
-            DEFAULT_PARTITION,
-            write.most_partitions,
-            write.options,
-        )
-    packing = write.packing
-    schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in packing.columns])
-    return PackedFileList(
-        write.directory,
-        schema,
-        packing.target_bytes,
-        [escape(column.name) for column in packing.columns],
-        escapes(),
-        DEFAULT_PARTITION,
-        write.most_partitions,
-        packing.keys,
-    )
-
-
-def escapes() -> dict[str, str]:
-    """Returns the characters that are escaped in a partition's path, with their replacements."""
-    return {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
 
 
 def _parameters(translation: Translation) -> dict[str, object]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec import delimited_text, orc_files
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import (
@@ -21,6 +20,7 @@ from rewriter.exec.file_groups import (
     scan,
     selections_of,
 )
+from rewriter.exec.formats import delimited_text, orc
 from rewriter.exec.sql_types import STRING, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate import casts
 from rewriter.exec.translate.casts import quote, string_literal
@@ -138,7 +138,7 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
 
 
 def _stripes(relation: Relation, path: str) -> Iterator[pa.Table]:
-    return orc_files.read_columns(path, [column.name for column in relation.columns if not _is_other(column)])
+    return orc.read_columns(path, [column.name for column in relation.columns if not _is_other(column)])
 
 
 def _text_pieces(relation: Relation, path: str) -> Iterator[pa.RecordBatch]:
@@ -380,7 +380,7 @@ def _data_items(
     """Returns the data columns of parquet files, or the given ones, cast to the declared types.
 
     A column that no file has is NULL. ``is_exact`` says that the files are packed ones, which have no statistics that
-    leave out NaN (``partitioned_writer.parquet_writer``).
+    leave out NaN (``formats.parquet``).
     """
     types_in_file: dict[str, tuple[str, str]] = {}
     for stored_name, stored_type in schemas.columns(connection, relation, source):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape, partition_name
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
 from rewriter.exec.damaged_files import name_damaged_file
@@ -37,6 +37,7 @@ from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
+from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +54,6 @@ _OF_FILES = (
     "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS",
     "SPARK_ERROR",
 )
-_ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
 
 #: The most bytes of the files of a small query, which one task may read.
 _SMALL_BYTES = 8 << 20
@@ -216,28 +216,16 @@ class SparkEngine:
             raise
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
-        """Writes through our own data source: one task has all rows of a partition, sorted by partition."""
-        from rewriter.exec.spark.writer import PartitionTarget, write_partitions
+        """Writes through our own data source. For a grouped sink, one task has all rows of a partition, sorted."""
+        from rewriter.exec.spark.writer import write_partitions
 
-        keys = frame.columns[len(write.columns) :]
-        if keys:
+        if write.dynamic_columns and file_sink(write).enable_dynamic_partition_grouping():
+            keys = frame.columns[len(write.columns) :]
             frame = frame.hint("rebalance", *keys).sortWithinPartitions(*keys)
-        levels = [escape(column.name) for column in write.partition_columns]
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        target = PartitionTarget(
-            write.directory,
-            write.format.lower(),
-            tuple(levels),
-            write.static,
-            len(write.columns),
-            _ESCAPES,
-            write.most_partitions,
-            write.packing,
-            write.options,
-        )
-        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, target, scratch.path))
+        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path))
         check_partitions(len({file.values for file in files}) + left, write)
         return files
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec import delimited_text
+from rewriter.exec.formats import delimited_text
 from rewriter.exec.spark.file_source import file_rows, file_source
 
 if TYPE_CHECKING:

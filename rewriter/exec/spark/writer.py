@@ -1,4 +1,4 @@
-"""Writes a DataFrame as packed files, or as files for each partition, by Python workers with a custom data source.
+"""Writes a DataFrame through a sink, by Python workers with a custom data source.
 
 ``DataSourceArrowWriter`` is public, works on classic Spark and Connect, and needs no pandas. Tasks write files directly
 into the write's directory. Only the list that the commit leaves counts, so files of failed attempts are harmless.
@@ -10,19 +10,18 @@ import base64
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
-from rewriter.catalog.model.objects import PartitionValues
-from rewriter.exec import delimited_text, json_lines, orc_files, packed_writer, partitioned_writer
-from rewriter.exec.engine import Packing, WrittenFile, written_file
-from rewriter.exec.sql_types import arrow_type, parse_type
+from rewriter.exec import formats, sinks
+from rewriter.exec.engine import Write, WrittenFile, written_file
+from rewriter.exec.sinks.choice import SinkChoice, SinkKind
+from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.table_sink import FileTableSink
+from rewriter.exec.write_target import file_target, packed_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 FORMAT = "rewriter_partitions"
@@ -33,59 +32,47 @@ def data_source() -> Any:
     from pyspark import cloudpickle
 
     # Workers need not have this package.
-    for module in (partitioned_writer, packed_writer, orc_files, json_lines, delimited_text):
-        cloudpickle.register_pickle_by_value(module)
+    for folder in (formats, sinks):
+        cloudpickle.register_pickle_by_value(folder)
     return _source()
 
 
-@dataclass(frozen=True)
-class PartitionTarget:
-    """The target of a frame: the first ``data_columns`` columns go into files; the others, texts, into directory names.
-
-    ``levels`` are the names of all partition columns as a path has them, ``static`` the values of the first of them.
-    With ``packing``, the values of all partition columns go into packed files.
-    """
-
-    directory: str
-    format: str
-    levels: tuple[str, ...]
-    static: PartitionValues
-    data_columns: int
-    escapes: Mapping[str, str]
-    max_partitions: int | None
-    packing: Packing | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def plan(self, report: str) -> str:
-        """Returns the JSON of which a worker makes its list of files. ``report`` is the file for what was written."""
-        target = {**asdict(self), "null": DEFAULT_PARTITION, "report": report}
-        if self.packing is not None:
-            fields = [(column.name, arrow_type(parse_type(column.type))) for column in self.packing.columns]
-            target["packing"]["schema"] = base64.b64encode(_schema_bytes(fields)).decode()
-            target["packing"]["levels"] = [escape(column.name) for column in self.packing.columns]
-        return json.dumps(target)
+def _plan(write: Write, report: str) -> str:
+    """Returns the JSON of which a worker makes its sink. ``report`` is the file for what was written."""
+    columns = packed_columns(write)
+    return json.dumps(
+        {
+            "target": asdict(file_target(write)),
+            "sink": asdict(write.used_sink),
+            "static": {
+                column.name: value for column, value in zip(write.partition_columns, write.static, strict=False)
+            },
+            "dynamic": [column.name for column in write.dynamic_columns],
+            "data_columns": len(write.columns),
+            "packed_columns": None if columns is None else base64.b64encode(columns.serialize()).decode(),
+            "packed_keys": () if write.packing is None else write.packing.keys,
+            "report": report,
+        }
+    )
 
 
-def _schema_bytes(fields: Sequence[tuple[str, pa.DataType]]) -> bytes:
-    import pyarrow as pa
-
-    return bytes(pa.schema(list(fields)).serialize())
-
-
-def write_partitions(frame: DataFrame, target: PartitionTarget, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
-    """Writes the frame, in which the rows of a partition are adjacent. ``scratch`` is a working directory.
+def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
+    """Writes the frame: data columns, then the dynamic partition columns as texts. For a grouped sink, the rows of a
+    partition are adjacent. ``scratch`` is a working directory.
 
     Returns the files, and the number of partitions that were not written because there are more than
-    ``target.max_partitions``.
+    ``write.most_partitions``.
     """
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
     try:
-        frame.write.format(FORMAT).mode("append").option("plan", target.plan(report)).save()
+        frame.write.format(FORMAT).mode("append").option("plan", _plan(write, report)).save()
         with open(report, encoding="utf-8") as file:
-            manifest_files, remaining = json.load(file)
+            manifest_files, unwritten = json.load(file)
     finally:
         os.unlink(report)
+    # A grouped partition belongs to one task. Otherwise, several may count the same one.
+    remaining = sum(unwritten) if write.used_sink.is_grouped else max(unwritten, default=0)
     return tuple(starmap(written_file, manifest_files)), remaining
 
 
@@ -93,8 +80,9 @@ def _source() -> Any:
     """Returns the data source's class, made here so that it travels to the workers by value."""
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
-    file_list, write_sorted, name_of_format = partitioned_writer.FileList, partitioned_writer.write_sorted, FORMAT
-    packed_file_list = packed_writer.PackedFileList
+    # Local names travel with the class; names of this module would be imported by the workers.
+    name_of_format, make_sink = FORMAT, FileTableSink
+    make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
@@ -107,20 +95,21 @@ def _source() -> Any:
 
         def write(self, iterator: Any) -> Any:
             plan = self.plan
-            packing, texts = plan["packing"], (plan["escapes"], plan["null"], plan["max_partitions"])
-            files: Any
-            if packing is None:
-                files = file_list(plan["directory"], plan["format"], plan["levels"], *texts, plan["options"])
-            else:
+            target = make_target(**{**plan["target"], "levels": tuple(plan["target"]["levels"])})
+            choice = make_choice(**{**plan["sink"], "kind": make_kind(plan["sink"]["kind"])})
+            columns = plan["packed_columns"]
+            if columns is not None:
                 import base64
 
                 import pyarrow as pa
 
-                schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(packing["schema"])))
-                where = (plan["directory"], schema, packing["target_bytes"], packing["levels"])
-                files = packed_file_list(*where, *texts, packing["keys"])
-            write_sorted(iterator, plan["data_columns"], files, tuple(plan["static"]))
-            return Written([list(file) for file in files.written], files.unwritten_partitions)
+                columns = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(columns)))
+            sink = make_sink(choice, target, plan["data_columns"], plan["dynamic"], columns, plan["packed_keys"])
+            sink.set_static_partition(plan["static"])
+            if plan["dynamic"]:
+                sink.enable_dynamic_partition_grouping()  # as the driver did, before it sorted the rows
+            sink.write(iterator)
+            return Written([list(file) for file in sink.written], sink.unwritten_partitions)
 
         def commit(self, messages: Any) -> None:
             import json
@@ -128,7 +117,7 @@ def _source() -> Any:
             reports = [message for message in messages if message is not None]
             written_files = [file for message in reports for file in message.files]
             with open(self.plan["report"], "w", encoding="utf-8") as file:
-                json.dump([written_files, sum(message.unwritten_partitions for message in reports)], file)
+                json.dump([written_files, [message.unwritten_partitions for message in reports]], file)
 
         def abort(self, messages: Any) -> None:
             pass

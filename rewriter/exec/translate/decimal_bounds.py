@@ -7,16 +7,15 @@ comparison TRUE or FALSE, also where the integer is NULL.
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 
 from sqlglot import exp
 
 from rewriter.exec.sql_types import BOOLEAN
 from rewriter.exec.translate.expressions import Typed, infix
+from rewriter.planner.text.rounded_bounds import MIRRORED, rounded_bound
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def with_decimal_literal(
@@ -25,7 +24,7 @@ def with_decimal_literal(
     """Returns the comparison ``sql`` as Spark shows and evaluates it, or None if it is not of an integer with a decimal
     literal by ``<``, ``<=``, ``>`` or ``>=``.
     """
-    if operator not in _MIRRORED:
+    if operator not in MIRRORED:
         return None
     bounds = [_decimal_literal(node, value) for node, value in zip(nodes, values, strict=True)]
     for integer, literal in ((0, 1), (1, 0)):
@@ -33,13 +32,12 @@ def with_decimal_literal(
         if bound is None or not values[integer].type.is_integer:
             continue
         # The operator with the integer on its left.
-        seen = operator if integer == 0 else _MIRRORED[operator]
-        if _SMALLEST <= bound <= _LARGEST:
-            rounded = int(bound.to_integral_value(ROUND_FLOOR if seen in (">", "<=") else ROUND_CEILING))
+        seen = operator if integer == 0 else MIRRORED[operator]
+        holds = rounded_bound(bound, seen)
+        if not isinstance(holds, bool):
             names = [value.name for value in values]
-            names[literal] = str(rounded)
+            names[literal] = str(holds)
             return Typed(sql, BOOLEAN, infix(operator, *names))
-        holds = (bound > _LARGEST) == (seen in ("<", "<="))
         # The comparison stays, so that an aggregate in it makes a query of one row.
         return Typed(f"({sql} OR TRUE)" if holds else f"({sql} AND FALSE)", BOOLEAN, str(holds).lower())
     return None

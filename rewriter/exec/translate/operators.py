@@ -16,6 +16,7 @@ from rewriter.exec.translate.in_predicates import in_query, in_tuples
 from rewriter.exec.translate.intervals import ENTRY as INTERVALS
 from rewriter.exec.translate.intervals import refuse_interval, with_interval
 from rewriter.planner.text.call_trees import PLUS
+from rewriter.planner.text.chain_names import chain_name
 
 _TESTS = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape, exp.RegexpLike, exp.Not)
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -61,12 +62,8 @@ def _only_selects(node: exp.Expr) -> bool:
 
 
 def _chained(word: str, names: Sequence[str | None]) -> str | None:
-    """Returns Spark's name of ``a AND b AND c``: ``((a AND b) AND c)``."""
     existing_names = [name for name in names if name is not None]
-    if len(existing_names) < len(names):
-        return None
-    first, *later_names = existing_names
-    return "(" * len(later_names) + first + "".join(f" {word} {name})" for name in later_names)
+    return chain_name(word, existing_names) if len(existing_names) == len(names) else None
 
 
 def _not(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewriter.grammar.statement_parts import Terminal, period_name
+from rewriter.errors import ParseError
+from rewriter.grammar.statement_parts import Terminal, period_name, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
@@ -17,7 +18,7 @@ show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
 show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
 show_latest: "SHOW" "LATEST" "OF" name
 check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] [ACCEPT]
-refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] [DRY "RUN"]
+refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
 refresh_timelines: "REFRESH" "TIMELINES" "OF" name
 """
 
@@ -140,12 +141,15 @@ def check_fact_text(s: CheckFact) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshFact(Statement):
-    """``REFRESH FACT f [FORCE] [FROM a TO b] [DRY RUN]``; bounds as in ``ShowCoverage``."""
+    """``REFRESH FACT f [FORCE] [FROM a TO b] [MAX n PARTITIONS] [DRY RUN]``; bounds as in ``ShowCoverage``. ``most`` is
+    the n; it excludes FORCE.
+    """
 
     fact: Name
     force: bool = False
     start: Literal | None = None
     end: Literal | None = None
+    most: int | None = None
     dry_run: bool = False
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -158,15 +162,30 @@ def refresh_fact(
     force: Terminal | None,
     start: Literal | None,
     end: Literal | None,
+    number: Terminal | None,
     dry: Terminal | None,
 ) -> RefreshFact:
-    return RefreshFact(fact=fact, force=force is not None, start=start, end=end, dry_run=dry is not None)
+    most = None if number is None else whole_number(number)
+    if number is not None and not most:
+        raise ParseError(
+            f"MAX {number.token.text} is not a number of partitions.",
+            position=number.span,
+            hint="Write a whole number, as in MAX 100 PARTITIONS.",
+        )
+    if number is not None and force is not None:
+        raise ParseError(
+            "FORCE and MAX cannot be combined: each statement would recompute the same oldest partitions.",
+            position=force.span,
+            hint="Omit MAX, and give a range: FORCE FROM '2024-01-01' TO '2024-02-01'.",
+        )
+    return RefreshFact(fact=fact, force=force is not None, start=start, end=end, most=most, dry_run=dry is not None)
 
 
 @renders(RefreshFact)
 def refresh_fact_text(s: RefreshFact) -> str:
     force, dry = "FORCE" if s.force else None, "DRY RUN" if s.dry_run else None
-    return words(f"REFRESH FACT {name_text(s.fact)}", force, bounds_text(s), dry)
+    most = f"MAX {s.most} PARTITIONS" if s.most is not None else None
+    return words(f"REFRESH FACT {name_text(s.fact)}", force, bounds_text(s), most, dry)
 
 
 @dataclass(frozen=True, kw_only=True)

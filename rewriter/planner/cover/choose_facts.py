@@ -117,11 +117,12 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     exact_bounds = [bound for r in demand.exact_ranges if _closed_range(r) for bound in (r.start, r.end)]
     if not base.is_raw and not all(map(finest.is_aligned, exact_bounds)):
         return None
-    secondary_uses = tuple(
-        replace(o, requested=None if o.requested is None else snapped(o.requested, finest))
-        for o in demand.secondary_uses
-    )
-    demand = replace(demand, secondary_uses=secondary_uses)
+    if not base.is_raw:
+        secondary_uses = tuple(
+            replace(o, requested=None if o.requested is None else snapped(o.requested, finest))
+            for o in demand.secondary_uses
+        )
+        demand = replace(demand, secondary_uses=secondary_uses)
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
     coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
     sources = [
@@ -188,7 +189,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
 def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     """Returns the needed columns that a fact does not carry."""
     if fact.columns is None:
-        return [use.time for use in demand.secondary_uses if use.time not in fact.times]
+        return [use.time for use in demand.secondary_uses if use.time not in fact.times and not fact.is_raw]
     carried = {name.lower() for name in (*fact.columns, *fact.times)}
     return [name for name in demand.columns if name.lower() not in carried]
 

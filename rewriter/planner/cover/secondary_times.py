@@ -31,8 +31,10 @@ class SecondaryTimeUse:
 
 
 def undeclared(uses: Sequence[SecondaryTimeUse], storage_table: StorageTable) -> list[str]:
-    """Returns the dimensions that the partitions of a table do not name."""
-    return [use.time for use in uses if use.time not in storage_table.times]
+    """Returns the dimensions that the rows of a table do not have: those that its partitions do not name. An event of a
+    RAW table has all of them.
+    """
+    return [use.time for use in uses if use.time not in storage_table.times and storage_table.raw is None]
 
 
 def cut_by(use: SecondaryTimeUse, period: Period) -> bool:
@@ -53,8 +55,10 @@ def selections(
     uses: Sequence[SecondaryTimeUse], storage_table: StorageTable, period: Period, reader: CatalogReader
 ) -> tuple[Selection, ...]:
     """Returns, for each bounded dimension, its periods in the requested ranges, from the first to the last that any
-    partition has.
+    partition has. The partitions of a RAW table do not select: the conditions select among its events.
     """
+    if storage_table.raw is not None:
+        return ()
     return tuple(
         Selection(
             layout_of(storage_table, use.time, period),

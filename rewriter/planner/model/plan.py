@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, SupportsInt
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
+from rewriter.catalog.model.temporary_names import session_of, shown
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
@@ -407,7 +408,14 @@ class Plan:
     @property
     def sql(self) -> str:
         """The rewritten SQL over the storage tables' own names; those without a database are of ``default``."""
-        return self.template.render(lambda table: table.name if table.id < 0 else quoted(table.name))
+        return self.template.render(_own_name)
+
+
+def _own_name(table: Table) -> str:
+    if table.id >= 0:
+        return quoted(table.name)
+    # A file, or a source of the session.
+    return table.name if session_of(table.name) is None else quoted(shown(table.name))
 
 
 def quoted(name: str) -> str:

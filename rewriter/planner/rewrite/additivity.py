@@ -248,7 +248,7 @@ class _Verdict:
             self._aggregated_columns |= {id(column) for column in columns}
 
     def _average(self, node: exp.Avg) -> None:
-        argument = node.this
+        argument = node.this.unnest()
         measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) else None
         if measure is not None and measure.counted_by and measure.aggregate is Aggregate.SUM:
             self.averages.append(AvgCall(node, measure))

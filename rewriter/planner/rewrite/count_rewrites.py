@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
@@ -10,7 +12,8 @@ from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall
 from rewriter.planner.rewrite.count_columns import Counters
 from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
-from rewriter.planner.scope.counted_rows import EVENTS, CountedRows
+from rewriter.planner.scope.blocks import Block
+from rewriter.planner.scope.counted_rows import EVENTS, CountedRows, ShownCount, counts_all_rows
 from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
@@ -31,32 +34,53 @@ def aggregate_edits(
             raise _ambiguous(text, count, cube)
         edits += _count_edits(text, count, counters.of_events())
     for average in additivity.averages:
-        edits.append(_average_edit(text, average, counters))
+        edits.append(_average_edit(text, average, counters.column(str(average.measure.counted_by))))
     changed_calls = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
-    edits += item_name_edits(
-        text, select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
-    )
-    return edits
+    types = [*((column.name, column.type) for column in cube.dimensions), *((m.name, m.type) for m in cube.measures)]
+    integers = {name.lower() for name, type_ in types if type_ in ("tinyint", "smallint", "int", "bigint")}
+    return [*edits, *_kept_names(text, select, changed_calls, integers)]
 
 
-def events_edits(text: QueryText, select: exp.Select, events: str) -> list[Edit]:
-    """Returns the edit that makes a block also select the number of events that a row of it stands for."""
-    position = text.select_list(select)
-    return [Edit(Span(position, position), (f"{events} AS {EVENTS}, ",), f"a subquery also selects {events}")]
+def shown_edits(text: QueryText, block: Block, counters: Counters | None = None) -> list[Edit]:
+    """Returns the edit that makes a block also select counts of its rows. ``counters`` are those of its cube."""
+    if not block.shown:
+        return []
+    items = [(_shown(count, counters), count.name) for count in block.shown]
+    position, shown = text.select_list(block.select), " and ".join(value for value, _ in items)
+    inserted = "".join(f"{value} AS {name}, " for value, name in items)
+    return [Edit(Span(position, position), (inserted,), f"a subquery also selects {shown}")]
+
+
+def _shown(count: ShownCount, counters: Counters | None) -> str:
+    if count.text or counters is None:
+        return count.text
+    return counters.column(count.measure) if count.measure else counters.of_events()
 
 
 def counted_rows_edits(text: QueryText, counted: CountedRows) -> list[Edit]:
-    """Returns the edits of the block that counts a derived table's events, and of its SELECTs that read no cube."""
+    """Returns the edits of the block that counts the events of a derived table."""
     is_only_relation = len(relations(counted.select)) == 1 and not counted.select.args.get("laterals")
-    column = EVENTS if is_only_relation else f"{quote_identifier(counted.alias)}.{EVENTS}"
-    events = f"COALESCE({column}, 1)" if counted.nullable else column
-    edits = [edit for select in counted.others for edit in events_edits(text, select, "1")]
-    edits += [edit for call in counted.calls for edit in _count_edits(text, CountCall(call, None), events)]
-    changed_calls = {id(call) for call in counted.calls}
-    names = item_name_edits(
-        text, counted.select, lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item)))
+    qualifier = "" if is_only_relation else f"{quote_identifier(counted.alias)}."
+    events = f"COALESCE({qualifier}{EVENTS}, 1)" if counted.nullable else f"{qualifier}{EVENTS}"
+    edits: list[Edit] = []
+    for count in counted.counts:
+        edits += _count_edits(text, CountCall(count, None if counts_all_rows(count) else count.this), events)
+    for average in counted.averages:
+        edits.append(_average_edit(text, AvgCall(average.call, average.measure), f"{qualifier}{average.values}"))
+    changed_calls = {id(node) for node in (*counted.counts, *(average.call for average in counted.averages))}
+    return [*edits, *_kept_names(text, counted.select, changed_calls)]
+
+
+def _kept_names(
+    text: QueryText, select: exp.Select, changed_calls: Collection[int], integers: Collection[str] = ()
+) -> Iterator[Edit]:
+    """Returns the edits that keep the names of unaliased items with calls that change."""
+    return item_name_edits(
+        text,
+        select,
+        lambda item, _: any(id(node) in changed_calls for node in (item, *descend(item))),
+        integers=integers,
     )
-    return [*edits, *names]
 
 
 def _ambiguous(text: QueryText, call: CountCall, cube: Cube) -> NotSupportedError:
@@ -96,12 +120,11 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
     ]
 
 
-def _average_edit(text: QueryText, call: AvgCall, counters: Counters) -> Edit:
+def _average_edit(text: QueryText, call: AvgCall, counter: str) -> Edit:
     span, argument_span = text.call(call.node)
     end = _end_of_call(text, span)
     # A FILTER and an OVER belong to both sums.
     suffix = (Copied(Span(span.end, end)),) if end > span.end else ()
-    counter = counters.column(str(call.measure.counted_by))
     argument_tokens = [token for token in text.within(argument_span) if not token.is_word("ALL")]
     argument = Span(argument_tokens[0].start, argument_tokens[-1].end)
     description = (

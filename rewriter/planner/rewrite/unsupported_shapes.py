@@ -5,9 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
-from rewriter.planner.scope.blocks import Block, modifiers
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.scope.blocks import Block, CubeSource, modifiers
+from rewriter.planner.scope.counted_rows import counts_all_rows
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.sqlglot_trees import walk
 
 
 def refuse_shapes(text: QueryText, block: Block) -> None:
@@ -22,6 +25,9 @@ def refuse_shapes(text: QueryText, block: Block) -> None:
             object=source.cube.name,
             hint="Sample a table of events, or an aggregation: FROM (SELECT … GROUP BY …) TABLESAMPLE (…).",
         )
+    for cube_source in block.cubes:
+        if cube_source.node.args.get("pivots"):
+            raise _pivoted(text, cube_source)
     if any(relation.args.get("joins") for relation in relations(select)):
         refused = "Joins in parentheses with a cube are"
     elif unsupported := _modifiers(select):
@@ -37,10 +43,50 @@ def refuse_shapes(text: QueryText, block: Block) -> None:
             f"{refused} not supported yet.",
             position=text.place(source.span),
             object=source.cube.name,
-            hint="Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …",
+            hint=_IN_SUBQUERY,
         )
 
 
+def _pivoted(text: QueryText, source: CubeSource) -> NotSupportedError:
+    """Returns the error for PIVOT and UNPIVOT of a cube, with a subquery of the columns that they name as a hint.
+
+    PIVOT groups by all columns that it does not name: of a cube, by its time and by the measures of single rows.
+    """
+    cube, pivot = source.cube, source.node.args["pivots"][0]
+    word = "UNPIVOT" if pivot.args.get("unpivot") else "PIVOT"
+    calls = [node for node in walk(pivot) if isinstance(node, exp.Count | exp.CountIf | exp.Avg)]
+    named = {node.name.lower() for node in walk(pivot) if isinstance(node, exp.Column)}
+    clause, hint = _clause_of(text, source, word), _IN_SUBQUERY
+    if calls and all(map(counts_all_rows, calls)) and cube.count_measure is not None:
+        named.add(cube.count_measure.name.lower())
+        for call in calls:
+            span = text.call(call)[0]
+            clause = clause.replace(text.text[span.start : span.end], f"SUM({cube.count_measure.name})")
+        calls = []
+    if not calls:
+        columns = ", ".join(quote_identifier(name) for name in cube.column_order if name.lower() in named)
+        hint = (
+            f"Select the columns that it needs in a subquery, with the range of time: FROM (SELECT {columns} FROM "
+            f"{text.text[source.span.start : source.span.end]}) {clause}."
+        )
+    verb = "would keep" if word == "UNPIVOT" else "would group by"
+    return NotSupportedError(
+        f"{word} over a cube is not supported: it {verb} all other columns, the measures and the time among them.",
+        position=text.place(source.span),
+        object=cube.name,
+        hint=hint,
+    )
+
+
+def _clause_of(text: QueryText, source: CubeSource, word: str) -> str:
+    """Returns the text of the PIVOT or UNPIVOT of a cube, to its last parenthesis."""
+    tokens = text.tokens
+    first = next(i for i in range(text.index_at(source.span.start), len(tokens)) if tokens[i].is_word(word))
+    opening = next(i for i in range(first, len(tokens)) if tokens[i].is_operator("("))
+    return text.text[tokens[first].start : tokens[text.closing(opening)].end]
+
+
+_IN_SUBQUERY = "Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …"
 _MODIFIERS = {
     "pivots": "PIVOT over", "laterals": "LATERAL beside", "version": "Time travel over",
     "when": "Time travel over",

@@ -16,7 +16,8 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.planner.scope.counted_rows import CountedRows
+from rewriter.planner.scope.counted_relations import CountedRelations
+from rewriter.planner.scope.counted_rows import CountedRows, ShownCount
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.inlining import Inlining, Level, OutputNames, identity, of_source
 from rewriter.planner.scope.joins import nullable, relations
@@ -100,15 +101,20 @@ class Block:
     """One SELECT and its sources, in order.
 
     ``effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
-    subqueries' columns are replaced by their values. Its nodes keep their places in the text. ``shows_events`` says
-    that the block also selects the events of its rows (``CountedRows``).
+    subqueries' columns are replaced by their values. Its nodes keep their places in the text. ``shown`` are the counts
+    that the block also selects (``CountedRows``).
     """
 
     select: exp.Select
     effective: exp.Select
     cubes: tuple[CubeSource, ...]
     others: tuple[OtherSource, ...]
-    shows_events: bool = False
+    shown: tuple[ShownCount, ...] = ()
+
+    @property
+    def shows_texts(self) -> bool:
+        """Returns True if no count that the block also selects is one of its cube."""
+        return all(count.text for count in self.shown)
 
     @cached_property
     def original_nodes(self) -> tuple[exp.Expr, ...]:
@@ -172,8 +178,8 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
             cube = reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved
             facts = (resolved,) if isinstance(resolved, Fact) else reader.facts_of(cube.name)
             cubes[id(node)] = CubeSource(node, node.alias or node.name, cube, facts, span)
-    blocks, counted = _blocks(query, cubes, tables, ctes)
-    placed = {id(source.node) for block in blocks for source in block.cubes}
+    all_resolved = _blocks(query, cubes, tables, ctes)
+    placed = {id(source.node) for block in all_resolved.blocks for source in block.cubes}
     for key, source in cubes.items():
         if key not in placed:
             if isinstance(source.node.find_ancestor(exp.Subquery, exp.Select), exp.Subquery):
@@ -189,7 +195,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
                 object=source.cube.name,
                 hint="Name a cube in the FROM clause of a SELECT.",
             )
-    return Resolved(blocks, tuple(tables.values()), counted)
+    return all_resolved
 
 
 def inner_queries(select: exp.Select, expressions: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
@@ -245,15 +251,18 @@ def _where_to_look(node: exp.Table, reader: CatalogReader) -> str:
 
 def _blocks(
     query: QueryText, cubes: dict[int, CubeSource], tables: dict[int, TableReference], ctes: CteReferences
-) -> tuple[tuple[Block, ...], tuple[CountedRows, ...]]:
-    """Returns the blocks, and the derived tables whose events they count. A block that is inlined into another has no
-    cubes of its own.
+) -> Resolved:
+    """Returns the blocks, the tables, and the derived tables whose events the blocks count. A block that is inlined
+    into another has no cubes of its own.
     """
     all_counted: list[CountedRows] = []
     sources: dict[int, tuple[CubeSource, ...]] = {}
     inlined: set[int] = set()
     selects = list(query.find_all(exp.Select))
-    inlining = Inlining({key: cube_source.cube for key, cube_source in cubes.items()}, ctes, len(query.nodes))
+    cube_of = {key: cube_source.cube for key, cube_source in cubes.items()}
+    inlining = Inlining(cube_of, ctes, len(query.nodes))
+    table_of = {key: reference.table for key, reference in tables.items()}
+    counting = CountedRelations(inlining, ctes, cube_of, table_of)
     for select in selects:
         own_queries = []
         for index, relation in enumerate(relations(select)):
@@ -263,7 +272,7 @@ def _blocks(
                 continue
             try:
                 table, levels = inlining.levels(relation)
-                counted = inlining.counted_rows(select, relation) if table is None else None
+                counted = counting.counted_rows(select, relation) if table is None else None
                 all_counted += [] if counted is None else [counted]
             except NotSupportedError as error:
                 raise error.at(query.place(query.span_of(relation) or Span(0, len(query.text)))) from None
@@ -275,11 +284,9 @@ def _blocks(
                         break  # and all below it
                     inlined.add(id(level.select))
         sources[id(select)] = tuple(own_queries)
-    counted_selects = {id(counted_select) for counted in all_counted for counted_select in counted.of_cubes}
-    blocks = tuple(_block(select, () if id(select) in inlined else sources[id(select)], tables) for select in selects)
-    return tuple(
-        replace(block, shows_events=True) if id(block.select) in counted_selects else block for block in blocks
-    ), tuple(all_counted)
+    blocks = (_block(select, () if id(select) in inlined else sources[id(select)], tables) for select in selects)
+    all_blocks = tuple(replace(block, shown=counting.shown(block.select)) for block in blocks)
+    return Resolved(all_blocks, tuple(tables.values()), tuple(all_counted))
 
 
 def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, TableReference]) -> Block:

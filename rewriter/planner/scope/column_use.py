@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Measure
-from rewriter.errors import AnalysisError
-from rewriter.planner.scope.blocks import Block, CubeSource, did_you_mean, inner_queries
+from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked
 from rewriter.planner.text.query_text import QueryText
 
@@ -28,7 +27,6 @@ class Columns:
         self._names = {name.lower(): name for name in cube.column_order}
         self._times = {name.lower() for name in cube.times}
         self._output = OutputNames()
-        self._aliases = {item.alias.lower() for item in block.select.expressions if isinstance(item, exp.Alias)}
 
     def owned(self, column: exp.Column) -> bool:
         """Tests whether a column of the effective block belongs to the cube."""
@@ -83,34 +81,6 @@ class Columns:
     def times_in(self, value: exp.Expr) -> bool:
         """Tests whether a value that the source offers (not yet part of the block) reads a time dimension."""
         return any(is_marked(c) and c.name.lower() in self._times for c in value.find_all(exp.Column))
-
-    def check(self, nodes: Iterable[exp.Expr]) -> None:
-        """Raises ``AnalysisError`` UNRESOLVED_COLUMN, with position, for a column that no source offers."""
-        is_only_source = (
-            not self._block.others and len(self._block.cubes) == 1 and self._text.is_outermost(self._block.select)
-        )
-        for node in nodes:
-            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or is_marked(node):
-                continue
-            is_own = node.table.lower() == self._source.alias.lower() if node.table else is_only_source
-            if (
-                is_own
-                and node.name.lower() not in self._source.columns
-                and not (not node.table and node.name.lower() in self._aliases)
-                and "(" not in node.name  # ORDER BY `count(1)`
-                and node.name.lower() != "window"  # the output of GROUP BY window(t, '1 day')
-            ):
-                span = self._text.span_of(node)
-                names = list(self._source.columns) if self._source.levels else list(self._names.values())
-                source_text = "subquery" if self._source.levels else f"cube {self._source.cube.name}"
-                raise AnalysisError(
-                    f"The {source_text} has no column {node.name}.",
-                    condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
-                    sqlstate="42703",
-                    position=self._text.place(span) if span else None,
-                    object=node.name,
-                    hint=did_you_mean(node.name, names) or f"DESCRIBE CUBE {self._source.cube.name} lists its columns.",
-                )
 
     def correlated(self) -> list[tuple[exp.Column, exp.Expr]]:
         """Returns the columns inside subqueries that may be the cube's, each with its value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,7 @@ class CteReferences:
     def __init__(self, nodes: Collection[exp.Expr]) -> None:
         """``nodes`` are all those of a tree, its root first. Linear in their number."""
         self._cte_of: dict[int, exp.CTE] = {}
-        self._counts: dict[int, int] = {}
+        self._references: dict[int, list[exp.Table]] = {}
         self._root: exp.Expr | None = next((node for node in nodes if isinstance(node, exp.CTE)), None)
         if self._root is None:
             return
@@ -25,9 +25,9 @@ class CteReferences:
         scopes = _CteScopes()
         for node in nodes:
             cte = scopes.cte_of(node) if isinstance(node, exp.Table) else None
-            if cte is not None:
+            if cte is not None and isinstance(node, exp.Table):
                 self._cte_of[id(node)] = cte
-                self._counts[id(cte)] = self._counts.get(id(cte), 0) + 1
+                self._references.setdefault(id(cte), []).append(node)
 
     def cte_of(self, node: exp.Table) -> exp.CTE | None:
         """Returns the CTE that a name denotes, or ``None``."""
@@ -36,9 +36,13 @@ class CteReferences:
     def cte_read_once(self, node: exp.Table) -> exp.CTE | None:
         """Returns the CTE that a name denotes if this is its only reference and the CTE is not recursive."""
         cte = self.cte_of(node)
-        if cte is None or self._counts[id(cte)] != 1 or (cte.parent and cte.parent.args.get("recursive")):
+        if cte is None or len(self._references[id(cte)]) != 1 or (cte.parent and cte.parent.args.get("recursive")):
             return None
         return cte
+
+    def references_to(self, cte: exp.CTE) -> Sequence[exp.Table]:
+        """Returns the names that denote a CTE."""
+        return self._references.get(id(cte), ())
 
     @cached_property
     def in_order(self) -> tuple[exp.CTE, ...]:

@@ -11,10 +11,9 @@ from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError
-from rewriter.planner.scope.counted_rows import CountedRows, counts_all_rows, shows_star, united_selects
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.first_rows import returns_first_rows
-from rewriter.planner.scope.joins import conjuncts, contributes, nullable, relations
+from rewriter.planner.scope.joins import conjuncts, contributes, relations
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
 from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
 
@@ -96,39 +95,11 @@ def is_marked(column: exp.Column) -> bool:
     return belongs(column, None)
 
 
-def _counting(select: exp.Select, relation: exp.Expr) -> list[exp.Expr]:
-    """Returns the calls of COUNT and AVG in a block, or in a PIVOT of its relation, that depend on the number of
-    rows.
-    """
-    kinds = (exp.Count, exp.CountIf, exp.Avg)
-    pivots = relation.args.get("pivots") or ()
-    nodes = (*own_nodes(select), *(node for pivot in pivots for node in descend(pivot)))
-    return [node for node in nodes if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
-
-
 def _folds(select: exp.Select) -> bool:
     """Tests whether a SELECT returns something other than the single rows that it reads."""
     if any(select.args.get(key) for key in ("group", "distinct", "limit", "offset", "having")):
         return True
     return any(isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in own_nodes(select))
-
-
-def _counts_rows(node: exp.Expr, cube: Cube) -> NotSupportedError:
-    """Returns the error for COUNT or AVG over rows of a cube."""
-    measure = cube.count_measure
-    hint = "Aggregate inside the subquery; repeat a shared CTE at each reference."
-    if isinstance(node, exp.Count) and measure is not None:
-        hint = (
-            f"Select {measure.name} in the subquery, and write SUM({measure.name}) instead of COUNT. Or aggregate in "
-            "the subquery; repeat a shared CTE at each reference."
-        )
-    return NotSupportedError(
-        f"{node.key.upper()} over a subquery of the cube {cube.name} that does more than project and filter it, or is "
-        "a CTE referenced more than once, would count rows, not events.",
-        condition="AMBIGUOUS_COUNT",
-        object=cube.name,
-        hint=hint,
-    )
 
 
 class Inlining:
@@ -148,59 +119,12 @@ class Inlining:
             return
         bodies = {id(cte): cte for cte in ctes.in_order}
         for cte in bodies.values():
-            self._rows_of(cte.this)
+            self.rows_of(cte.this)
             if isinstance(select := projection_of(cte.this), exp.Select):
                 with suppress(NotSupportedError):  # raised where a block reads it
                     self.levels(relations(select)[0])
 
-    def counted_rows(self, select: exp.Select, relation: exp.Expr) -> CountedRows | None:
-        """Returns the SELECTs of a relation that is not inlined, if COUNT(*) of the block counts single rows of a cube
-        in it; ``None`` if nothing counts them.
-
-        COUNT would count base rows there, but events everywhere else. LIMIT and DISTINCT return rows that are counted
-        as such. Raises ``NotSupportedError`` AMBIGUOUS_COUNT for AVG, for COUNT of a value, and for relations in which
-        the rows of a cube cannot be told.
-        """
-        counted_over = self._rows_of(relation) if self._cubes else ()
-        are_single = bool(counted_over) and returns_first_rows(select, relation, counted_over)
-        for node in _counting(select, relation) if counted_over else ():
-            for cube in () if are_single and not isinstance(node, exp.Avg) else counted_over:
-                if any(m.counted_by for m in cube.measures) if isinstance(node, exp.Avg) else cube.counters:
-                    counted = self._events_of(select, relation)
-                    if counted is None:
-                        raise _counts_rows(node, cube)
-                    return counted
-        return None
-
-    def _events_of(self, select: exp.Select, relation: exp.Expr) -> CountedRows | None:
-        calls = _counting(select, relation)
-        sources = relations(select)
-        is_alone = not any(self._rows_of(source) for source in sources if source is not relation)
-        if not all(map(counts_all_rows, calls)) or not is_alone or shows_star(select):
-            return None
-        of_cubes, others = [], []
-        for united in united_selects(relation):
-            if not isinstance(united, exp.Select):
-                return None
-            cubes = [cube for cube in self._rows_of(united) if cube.counters]
-            if not cubes:
-                others.append(united)
-                continue
-            sources_of_rows = [
-                source
-                for index, source in enumerate(relations(united))
-                if contributes(united, index) and self._rows_of(source)
-            ]
-            if len(sources_of_rows) != 1 or cubes[0].count_measure is None or cubes[0].count_is_ambiguous:
-                return None
-            if id(sources_of_rows[0]) not in self._cubes and self.levels(sources_of_rows[0])[0] is None:
-                return None
-            of_cubes.append(united)
-        is_nullable = nullable(select, next(i for i, source in enumerate(sources) if source is relation))
-        counts = tuple(call for call in calls if isinstance(call, exp.Count))
-        return CountedRows(select, relation.alias_or_name, is_nullable, counts, tuple(of_cubes), tuple(others))
-
-    def _rows_of(self, node: exp.Expr | None) -> tuple[Cube, ...]:
+    def rows_of(self, node: exp.Expr | None) -> tuple[Cube, ...]:
         """Returns the cubes whose single rows a relation returns, each once."""
         if node is None:
             return ()
@@ -214,16 +138,16 @@ class Inlining:
             if id(node) in self._cubes:
                 yield self._cubes[id(node)]
             elif (cte := self._ctes.cte_of(node)) is not None:
-                yield from self._rows_of(cte.this)
+                yield from self.rows_of(cte.this)
         elif isinstance(node, exp.Subquery) and not isinstance(node.this, exp.Table):
-            yield from self._rows_of(node.this)
+            yield from self.rows_of(node.this)
         elif isinstance(node, exp.Union) and not node.args.get("distinct"):
-            yield from self._rows_of(node.this)
-            yield from self._rows_of(node.expression)
+            yield from self.rows_of(node.this)
+            yield from self.rows_of(node.expression)
         elif isinstance(node, exp.Select) and not _folds(node):
             for index, relation in enumerate(relations(node)):
                 if contributes(node, index):
-                    cubes = self._rows_of(relation)
+                    cubes = self.rows_of(relation)
                     yield from () if returns_first_rows(node, relation, cubes) else cubes
 
     def levels(self, relation: exp.Expr) -> tuple[exp.Table | None, tuple[Level, ...]]:

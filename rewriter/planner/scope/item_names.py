@@ -7,7 +7,7 @@ Spark prints the resolved expression: ``COUNT(*) + 1`` is named ``(count(1) + 1)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from itertools import pairwise
 
@@ -17,32 +17,44 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.scope.integer_expressions import decimal_literal, is_integer
+from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
 from rewriter.planner.text.call_trees import CALL, called, read_with_calls
+from rewriter.planner.text.chain_names import chain_name
 from rewriter.planner.text.edits import Edit
 from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.rounded_bounds import MIRRORED, rounded_bound
+from rewriter.planner.text.sqlglot_trees import walk
 
 _PREFIX = "SELECT "
 
 
-def item_name(item_text: str) -> str:
-    """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it."""
+def item_name(item_text: str, integers: Collection[str] = (), aliases: Collection[str] = ()) -> str:
+    """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it.
+
+    ``integers`` are the names, in lower case, of columns of integers, ``aliases`` those of the relations of its block.
+    """
     try:
-        name = _Namer(item_text).name()
+        name = _Namer(item_text, integers, aliases).name()
     except (_UnknownError, SqlglotError, RecursionError):
         name = None
     return " ".join(item_text.split()) if name is None else name
 
 
 def item_name_edits(
-    text: QueryText, select: exp.Select, is_changed: Callable[[exp.Expr, Span], bool], named: Iterable[int] = ()
+    text: QueryText,
+    select: exp.Select,
+    is_changed: Callable[[exp.Expr, Span], bool],
+    named: Iterable[int] = (),
+    integers: Collection[str] = (),
 ) -> Iterator[Edit]:
     """Yields the edits that put ``AS name`` behind the unaliased items of a block that other edits change.
 
     ``is_changed`` receives an item and its span. Items that end at an offset of ``named`` are skipped: they already
-    have their name.
+    have their name. ``integers`` are the names, in lower case, of columns of integers.
     """
-    ends = set(named)
+    ends, aliases = set(named), {relation.alias_or_name.lower() for relation in relations(select)}
     for item in select.expressions:
         if isinstance(item, exp.Alias | exp.Star):
             continue
@@ -54,7 +66,7 @@ def item_name_edits(
             continue
         item_span = text.select_item(item_node)
         if item_span.end not in ends and is_changed(item, item_span):
-            name = item_name(text.text[item_span.start : item_span.end])
+            name = item_name(text.text[item_span.start : item_span.end], integers, aliases)
             end = Span(item_span.end, item_span.end)
             yield Edit(end, (f" AS {quote_identifier(name)}",), f"the column keeps its name {name}")
 
@@ -113,7 +125,8 @@ _CANONICAL = {"DATE": re.compile(r"\d{4}-\d\d-\d\d"), "TIMESTAMP": re.compile(r"
 
 
 class _Namer:
-    def __init__(self, item_text: str) -> None:
+    def __init__(self, item_text: str, integers: Collection[str], aliases: Collection[str]) -> None:
+        self._integers, self._aliases = integers, aliases
         self._text = _PREFIX + item_text
         self._tokens = tokens(self._text)
         self._strings = {token.start: token for token in self._tokens if token.kind is TokenKind.STRING}
@@ -143,6 +156,8 @@ class _Namer:
         if function is not None:
             return self._call(function, node.expressions)
         operator = _INFIX.get(type(node))
+        if operator in MIRRORED:
+            return self._compared(operator, node)
         if operator is not None:
             return self._infix(operator, node)
         rule = _RULES.get(type(node))
@@ -155,10 +170,43 @@ class _Namer:
         parts = [node]
         while type(parts[-1].this) is type(node):
             parts.append(parts[-1].this)
+        if isinstance(node, exp.And | exp.Or):
+            operands = [parts[-1].this, *(part.expression for part in reversed(parts))]
+            return chain_name(operator, [self._of(operand) for operand in operands])
         name = self._of(parts[-1].this)
         for part in reversed(parts):
             name = f"({name} {operator} {self._of(part.expression)})"
         return name
+
+    def _compared(self, operator: str, node: exp.Expr) -> str:
+        """Returns the name of a comparison, in which Spark rounds a decimal literal beside an integer."""
+        left, right = node.this, node.expression
+        names = [self._of(left), self._of(right)]
+        for index, (literal, other, seen) in enumerate(((left, right, MIRRORED[operator]), (right, left, operator))):
+            value = decimal_literal(literal)
+            if value is not None and is_integer(other, self._integers):
+                bound = rounded_bound(value, seen)
+                if isinstance(bound, bool):
+                    return str(bound).lower()
+                names[index] = str(bound)
+                break
+        return f"({names[0]} {operator} {names[1]})"
+
+    def _outer(self, query: exp.Expr) -> str:
+        """Returns the columns of the item's block that a subquery reads, which its name lists. They are known by their
+        qualifiers.
+        """
+        nodes = walk(query)
+        own = {node.name.lower() for node in nodes if isinstance(node, exp.Table)}
+        own |= {
+            node.this.name.removeprefix(CALL).lower()
+            for node in nodes
+            if isinstance(node, exp.TableAlias) and node.this is not None
+        }
+        aliases = set(self._aliases) - own
+        columns = [node for node in nodes if isinstance(node, exp.Column) and node.table.lower() in aliases]
+        columns.sort(key=lambda column: int(column.this.meta.get("start", -1)))
+        return ", ".join(column.name for column in columns)
 
     def _list(self, nodes: Iterable[exp.Expr]) -> str:
         return ", ".join(map(self._of, nodes))
@@ -226,7 +274,7 @@ class _Namer:
     def _in(self, node: exp.Expr) -> str:
         value = self._of(node.this)
         if node.args.get("query") is not None:
-            return f"({value} IN (listquery()))"
+            return f"({value} IN (listquery({self._outer(node.args['query'])})))"
         return f"({value} IN ({self._list(node.expressions)}))"
 
     def _between(self, node: exp.Expr) -> str:
@@ -413,8 +461,8 @@ _RULES: dict[type[exp.Expr], Callable[[_Namer, exp.Expr], str]] = {
     exp.Distinct: _Namer._distinct,
     exp.DPipe: lambda namer, node: namer._pattern("concat", node),
     exp.First: lambda namer, node: f"first({namer._of(node.this)})",
-    exp.Exists: lambda _, node: "exists()",
-    exp.Subquery: lambda _, node: "scalarsubquery()",
+    exp.Exists: lambda namer, node: f"exists({namer._outer(node.this)})",
+    exp.Subquery: lambda namer, node: f"scalarsubquery({namer._outer(node.this)})",
     exp.CurrentDate: lambda _, node: "current_date()",
     exp.CurrentTimestamp: lambda _, node: "current_timestamp()",
 }

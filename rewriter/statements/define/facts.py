@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage
+from rewriter.catalog.model.objects import Cube, Fact, Storage, Table
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import facts as s
 from rewriter.planner.cover.validity import between, described, window
@@ -64,15 +64,16 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
 
 
 def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
-    """Yields a warning for each table whose rollups nothing proves: external ones, and those that already have
-    partitions.
+    """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external ones, and
+    those that already have partitions (of events: with files).
     """
     for stored in fact.tables:
         table = context.snapshot.table(stored.table)
-        if stored.raw is not None and not stored.trusted:
+        if stored.raw is not None and not stored.trusted and (table.external or _has_files(table, context)):
+            reason = "external" if table.external else "already has events"
             yield (
-                f"{table.name} is RAW: on your word, each event lies in the partition of its {stored.time}; CHECK FACT "
-                f"{fact.name} proves it"
+                f"{table.name} is RAW and {reason}: on your word, each event lies in the partition of its "
+                f"{stored.time}; CHECK FACT {fact.name} proves it"
             )
         if stored.trusted or all(fact.is_base(stored, period) for period in stored.layouts):
             continue
@@ -84,6 +85,10 @@ def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
                 f"{fact.name} ACCEPT has "
                 f"compared them; ALTER FACT {fact.name} TABLE {table.name} SET TRUSTED uses them without a proof"
             )
+
+
+def _has_files(table: Table, context: Context) -> bool:
+    return any(partition.files for partition in context.snapshot.lookup(table, None).partitions())
 
 
 def check_storages(statement: s.CreateFact, fact: Fact, cube: Cube, context: Context) -> None:
@@ -182,10 +187,14 @@ def _check_times(
                 f"The table {names.table} is partitioned by {time}, and {lacks.table}, which holds the "
                 f"base period {base.name}, is not.",
                 clause.span,
-                f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
+                f"Leave it out of {names.table}: rollups of events have the first time dimension alone."
+                if first.raw is not None
+                else f"Add PARTITIONED BY {time} AS (…) to {lacks.table}, or leave it out of {names.table}.",
                 time,
             )
-    unnamed = [name for name in columns or () if name in cube.times and name not in first.times]
+    # Events have a column for each time that the fact lists.
+    is_raw = first.raw is not None
+    unnamed = [name for name in columns or () if name in cube.times and name not in first.times and not is_raw]
     if unnamed:
         raise invalid_fact(
             f"The fact lists {unnamed[0]}, which no PARTITIONED BY names.",

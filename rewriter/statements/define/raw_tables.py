@@ -28,9 +28,17 @@ def raw_columns(
     """
     if clause.raw is None:
         return None
-    if len(cube.times) > 1:
+    if len(clause.partitioned_by) > 1:
         raise not_supported(
-            "RAW in a cube of several time dimensions", clause.span, "Declare a cube with one of them for the events."
+            "RAW in a table whose partitions name several time dimensions",
+            clause.span,
+            f"Partition the events by {cube.times[0]} alone: each event has all of its times.",
+        )
+    if len(cube.times) > 1 and cube.zone != "UTC":
+        raise not_supported(
+            "RAW in a cube of several time dimensions with a time zone",
+            clause.span,
+            "Declare the cube without TIME ZONE, or with one time dimension.",
         )
     if len(clause.periods) > 1:
         raise _invalid(
@@ -38,7 +46,7 @@ def raw_columns(
             clause.span,
             "Name the one period of its partitions: PERIOD HOURLY.",
         )
-    time, names = cube.times[0], {name.lower(): name for name in cube.column_order}
+    names = {name.lower(): name for name in cube.column_order}
     expressions: dict[str, str] = {}
     for column in clause.raw:
         name = names.get(column.column.lower())
@@ -72,7 +80,7 @@ def raw_columns(
                 f"Write how an event gives it: RAW ({name} AS expression).",
                 name,
             )
-        expected = _TIME_TYPES if name == time else (types[name],)
+        expected = _TIME_TYPES if name in cube.times else (types[name],)
         if column_in_table.type not in expected:
             declared, wanted = column_in_table.type.upper(), expected[0].upper()
             raise _invalid(

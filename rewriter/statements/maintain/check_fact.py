@@ -13,7 +13,7 @@ from rewriter.catalog.model.objects import Column, Cube, Fact, Measure
 from rewriter.errors import Error
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
-from rewriter.planner.cover.arms import Arm
+from rewriter.planner.cover.arms import Arm, key_ranges
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
@@ -73,7 +73,7 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     try:
         for stored in stored_periods(fact):
             if stored.table.raw is not None:
-                rows += _check_events(stored, cube, range_, context)
+                rows += _check_events(stored, cube, range_, statement.start is None, context)
             rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
         for other in facts[1:]:
             rows += _check_other(fact, other, cube, range_, context)
@@ -168,23 +168,38 @@ def _check_stored_period(
             yield from _finding_rows(name, period, agreeing, "accepted", cube.calendar)
 
 
-def _check_events(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
-    """Checks that the events of a RAW table lie in the periods of their partitions."""
+def _check_events(
+    stored: StoredPeriod, cube: Cube, requested: RangeSet, whole: bool, context: Context
+) -> Iterator[Row]:
+    """Checks that the events of a RAW table lie in the periods of their partitions; with ``whole``, also that those in
+    the partition of NULL time have none.
+    """
     period, name, calendar = stored.period, stored.table.table, cube.calendar
     checked = inside(fresh_line(stored, context).ranges(), period, requested)
-    count = 0
     arm = _arm(stored, ordinals_of(period, checked), context)
-    for count, (ordinal, events) in enumerate(misplaced_events(arm, cube, context) if checked else (), start=1):
+    timeless = replace(arm, ranges=(), null_time=True)
+    has_timeless = whole and context.snapshot.partitions(arm.table, key_ranges(timeless))
+    arms = [*([arm] if checked else []), *([timeless] if has_timeless else [])]
+    count = 0
+    found = (partition for arm in arms for partition in misplaced_events(arm, cube, context))
+    for count, (ordinal, events) in enumerate(found, start=1):
         if count <= MOST_SHOWN:
-            texts = (calendar.text(period.start(ordinal)), calendar.text(period.end(ordinal)))
+            start, end = (
+                (None, None) if ordinal is None else _bounds(period.start(ordinal), period.end(ordinal), calendar)
+            )
             finding = f"{events:,} event{'' if events == 1 else 's'} outside the partition's period"
-            yield (name, period.name, *texts, *[None] * 4, finding, 1)
+            yield (name, period.name, start, end, *[None] * 4, finding, 1)
     if count > MOST_SHOWN:
         yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more partitions are not shown", None)
-    if checked:
-        bounds = (calendar.text(checked.ranges[0].start), calendar.text(checked.ranges[-1].end))
+    if checked or count:
+        ranges = checked.ranges
+        start, end = _bounds(ranges[0].start, ranges[-1].end, calendar) if ranges else (None, None)
         finding = _DIFFERS if count else "agrees"
-        yield (name, period.name, *bounds, None, stored.table.time, None, None, finding, _count(period, checked))
+        yield (name, period.name, start, end, None, stored.table.time, None, None, finding, _count(period, checked))
+
+
+def _bounds(start: int, end: int, calendar: Calendar) -> tuple[str, str]:
+    return calendar.text(start), calendar.text(end)
 
 
 def _periods_without_differences(period: Period, time: RangeSet, differing: Collection[int]) -> RangeSet:

@@ -32,7 +32,7 @@ from rewriter.statements.resolve.named_objects import not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
 from rewriter.statements.show.content_statistics import files_of
 from rewriter.statements.write.managed_write import make_folder, removed_on_failure, removed_on_refusal
-from rewriter.statements.write.packing import packing_of
+from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 
 #: The most full files that one transaction writes.
 _MOST_FILES_AT_ONCE = 8
@@ -68,13 +68,15 @@ def compact(statement: s.Compact, context: Context) -> Result:
             hint="INSERT OVERWRITE … SELECT … rewrites its partitions.",
         )
     partitions = [partition for partition in _named_partitions(table, statement, context) if partition.files]
-    packing = packing_of(table, context)
+    packing = packing_of(table, grouped_sink(context))
+    target_bytes = context.settings.target_file_bytes
     has_all = statement.partition is None
     if packing is None:
-        chosen = [partition for partition in partitions if partition.files > 1]
+        # Files that reached the size are full.
+        chosen = [p for p in partitions if p.files > 1 + p.bytes // target_bytes]
     else:
         files = files_of(table, partitions, context)
-        chosen = _to_pack(partitions, files, packing.target_bytes, has_all=has_all)
+        chosen = _to_pack(partitions, files, target_bytes, has_all=has_all)
     rows: list[Row] = []
     try:
         for chunk in _chunks(_ended(table, chosen, context) if has_all else chosen, context):
@@ -250,6 +252,7 @@ def _write_files(
             (number,),
             packing=packing,
             options=table.file_options,
+            sink=grouped_sink(context),
         ),
     ):
         by_key[key_of[file.values]].append(file)

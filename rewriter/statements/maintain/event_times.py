@@ -18,13 +18,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _START = "rewriter_period_start"
 
 
-def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int, int]]:
+def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int | None, int]]:
     """Yields (ordinal, number of events) for each partition of a RAW table that holds events of another period, or
-    without a time, in the order of time. Runs one query over the arm.
+    without a time, in the order of time. Runs one query over the arm. For the arm of NULL time, the ordinal is
+    ``None``, and the events are those that have a time.
     """
     period, time = cube.calendar.of(arm.layout.period), arm.storage_table.time
     parts = relation((arm,), cube, [time], {_START: lambda arm: partition_column(arm, time, cube)})
-    own_start = period_start(period, time, (arm,), cube.calendar)
+    # Events without a time belong into the partition of NULL time, and no others.
+    own_start = quote_identifier(time) if arm.null_time else period_start(period, time, (arm,), cube.calendar)
     template = SqlTemplate(
         (
             f"SELECT {_START}, COUNT(*) AS events FROM (SELECT {_START}, {own_start} AS own_start FROM ",
@@ -35,4 +37,4 @@ def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[i
     )
     for batch in context.engine().execute(engine_query(template, uses_of((arm,)), context)):
         for start, count in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield period.ordinal((start - _EPOCH) // timedelta(microseconds=1)), count
+            yield None if start is None else period.ordinal((start - _EPOCH) // timedelta(microseconds=1)), count

@@ -120,9 +120,7 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
         TableUse(
             table,
             merged(key_range for arm in table_arms for key_range in key_ranges(arm)),
-            tuple(
-                Selection(arm.layout, arm.ranges, secondary_selections=arm.secondary_selections) for arm in table_arms
-            ),
+            tuple(Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections) for arm in table_arms),
         )
         for table, table_arms in by_table.values()
     )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from rewriter.catalog.commit.refresh_claims import ClaimRequest
+from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.facts.time_key_ranges import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table
-from rewriter.errors import DataError, Error, InternalError
+from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
-from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.validity import window
-from rewriter.planner.model.plan import Reading, SqlTemplate, TableToken, quote_identifier
-from rewriter.planner.rewrite.union_arms import relation
-from rewriter.planner.text.literals import string_literal
-from rewriter.planner.zones.zone_sql import wall_time
+from rewriter.planner.model.plan import Reading
+from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -28,32 +28,40 @@ from rewriter.statements.maintain.check_fact import (
     inside,
     ordinals_of,
 )
-from rewriter.statements.maintain.fact_comparison import aggregated, engine_query, period_start, time_of, uses_of
-from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
+from rewriter.statements.maintain.fact_comparison import engine_query, uses_of
+from rewriter.statements.maintain.refresh_query import layouts_of, rollup_query
+from rewriter.statements.resolve.fact_periods import (
+    StoredPeriod,
+    base_periods,
+    first_periods,
+    stored_periods,
+    times,
+    within,
+)
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked, overlapping
 from rewriter.statements.write.external_base_changes import note_listed, read_base
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.packing import packing_of
-from rewriter.timeline.calendars import Period, ZonedPeriod
-from rewriter.timeline.layout_parts import DATE, TIMESTAMP
-from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
+from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 
 @runs(s.RefreshFact)
 def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     """Recomputes every rollup partition that is missing or unused and whose base is complete; with FORCE also fresh
-    ones.
+    ones, with MAX at most that many, the oldest of each table first.
 
     The files of external bases are listed first; changes among them outdate rollups. Rows of (table, period, from,
     to, was, status, partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven`` or ``fresh``;
-    ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` and the reason. Partitions
-    that share time with the range are included. Runs one query and one transaction for each (storage table, period),
-    all of them over the state at the statement's start. Later changes outdate the partitions again, and the rows
-    report that.
+    ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` or ``left`` and the reason.
+    Partitions that share time with the range are included. Runs one query and one transaction for each (storage table,
+    period), all of them over the state at the statement's start. Later changes outdate the partitions again, and the
+    rows report that.
+
+    With MAX, the partitions are claimed first, so that other statements with MAX leave them alone; each transaction
+    works over the state at its claim. A claim ends with its transaction, or when its process was silent for
+    ``rewriter.claim_seconds``.
 
     Raises ``ConflictError`` (retryable) where another transaction wrote the same partitions meanwhile. Partitions
     that were refreshed before stay so.
@@ -62,15 +70,24 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     cube = context.snapshot.cube(fact.cube)
     base_time = complete_base_time(base_periods(fact), context)
     everything = TimeRange(base_time.ranges[0].start, base_time.ranges[-1].end) if base_time else None
-    range_ = asked(statement, fact, context, everything)
+    requested = asked(statement, fact, context, everything)
     rows: list[Row] = []
+    left = statement.most
     try:
-        changed_time = _changed_files(fact, range_, statement.dry_run, context)
+        changed_time = _changed_files(fact, requested, statement.dry_run, context)
         if not statement.dry_run:
             context = context.renewed()
+        unnoted = changed_time if statement.dry_run else RangeSet.EMPTY
+        search = _Search(cube, base_time, requested, unnoted, statement.force)
         for stored in stored_periods(fact):
-            if not stored.is_base:
-                rows += _refresh(stored, cube, base_time, range_, changed_time, statement, context)
+            if stored.is_base:
+                continue
+            if left is None:
+                rows += _refresh(search.of(stored, context), statement.dry_run, context)
+            else:
+                share, share_rows = _refresh_share(stored, search, left, statement.dry_run, context)
+                rows += share_rows
+                left -= share
     except Error as error:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
@@ -92,51 +109,147 @@ def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Cont
     return changed_time
 
 
-def _refresh(
-    stored: StoredPeriod,
-    cube: Cube,
-    base_time: RangeSet,
-    requested: RangeSet,
-    changed_time: RangeSet,
-    statement: s.RefreshFact,
-    context: Context,
-) -> Iterator[Row]:
-    table, period, dry_run = context.snapshot.table(stored.table.table), stored.period, statement.dry_run
-    useless = {
-        was: inside(line(table.name, period, stored.table.time).ranges(), period, requested)
-        for was, line in context.snapshot.unused_timelines.items()
-    }
-    fresh_ranges = context.snapshot.timeline(table.name, period, stored.table.time).ranges()
-    # The timelines do not contain the changes that a dry run found.
-    by_files = inside(fresh_ranges, period, changed_time) if dry_run else RangeSet.EMPTY
-    useless["outdated"] |= by_files
-    fresh = times(period, fresh_ranges) - by_files
-    stale = RangeSet(range_ for time in useless.values() for range_ in time)
-    valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
-    computable = inside(ordinals_of(period, within(period, base_time & valid)), period, requested)
-    missing = computable - fresh - stale
-    forced = computable & fresh if statement.force else RangeSet.EMPTY
-    reason = obstacle(stored, table, cube)
-    if reason is not None:
-        yield from _rows(cube, table, period, missing, "missing", reason)
-        for was, time in (*useless.items(), ("fresh", forced)):
-            yield from _rows(cube, table, period, time, was, reason)
-        return
-    recomputed = (computable - fresh) | forced
-    status = "to refresh"
-    if recomputed and not dry_run:
-        _write(stored, table, cube, recomputed, context)
-        after = context.catalog.snapshot().timeline(table.name, period, stored.table.time)
-        unfinished = recomputed - times(period, after.ranges())
-        yield from _rows(
-            cube, table, period, unfinished, "outdated", "outdated again: its base has changed in the meantime"
+@dataclass(frozen=True)
+class _Search:
+    """Where rollups are looked for that need a refresh: in a range, over the complete periods of the base.
+
+    ``unnoted`` is the time of changes of files that a dry run found, which the timelines do not contain.
+    """
+
+    cube: Cube
+    base_time: RangeSet
+    requested: RangeSet
+    unnoted: RangeSet
+    forced: bool
+
+    def of(self, stored: StoredPeriod, context: Context) -> _Found:
+        """Returns the rollups of a storage table and period by their state. O(ranges)."""
+        table, period = context.snapshot.table(stored.table.table), stored.period
+        unused = {
+            was: inside(line(table.name, period, stored.table.time).ranges(), period, self.requested)
+            for was, line in context.snapshot.unused_timelines.items()
+        }
+        fresh_ranges = context.snapshot.timeline(table.name, period, stored.table.time).ranges()
+        by_files = inside(fresh_ranges, period, self.unnoted)
+        unused["outdated"] |= by_files
+        fresh = times(period, fresh_ranges) - by_files
+        stale = RangeSet(range_ for time in unused.values() for range_ in time)
+        valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
+        computable = inside(ordinals_of(period, within(period, self.base_time & valid)), period, self.requested)
+        missing = computable - fresh - stale
+        forced = computable & fresh if self.forced else RangeSet.EMPTY
+        by_state = {"missing": missing, "fresh": forced, **unused}
+        return _Found(stored, table, self.cube, by_state, computable, (computable - fresh) | forced)
+
+    def again(self, stored: StoredPeriod, context: Context) -> _Found:
+        """Returns the same over a newer state. Raises ``ConflictError`` if objects have changed in between."""
+        snapshot, fact = context.snapshot, stored.fact
+        if snapshot.fact(fact.name) != fact or snapshot.cube(fact.cube) != self.cube:
+            raise ConflictError(
+                f"the fact {fact.name} or its cube was changed during REFRESH FACT",
+                condition="CONCURRENT_WRITE",
+                object=fact.name,
+                hint="run the statement again",
+            )
+        return replace(self, base_time=complete_base_time(base_periods(fact), context)).of(stored, context)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The rollups of a storage table and period, by their state, and the time of those to recompute."""
+
+    stored: StoredPeriod
+    table: Table
+    cube: Cube
+    by_state: Mapping[str, RangeSet]
+    computable: RangeSet
+    recomputed: RangeSet
+
+    @property
+    def obstacle(self) -> str | None:
+        return obstacle(self.stored, self.table, self.cube)
+
+    def request(self, most: int, expiry_seconds: float) -> ClaimRequest:
+        """Returns the wish to claim the oldest ``most`` rollups that nobody has claimed."""
+        period, wanted = self.stored.period, self.recomputed
+        return ClaimRequest(
+            self.table.id, period, lambda taken: first_periods(period, wanted - taken, most), expiry_seconds
         )
-        recomputed, status = recomputed - unfinished, "refreshed"
-    yield from _rows(cube, table, period, recomputed & missing, "missing", status)
-    yield from _rows(cube, table, period, recomputed & forced, "fresh", status)
-    for was, time in useless.items():
-        yield from _rows(cube, table, period, recomputed & time, was, status)
-        yield from _rows(cube, table, period, time - computable, was, "skipped: its base is incomplete")
+
+    def refused(self, reason: str) -> Iterator[Row]:
+        """Yields the rows of a table that is not refreshed."""
+        for was, time in self.by_state.items():
+            yield from self._rows(time, was, reason)
+
+    def rows(self, time: RangeSet, status: str) -> Iterator[Row]:
+        """Yields the rows of what is recomputed in a time."""
+        for was, state_time in self.by_state.items():
+            yield from self._rows(self.recomputed & time & state_time, was, status)
+
+    def incomplete(self) -> Iterator[Row]:
+        """Yields the rows of unused rollups that nothing computes."""
+        for was, time in self.by_state.items():
+            yield from self._rows(time - self.computable, was, "skipped: its base is incomplete")
+
+    def refresh(self, time: RangeSet, context: Context, transaction: Writer | None = None) -> Iterator[Row]:
+        """Recomputes a part of ``recomputed``, and yields its rows. One query, one commit."""
+        _write(self.stored, self.table, self.cube, time, context, transaction)
+        period = self.stored.period
+        after = context.catalog.snapshot().timeline(self.table.name, period, self.stored.table.time)
+        unfinished = time - times(period, after.ranges())
+        again = "outdated again: its base has changed in the meantime"
+        yield from self._rows(unfinished, "outdated", again)
+        yield from self.rows(time - unfinished, "refreshed")
+
+    def _rows(self, time: RangeSet, was: str, status: str) -> Iterator[Row]:
+        for range_ in time:
+            texts = (self.cube.calendar.text(range_.start), self.cube.calendar.text(range_.end))
+            count = len(overlapping(self.stored.period, range_))
+            yield (self.table.name, self.stored.period.name, *texts, was, status, count)
+
+
+def _refresh(found: _Found, dry_run: bool, context: Context) -> Iterator[Row]:
+    reason = found.obstacle
+    if reason is not None:
+        yield from found.refused(reason)
+        return
+    if dry_run:
+        yield from found.rows(found.recomputed, "to refresh")
+    elif found.recomputed:
+        yield from found.refresh(found.recomputed, context)
+    yield from found.incomplete()
+
+
+def _refresh_share(
+    stored: StoredPeriod, search: _Search, most: int, dry_run: bool, context: Context
+) -> tuple[int, list[Row]]:
+    """Refreshes at most ``most`` partitions that no other statement has claimed. Returns their number, and the rows."""
+    period, catalog = stored.period, context.catalog
+    found = search.again(stored, context)
+    reason = found.obstacle
+    if reason is not None:
+        return 0, list(found.refused(reason))
+    share, rows = RangeSet.EMPTY, list[Row]()
+    if dry_run:
+        share = first_periods(period, found.recomputed - catalog.claimed_time(found.table, period), most)
+        rows += found.rows(share, "to refresh")
+    while most and found.recomputed and not share and not dry_run:
+        expiry = context.settings.claim_seconds
+        transaction, claimed = catalog.begin_claiming(context.snapshot.session, found.request(most, expiry))
+        with transaction, heartbeat(transaction, expiry):
+            context = context.over(transaction.snapshot)
+            found = search.again(stored, context)
+            if not claimed:
+                break
+            # What others have refreshed in the meantime is not refreshed again.
+            share = found.recomputed & claimed
+            if share:
+                rows += found.refresh(share, context, transaction)
+    remaining = found.recomputed - share
+    claimed_by_others = catalog.claimed_time(found.table, period) if remaining else RangeSet.EMPTY
+    rows += found.rows(remaining - claimed_by_others, "left: MAX was reached")
+    rows += found.rows(remaining & claimed_by_others, "left: another statement refreshes it")
+    return sum(len(overlapping(period, range_)) for range_ in share), [*rows, *found.incomplete()]
 
 
 def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
@@ -150,7 +263,7 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     dimensions, measures = carried(stored.fact, cube)
     columns = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
     columns |= {time.lower() for time in stored.table.times}
-    columns |= {column.lower() for layout in _layouts(stored).values() for column in layout.columns}
+    columns |= {column.lower() for layout in layouts_of(stored).values() for column in layout.columns}
     rounded = set(cube.rounded_sums(table)) & {measure.name for measure in measures}
     if rounded:
         return f"skipped: {min(rounded)} is FLOAT in this table, which would round its sums"
@@ -158,20 +271,28 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     return f"skipped: the fact has no column {surplus[0]}" if surplus else None
 
 
-def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet, context: Context) -> None:
+def _write(
+    stored: StoredPeriod,
+    table: Table,
+    cube: Cube,
+    recomputed: RangeSet,
+    context: Context,
+    transaction: Writer | None = None,
+) -> None:
     arms = base_arms(base_periods(stored.fact), recomputed, context)
     uses = uses_of(arms)
-    query = engine_query(_template(stored, table, cube, arms), uses, context)
+    query = engine_query(rollup_query(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        packing = packing_of(table, context)
+        sink = grouped_sink(context)
         write = Write(
             folder,
             table.format,
             table.columns,
             table.partition_columns,
-            packing=packing,
+            packing=packing_of(table, sink),
             options=table.file_options,
+            sink=sink,
         )
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 
@@ -194,7 +315,8 @@ def _write(stored: StoredPeriod, table: Table, cube: Cube, recomputed: RangeSet,
         wipes = tuple(key_range(table, time) for time in values_of_times) if stored.table.parted else ()
         return [WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)]
 
-    write_managed(table, fill, change, (Reading(uses),), context, read_base(table, uses, query.relations, context))
+    listings = read_base(table, uses, query.relations, context)
+    write_managed(table, fill, change, (Reading(uses),), context, listings, transaction)
 
 
 def _misplaced(fact: Fact) -> DataError:
@@ -205,93 +327,6 @@ def _misplaced(fact: Fact) -> DataError:
         object=events,
         hint=f"CHECK FACT {fact.name} lists the partitions. Write these events into the partitions of their time.",
     )
-
-
-def _template(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
-    """Returns the base aggregated to the period, with the columns in the table's order, then the partition columns."""
-    dimensions, measures = carried(stored.fact, cube)
-    layouts = _layouts(stored)
-    starts = {time: f"t{number}" for number, time in enumerate(layouts)}
-    groups = [*starts.values(), *(f"d{number}" for number in range(len(dimensions)))]
-    values = {column.name.lower(): f"d{number}" for number, column in enumerate(dimensions)}
-    values |= {
-        measure.name.lower(): f"CAST(v{number} AS {measure.rollup_type.upper()})"
-        for number, measure in enumerate(measures)
-    }
-    calendar = cube.calendar
-    for time, start in starts.items():
-        values[time.lower()] = start
-        start_name = start
-        if isinstance(stored.period, ZonedPeriod):
-            # The first rows of another time may lie inside a period, which begins before them.
-            rows = time_of(arms, time, calendar)
-            start_name = wall_time(calendar, start, TimeRange(stored.period.floor(rows.start), rows.end))
-        values |= _time_texts(layouts[time], start_name)
-    items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
-    rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
-    cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}
-    start_items = [f"{cut[time]} AS {start}" for time, start in starts.items()]
-    start_items += [f"{quote_identifier(column.name)} AS d{number}" for number, column in enumerate(dimensions)]
-    start_items += [f"{quote_identifier(measure.name)} AS m{number}" for number, measure in enumerate(measures)]
-    columns = [*starts, *(column.name for column in dimensions), *(measure.name for measure in measures)]
-    parts: list[str | TableToken] = [
-        f"SELECT {', '.join(items)} FROM (SELECT {', '.join([*groups, *rolled])} FROM "
-        f"(SELECT {', '.join(start_items)} FROM ",
-        *relation(arms, cube, columns),
-        f" AS base) AS plain GROUP BY {', '.join(groups)}) AS rolled",
-    ]
-    return SqlTemplate(tuple(parts))
-
-
-def _layouts(stored: StoredPeriod) -> dict[str, TimeLayout]:
-    """Returns how the partitions of the place name each time dimension, the leading one first."""
-    table, period = stored.table, stored.period
-    return {table.time: table.layouts[period]} | {other.time: other.layouts[period] for other in table.others}
-
-
-#: The year and the number of a period's ISO week, which begins on a Monday and belongs to its Thursday's year.
-_WEEK_FIELDS = {
-    "YYYY": "lpad(CAST(year(date_add(to_date({t}), 3)) AS STRING), 4, '0')",
-    "ww": "lpad(CAST(weekofyear({t}) AS STRING), 2, '0')",
-}
-#: The position of a layout's field in a timestamp's text: start from 1, and width.
-_FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2)}
-
-
-def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
-    """Returns each time partition column's value for the period that begins at the wall time ``t``, as SQL; NULL of
-    NULL.
-    """
-    sample = layout.values(0)
-    texts: dict[str, str] = {}
-    for index, part in enumerate(layout.parts):
-        if part.type in (DATE, TIMESTAMP):
-            # A day of a zone that begins with a gap is still named by its midnight.
-            whole_days = part.type == TIMESTAMP and layout.period >= UpdatePeriod.DAILY
-            date_expression = f"date_trunc('DAY', {t})" if whole_days else t
-            texts[part.column.lower()] = f"CAST({date_expression} AS {part.type.upper()})"
-            continue
-        pieces: list[str] = []
-        position = 0
-        for field, start, width in layout.fields(index):
-            if position < start:
-                pieces.append(string_literal(sample[index][position:start]))
-            pieces.append(_field(field, t))
-            position = start + width
-        if position < len(sample[index]):
-            pieces.append(string_literal(sample[index][position:]))
-        text = f"concat({', '.join(pieces)})" if len(pieces) > 1 else pieces[0]
-        texts[part.column.lower()] = f"CAST({text} AS {part.type.upper()})" if part.is_number else text
-    return texts
-
-
-def _field(field: str, t: str) -> str:
-    if field in _WEEK_FIELDS:
-        return _WEEK_FIELDS[field].format(t=t)
-    if field == "q":
-        return f"CAST(quarter({t}) AS STRING)"
-    position, width = _FIELDS[field]
-    return f"substring(CAST({t} AS STRING), {position}, {width})"
 
 
 def _targets(
@@ -330,9 +365,3 @@ def _lacking(
     for combination in itertools.product(*((None,) if required is None else required for required in required_values)):
         if combination not in existing:
             yield (*time, *combination)
-
-
-def _rows(cube: Cube, table: Table, period: Period, time: RangeSet, was: str, status: str) -> Iterator[Row]:
-    for time_range in time:
-        texts = (cube.calendar.text(time_range.start), cube.calendar.text(time_range.end))
-        yield (table.name, period.name, *texts, was, status, len(overlapping(period, time_range)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rewriter.catalog.model.objects import Column, Fact
+from rewriter.gc_pause import paused
 from rewriter.grammar.families import timelines as s
 from rewriter.planner.cover.choose_facts import touched
 from rewriter.planner.cover.validity import window
@@ -20,8 +21,8 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.refresh_fact import obstacle
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
-from rewriter.statements.show.coverage import asked, overlapping, queried_extent
-from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.statements.show.coverage import asked, queried_extent
+from rewriter.timeline.ranges import RangeSet
 
 
 class State(StrEnum):
@@ -34,17 +35,28 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Work:
-    """Consecutive periods of a table on which the same is to be done.
+    """Periods of a table on which the same is to be done.
 
-    ``action`` is ``load`` for what only the owner can write, ``refresh`` for what REFRESH FACT computes now, and
-    ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for rollups whose base lacks periods.
+    ``time`` is that of whole periods. ``action`` is ``load`` for what only the owner can write, ``refresh`` for what
+    REFRESH FACT computes now, and ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for rollups
+    whose base lacks periods.
     """
 
-    table: str
-    period: str
-    time: TimeRange
-    periods: int
+    stored: StoredPeriod
+    time: RangeSet
     action: str
+
+    def rows(self) -> list[Row]:
+        """Returns a row for each range, in order."""
+        table, period, calendar = self.stored.table.table, self.stored.period, self.stored.fact.calendar
+        starts, ends = [range_.start for range_ in self.time], [range_.end for range_ in self.time]
+        firsts, lasts = period.ordinals(starts), period.ordinals(end - 1 for end in ends)
+        columns = (calendar.texts(starts), calendar.texts(ends), firsts, lasts)
+        name = period.name
+        return [
+            (table, name, start, end, last + 1 - first, self.action)
+            for start, end, first, last in zip(*columns, strict=True)
+        ]
 
 
 @runs(s.ShowWork, in_transaction=True)
@@ -57,17 +69,9 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     everything = queried_extent(fact, context) if statement.start is None else None
     requested = asked(statement, fact, context, everything)
-    rows: list[Row] = [
-        (
-            work.table,
-            work.period,
-            fact.calendar.text(work.time.start),
-            fact.calendar.text(work.time.end),
-            work.periods,
-            work.action,
-        )
-        for work in work_list(fact, State(statement.state.lower()), requested, context)
-    ]
+    with paused():
+        work = work_list(fact, State(statement.state.lower()), requested, context)
+        rows = [row for part in work for row in part.rows()]
     columns = (*strings("table", "period", "from", "to"), Column("periods", "bigint"), *strings("action"))
     return listing(f"SHOW {statement.state} PARTITIONS", columns, rows)
 
@@ -92,12 +96,12 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
         # Each period is loaded into the first table whose storage is valid then.
         valid = within(base, _valid(stored, context)) - valid_somewhere
         if state is State.MISSING:
-            work += _of_ranges(stored, lacking & valid, "load")
+            work.append(Work(stored, lacking & valid, "load"))
         valid_somewhere |= valid
     for stored in stored_periods(fact):
         if not stored.is_base:
             work += _of_rollups(stored, state, requested, existing, lacking & valid_somewhere, context)
-    return tuple(work)
+    return tuple(part for part in work if part.time)
 
 
 def _of_rollups(
@@ -113,21 +117,15 @@ def _of_rollups(
     action = "check" if state is State.UNPROVEN else "refresh"
     table, cube = context.snapshot.table(stored.table.table), context.snapshot.cube(stored.fact.cube)
     if obstacle(stored, table, cube) is not None:
-        yield from _of_ranges(stored, time, "check" if state is State.UNPROVEN else "load")
+        yield Work(stored, time, "check" if state is State.UNPROVEN else "load")
         return
     computable = within(period, base) & time
     after_load = (within(period, base | loadable) & time) - computable
-    yield from _of_ranges(stored, computable, action)
-    yield from _of_ranges(stored, after_load, f"load, then {action}")
+    yield Work(stored, computable, action)
+    yield Work(stored, after_load, f"load, then {action}")
     if state is not State.MISSING:
         # Their base was dropped, or lies outside its storage: nothing computes or proves them.
-        yield from _of_ranges(stored, time - computable - after_load, "load")
-
-
-def _of_ranges(stored: StoredPeriod, time: RangeSet, action: str) -> Iterator[Work]:
-    for time_range in time:
-        count = len(overlapping(stored.period, time_range))
-        yield Work(stored.table.table, stored.period.name, time_range, count, action)
+        yield Work(stored, time - computable - after_load, "load")
 
 
 def _valid(stored: StoredPeriod, context: Context) -> RangeSet:

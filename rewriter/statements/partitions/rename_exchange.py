@@ -1,7 +1,7 @@
 """ALTER TABLE … PARTITION … RENAME, EXCHANGE PARTITION and TOUCH, and TRUNCATE TABLE.
 
-Each is one catalog transaction; none starts an engine or opens a data file. ``catalog.partition_moves`` decides the new
-places.
+Each is one catalog transaction. None opens a data file, unless events move into a RAW table, whose times are checked.
+``catalog.partition_moves`` decides the new places.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+from rewriter.statements.write.event_times import check_moved
 from rewriter.storage.discovered_partitions import look_up
 
 
@@ -33,17 +34,19 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     follows.
 
     Raises PARTITIONS_NOT_FOUND and PARTITIONS_ALREADY_EXIST, both 428FT, at the spec concerned; the same name
-    already exists.
+    already exists. Raises TIME_OUTSIDE_PARTITION for events of another time than the new name's.
     """
     table = context.table(statement.table)
     _require_transactional(table, statement.table, context)
     require_partitioned(table, statement.table.span)
     old, new = read_full(table, statement.partition), read_full(table, statement.to)
     try:
-        partition_moves.existing(context.snapshot, table, old)
+        partition = partition_moves.existing(context.snapshot, table, old)
     except Error as error:
         raise error.at(spec_span(statement.partition)) from None
     try:
+        partition_moves.check_absent(context.snapshot, table, new)
+        check_moved(table, [(partition, new)], table, context)
         partition_moves.rename(context.begin, _begin_note(context), context.snapshot, table, old, new)
     except Error as error:
         raise error.at(spec_span(statement.to)) from None
@@ -55,7 +58,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
     """ALTER TABLE t EXCHANGE PARTITION … WITH TABLE u: moves the partitions below each spec from ``u`` to ``t``.
 
     A spec names the leading partition columns. Raises the errors of ``partition_moves.exchange``, at the spec or table
-    concerned.
+    concerned, and TIME_OUTSIDE_PARTITION for events of another time than their partition's.
     """
     target, source = context.table(statement.table), context.table(statement.source)
     _require_transactional(target, statement.table, context)
@@ -76,6 +79,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
             ]
             if source.external and kept_locations:
                 check_partition_locations(target, kept_locations, context, source)
+            check_moved(source, [(partition, partition.values) for partition in exchanged], target, context)
         except Error as error:
             raise error.at(spec_span(spec)) from None
     try:

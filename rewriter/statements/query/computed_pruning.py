@@ -17,6 +17,7 @@ from rewriter.catalog.filters.predicates import Computed, ScanFilter
 from rewriter.catalog.keys.encoding import NULL, decode_value
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Table
+from rewriter.connectors.table_source import is_source
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
 from rewriter.planner.explain import counted
@@ -47,12 +48,12 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
         if use.wanted is None or not evaluated:
             uses.append(use)
             continue
-        if is_discovered(use.table):
+        if is_discovered(use.table) or is_source(use.table):
             # Its partitions are no rows of the catalog, so no values are available for the computation.
             left = substituted(use.wanted, {})
             uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))
             notes += (
-                f"not used: {' '.join(condition.text.split())}: the table's partitions are discovered"
+                f"not used: {' '.join(condition.text.split())}: the catalog does not list the table's partitions"
                 for condition in evaluated
             )
             continue

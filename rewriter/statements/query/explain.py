@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column
-from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.model.temporary_names import plainly, shown
 from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.connectors.table_source import is_source, source_predicates
 from rewriter.errors import Error
 from rewriter.grammar.families.partitions import ShowPartitions
 from rewriter.grammar.families.queries import Explain, ExplainScan
@@ -111,6 +112,10 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
+        if is_source(use.table):
+            predicates = source_predicates(use.table, use.wanted)
+            lines.append(f"{shown(use.table.name)}: a source" + "".join(f"\n  predicate: {p.text}" for p in predicates))
+            continue
         if use.table.id < 0:
             named_files = expanded(use.table, query)
             counts = (0, len(named_files), sum(file.bytes for file in named_files))

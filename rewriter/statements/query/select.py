@@ -13,6 +13,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
+from rewriter.connectors.table_source import is_source
 from rewriter.errors import Error, Span
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
@@ -281,6 +282,11 @@ def the_partition(table: Table) -> Partition:
 def _relation(name: str, use: TableUse, query: Query, context: Context, most_rows: int | None) -> tuple[Relation, int]:
     """Returns what the engine reads for a table, and the number of its partitions."""
     table = use.table
+    if is_source(table):
+        try:
+            return context.temporaries.sources.read(name, table, use.wanted), 0
+        except Error as error:
+            raise error.at(query.span) from error.__cause__
     if table.id < 0 and context.batch is not None and table.location == context.batch.location:
         return replace(context.batch.relation, name=name), 0
     if table.id < 0:

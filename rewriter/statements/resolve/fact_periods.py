@@ -43,10 +43,27 @@ def base_periods(fact: Fact) -> list[StoredPeriod]:
 
 def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
     """Returns the time of periods."""
-    return RangeSet(TimeRange(period.start(r.start), period.start(r.end)) for r in ordinals)
+    starts, ends = period.starts(r.start for r in ordinals), period.starts(r.end for r in ordinals)
+    return RangeSet.of_bounds(list(zip(starts, ends, strict=True)))
+
+
+def first_periods(period: Period, time: RangeSet, count: int) -> RangeSet:
+    """Returns the time of the oldest ``count`` periods of a time that consists of whole periods. O(ranges)."""
+    taken: list[TimeRange] = []
+    for range_ in time:
+        if count <= 0:
+            break
+        first = period.ordinal(range_.start)
+        end = min(period.ordinal(range_.end - 1) + 1, first + count)
+        taken.append(TimeRange(range_.start, period.start(end)))
+        count -= end - first
+    return RangeSet(taken)
 
 
 def within(period: Period, time: RangeSet) -> RangeSet:
     """Returns the time of the periods that lie wholly inside the time."""
-    pairs = ((period.ceil(range_.start), period.floor(range_.end)) for range_ in time)
-    return RangeSet(TimeRange(start, end) for start, end in pairs if start < end)
+    # The first period that starts in a range follows the one before the range.
+    before = period.ordinals(range_.start - 1 for range_ in time)
+    starts = period.starts(ordinal + 1 for ordinal in before)
+    ends = period.starts(period.ordinals(range_.end for range_ in time))
+    return RangeSet.of_bounds([pair for pair in zip(starts, ends, strict=True) if pair[0] < pair[1]])

@@ -17,7 +17,8 @@ from rewriter.grammar.terms import Name
 from rewriter.runtime.background import repeating
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
-from rewriter.statements.write.insert import retried, rows_of
+from rewriter.statements.write.insert import retried
+from rewriter.statements.write.written_files import rows_of
 
 #: The seconds between two signs of life.
 _REPORT_SECONDS = 5.0

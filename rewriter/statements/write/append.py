@@ -23,9 +23,10 @@ from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.write.insert import retried, rows_of, stats_of, write_external, write_rows
+from rewriter.statements.write.insert import retried, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.written_files import rows_of, stats_of
 
 
 @runs(Append, in_transaction=True)

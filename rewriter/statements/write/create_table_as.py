@@ -33,7 +33,7 @@ from rewriter.statements.define.tables import CreationTarget, referred, split_co
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.partition_specs import Spec
-from rewriter.statements.write.insert import move, rows_of, staged, stats_of, taken_back, written
+from rewriter.statements.write.insert import move, staged, taken_back, written
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import (
     directory_exists,
@@ -42,6 +42,7 @@ from rewriter.statements.write.managed_write import (
     removed_on_failure,
     removed_on_refusal,
 )
+from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.storage.data_files import directory
 
 
@@ -92,7 +93,7 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
             )
         except Error as error:
             raise error.at(statement.table.span) from None
-    return _result(prepared, files, time.perf_counter() - started)
+    return _result(table, prepared, files, time.perf_counter() - started)
 
 
 @dataclass(frozen=True)
@@ -222,12 +223,12 @@ def _emptied_on_failure(table: Table) -> Iterator[None]:
         raise
 
 
-def _result(prepared: Prepared, files: Sequence[WrittenFile], seconds: float) -> Result:
+def _result(table: Table, prepared: Prepared, files: Sequence[WrittenFile], seconds: float) -> Result:
     return Result(
         "CREATE TABLE",
         rowcount=rows_of(files),
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
-        warnings=prepared.plan.warnings,
+        warnings=(*prepared.plan.warnings, *tiny_files_warning(table, files)),
         stats=stats_of(files, seconds, prepared),
     )

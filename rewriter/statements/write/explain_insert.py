@@ -10,6 +10,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.temporary_names import plainly
+from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families.multi_inserts import joined
 from rewriter.grammar.families.queries import ExplainWrite
 from rewriter.grammar.families.writes import Insert, LoadData
@@ -25,6 +26,7 @@ from rewriter.statements.write.external_overwrite import check_places, is_foreig
 from rewriter.statements.write.insert import known_partitions
 from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
 from rewriter.statements.write.load_data import load_target
+from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.storage.data_files import FoundFile, directory
 from rewriter.storage.partition_directories import list_directories, printable
 
@@ -50,20 +52,34 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
     elif isinstance(explained_statement, Insert):
         target = read_target(explained_statement, context.table(explained_statement.table))
         query = explained_statement.query
-        prepare(query if explained_statement.by_name else with_defaults(query, target.provided), context)
-        lines += _explained(target, explained_statement, context)
+        prepared = prepare(query if explained_statement.by_name else with_defaults(query, target.provided), context)
+        sink = _sink_line(target, prepared.query, explained_statement.by_name, context)
+        lines += _explained(target, explained_statement, context, sink)
     else:
         for insert in explained_statement.inserts:
             prepare(joined(explained_statement.source, insert.query), context)
-            lines += _explained(read_target(insert, context.table(insert.table)), insert, context)
+            target = read_target(insert, context.table(insert.table))
+            lines += _explained(target, insert, context, _sink_line(target, None, insert.by_name, context))
     rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
 
 
-def _explained(target: Target, statement: Insert | LoadData, context: Context) -> list[str]:
+def _sink_line(target: Target, query: EngineQuery | None, by_name: bool, context: Context) -> str:
+    """Returns a line that names the sink of an INSERT."""
+    if by_name and context.settings.sink == "auto" and not target.is_static:
+        return f"{target.table.name}: the sink is chosen when the engine has named the columns of the query"
+    arranged = EngineQuery("") if query is None else query.with_sql(target.arranged(query.sql))
+    sink = sink_of(target, arranged, context)
+    packed = "packed files" if packing_of(target.table, sink) is not None else f"{target.table.format.upper()} files"
+    size = f"{packed} of up to {sink.target_file_bytes:,} bytes"
+    return f"{target.table.name}: {sink.kind} sink, {size}: {sink.reason}"
+
+
+def _explained(target: Target, statement: Insert | LoadData, context: Context, *sink: str) -> list[str]:
+    """Returns the lines of one target, with the line of its sink last if rows are written."""
     table = target.table
     if not statement.overwrite:
-        return [f"{table.name}: rows are added; nothing is replaced or removed"]
+        return [f"{table.name}: rows are added; nothing is replaced or removed", *sink]
     wipes = context.settings.static_overwrite and not target.is_static and isinstance(statement, Insert)
     if wipes:
         refuse_static_wipe(target, statement.table.span)
@@ -88,7 +104,7 @@ def _explained(target: Target, statement: Insert | LoadData, context: Context) -
         }
     if isinstance(statement, Insert) and statement.if_not_exists and partitions:
         return [f"{table.name}: the partition exists, and IF NOT EXISTS keeps it"]
-    return _lines(table, partitions, files, is_certain=target.is_static or wipes)
+    return [*_lines(table, partitions, files, is_certain=target.is_static or wipes), *sink]
 
 
 def _on_disk(target: Target, context: Context) -> list[Partition]:

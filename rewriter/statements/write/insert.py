@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import AddPartitions, Change, CommitBatch, PartitionWrite, WritePartitions
@@ -41,7 +40,7 @@ from rewriter.grammar.families import writes as s
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.prepared_queries import Prepared
-from rewriter.runtime.result import Result, Stats
+from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
@@ -52,13 +51,15 @@ from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.default_keyword import errors_at, with_defaults
+from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
 from rewriter.statements.write.external_base_changes import written as files_written
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.packing import packing_of
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
+from rewriter.statements.write.sink_choice import packing_of, sink_of
+from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.statements.write.zoned_casts import check_zoned_casts
 from rewriter.storage.data_files import directory
 from rewriter.storage.discovered_partitions import discovered
@@ -187,32 +188,11 @@ def _insert(statement: s.Insert, context: Context) -> Result:
         rowcount=rows_of(files),
         coverage=plan.coverage,
         plan=plan,
-        warnings=plan.warnings,
+        warnings=(*plan.warnings, *tiny_files_warning(checked_insert.target.table, files)),
         stats=stats_of(
             files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
         ),
     )
-
-
-def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
-    """Returns the statistics of a statement that wrote these files into one table.
-
-    ``prepared`` is the query that produced the files.
-    """
-    return Stats(
-        prepared.scans if prepared is not None else (),
-        written_partitions=len({file.values for file in files}),
-        written_files=len({file.path for file in files}),
-        written_bytes=sum([file.bytes for file in files]),
-        planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
-        execution_seconds=seconds,
-    )
-
-
-def rows_of(files: Sequence[WrittenFile]) -> int:
-    """Returns the number of rows in the files; -1 where a file has no row count."""
-    counts = [file.rows for file in files]
-    return -1 if None in counts else sum([count or 0 for count in counts])
 
 
 def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
@@ -249,9 +229,11 @@ def written(
 
 
 def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
-    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors."""
+    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
+    ``check_events``.
+    """
     table, limit = target.table, context.settings.max_dynamic_partitions
-    packing = None if target.is_static else packing_of(table, context)
+    sink = sink_of(target, query, context)
     write = Write(
         folder,
         table.format,
@@ -259,11 +241,14 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
         table.partition_columns,
         target.static,
         limit,
-        packing,
+        packing_of(table, sink),
         options=table.file_options,
+        sink=sink,
     )
     with context.progress.watching(folder):
-        return tuple([file for file in context.engine().write(query, write) if file.rows != 0])
+        files = tuple([file for file in context.engine().write(query, write) if file.rows != 0])
+    check_events(table, files, context)
+    return files
 
 
 def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
@@ -468,10 +453,7 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
 
     The commit checks the same; this check runs before files are moved.
     """
-    fact = context.snapshot.fact_using(target.table.name)
-    stored = fact.storage_table(target.table.name) if fact is not None else None
-    if fact is None or stored is None:
-        return
-    binding = TimeBinding(fact, stored, target.table)
-    for values in new:
-        binding.locate(values)
+    binding = fact_binding(target, context)
+    if binding is not None:
+        for values in new:
+            binding.locate(values)

@@ -25,9 +25,11 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
-from rewriter.statements.write.insert import change_of, retried, rows_of, stats_of, write_external
+from rewriter.statements.write.event_times import check_events
+from rewriter.statements.write.insert import change_of, retried, write_external
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, write_managed
+from rewriter.statements.write.written_files import rows_of, stats_of
 from rewriter.storage.data_files import FoundFile, expand
 
 
@@ -88,7 +90,10 @@ def load_target(statement: s.LoadData, table: Table) -> Target:
 
 
 def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
-    """Copies the files that have rows. Checks each copy again, because the original may be changing."""
+    """Copies the files that have rows. Checks each copy again, because the original may be changing.
+
+    Raises TIME_OUTSIDE_PARTITION for events of other periods than that of the partition.
+    """
     table = target.table
     directory = (
         os.path.join(folder, partition_name(table.partition_columns, target.static)) if target.static else folder
@@ -115,6 +120,7 @@ def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Con
             object=table.name,
             hint="Check that this user can write to the table's location, and that it has free space.",
         ) from error
+    check_events(table, copied_files, context)
     return tuple(copied_files)
 
 

@@ -46,11 +46,12 @@ def write_managed(
     readings: Sequence[Reading],
     context: Context,
     listings: Sequence[Listing] = (),
+    transaction: Writer | None = None,
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a new directory and commits the changes that ``change`` makes of them.
 
     ``readings`` are those of the query, and ``listings`` the files that it reads of external bases: both decide
-    about freshness.
+    about freshness. ``transaction`` is one that was begun on the context's snapshot; without it, one is begun now.
 
     Raises ``ConflictError`` where another transaction came between. After that error, and after any other error of
     ours but ``CommitUnknownError``, nothing is left. Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS where the
@@ -63,7 +64,7 @@ def write_managed(
         files.append(fill(directory.folder))
         return change(directory.write_id, files[0])
 
-    write_tables([table], filled, readings, context, listings)
+    write_tables([table], filled, readings, context, listings, transaction)
     return files[0]
 
 
@@ -82,12 +83,14 @@ def write_tables(
     readings: Sequence[Reading],
     context: Context,
     listings: Sequence[Listing] = (),
+    begun: Writer | None = None,
 ) -> None:
     """Lets ``fill`` write into new directories, one for each table, by id, and commits the changes that it returns.
 
     All or nothing, with the errors of ``write_managed``. ``readings`` or the changes state what each query has read.
+    ``begun`` is a transaction on the context's snapshot; without it, one is begun now.
     """
-    with context.begin() as transaction:
+    with begun or context.begin() as transaction:
         directories: dict[int, WriteDirectory] = {}
         with ExitStack() as stack:
             for table, write_id in zip(tables, transaction.write_ids(tables), strict=True):

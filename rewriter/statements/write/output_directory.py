@@ -31,7 +31,7 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import absolute, check_table_format
 from rewriter.statements.resolve.type_trees import type_tree
-from rewriter.statements.write.insert import rows_of, stats_of
+from rewriter.statements.write.written_files import rows_of, stats_of
 
 #: Options of a format that state how its files are written anyway.
 _AS_WRITTEN: dict[str, dict[str, tuple[str, ...]]] = {

@@ -185,6 +185,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
     assert {name for name, count in counted.items() if not count} == {
         "schema_version",
         "leases",
+        "refresh_claims",
         "warehouse",
         "foreign_writes",
         "streams",

@@ -37,7 +37,9 @@ def test_the_keywords_are_all_words_of_the_grammar() -> None:
 
 def test_every_kind_of_statement_has_a_text() -> None:
     families()
-    assert kinds_below(Statement) == RENDERERS.keys()
+    # Those of programs have no text.
+    with_text = {kind for kind in kinds_below(Statement) if not kind.__module__.startswith("rewriter.runtime.")}
+    assert with_text == RENDERERS.keys()
 
 
 def test_texts_stand_beside_the_values() -> None:

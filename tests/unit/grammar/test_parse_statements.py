@@ -724,6 +724,11 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "REFRESH FACT f FROM '2015' TO 'now' dry run",
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
+    ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),
+    (
+        "refresh fact d.f from '2015' to 'now' max 1 partitions dry run",
+        RefreshFact(fact=name("d", "f"), start=text("2015"), end=text("now"), most=1, dry_run=True),
+    ),
     ("REFRESH TIMELINES OF f", RefreshTimelines(fact=name("f"))),
     ("REFRESH TABLE db.t", RefreshTable(table=name("db", "t"))),
     (
@@ -748,8 +753,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
         InsertStream(
             insert=Insert(
                 table=name("t"),
-                partition=(PartitionItem("p"),),
-                query=Query(f"SELECT x FROM        csv.`a/b`{' ' * 36} WHERE x > 1"),
+                partition=(PartitionItem("p", None),),
+                query=Query(f"SELECT x FROM        csv.`a/b`{' ' * 35} WHERE x > 1"),
             ),
             typed=Query("SELECT x FROM STREAM csv.`a/b` OPTIONS ('Stream' = 's', 'k' = '') WHERE x > 1"),
             format="csv",

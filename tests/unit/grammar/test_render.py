@@ -458,6 +458,8 @@ statements = some.one_of(
                 RefreshFact,
                 partial(RefreshFact, dry_run=True),
                 partial(RefreshFact, force=True),
+                partial(RefreshFact, most=3),
+                partial(RefreshFact, most=100, dry_run=True),
             ]
         ),
         qualified,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -356,6 +359,20 @@ def test_a_stream_ends_with_its_session(tmp_path: Path, connection: rewriter.Con
         own.execute(statement(tmp_path, trigger="continuous batches"))
         put(tmp_path, "a")
         until(own, "running", 10)
+    until(connection, "stopped", 10)
+
+
+def test_ctrl_c_lets_a_stream_end(tmp_path: Path, connection: rewriter.Connection) -> None:
+    put(tmp_path, "a")
+    text = statement(tmp_path, trigger="0.1 seconds")
+    command = [sys.executable, "-m", "rewriter", "sql", "-w", f"{tmp_path}/warehouse", "--engine", "duckdb", "-e", text]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not count(connection):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert (*process.communicate(), process.returncode) == ("stream\n------\ns\n", "Interrupted.\n", 130)
     until(connection, "stopped", 10)
 
 

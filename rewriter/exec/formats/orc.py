@@ -1,7 +1,5 @@
 """Writes Arrow tables as ORC files, and reads ORC files, by Arrow's library.
 
-The code also runs in Spark's Python workers, shipped by value, so it imports nothing of this package.
-
 A timestamp is written as an instant (``timestamp with local time zone``), which every reader finds at the same time:
 the other timestamps of ORC are those of a clock at the writer's place. Some times differ between readers, or cannot be
 read by some of them, and are refused: dates before 1582-10-15 (Spark takes them as Julian ones), timestamps that do not
@@ -11,8 +9,10 @@ writes them).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from rewriter.exec.formats.file_format import FileFormat, FileWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +41,13 @@ class OrcWriter:
 
     def close(self) -> None:
         self._writer.close()
+
+
+def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
+    return OrcWriter(path)
+
+
+ORC = FileFormat("orc", _open, has_row_groups=True)
 
 
 def check_times(name: str, values: pa.Array) -> None:

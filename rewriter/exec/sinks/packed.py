@@ -1,28 +1,24 @@
-"""Writes sorted Arrow batches into packed files: Parquet files that hold several partitions each. Both engines use it.
+"""The sink of packed files: Parquet files that hold several partitions each, of rows that are sorted by partition.
 
 A row group holds whole partitions, or a piece of one, so that the statistics of the partition columns tell a reader
-which row groups it can skip. The partition columns are the last columns of the file. The code also runs in Spark's
-Python workers, shipped by value like the module that it imports.
+which row groups it can skip. The partition columns are the last columns of the file.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.partitioned_writer import MOST_GROUP_BYTES, MOST_GROUP_ROWS, level_names, parquet_writer
+from rewriter.exec.formats.parquet import PARQUET
+from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
+from rewriter.exec.sinks.open_file import MOST_HELD_BYTES, MOST_HELD_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Key = tuple["str | None", ...]
-#: First row group, number of row groups, partitions of the file, bytes of the file, and position, as ``PackedPart`` has
-#: them.
-Place = tuple[int, int, int, int, "int | None"]
 
 #: A row group ends with the partition that reaches this many rows. Smaller groups would make footers that cost
 #: more than the rows; of larger ones, more rows would have to be read for one small partition.
@@ -38,39 +34,22 @@ class _Part:
     rows: int = 0
 
 
-class PackedFileList:
-    """Writes packed files, one at a time, in ``directory``. A file ends with the partition that makes it reach
-    ``target_bytes``.
+class PackedSink:
+    """Writes packed files, one at a time, in ``target.directory``. A file ends with the partition that makes it reach
+    ``target.target_bytes``.
 
-    ``columns`` is a schema of the partition columns; their values are converted from the texts of the keys (``None`` is
-    NULL). If ``keys`` are given, a key that is added is the text of a number: an index of them. ``written`` collects
-    (path, key, rows, bytes, place). If there are more than ``max_partitions``, only the first are written, and the rest
-    are counted in ``unwritten_partitions``, by runs.
+    ``columns`` is a schema of the partition columns; their values are converted from the texts of the keys. If ``keys``
+    are given, a key that is added is the text of a number: an index of them.
     """
 
-    def __init__(
-        self,
-        directory: str,
-        columns: pa.Schema,
-        target_bytes: int,
-        levels: Sequence[str],
-        escapes: Mapping[str, str],
-        null: str,
-        max_partitions: int | None = None,
-        keys: Sequence[Key] = (),
-    ) -> None:
-        self.directory = directory
-        self.written: list[tuple[str, Key, int, int, Place]] = []
-        self.unwritten_partitions = 0
+    def __init__(self, target: FileTarget, columns: pa.Schema, keys: Sequence[Key] = ()) -> None:
+        self.written: list[WrittenEntry] = []
+        self._target = target
+        self._limit = PartitionLimit(target.max_partitions)
         self._columns = columns
-        self._target_bytes = target_bytes
-        self._levels = tuple(levels)
-        self._escapes = str.maketrans(dict(escapes))
-        self._null = null
-        self._max_partitions = max_partitions
         self._numbered_keys = keys
-        self._keys = 0
         self._key: Key | None = None
+        self._is_admitted = True
         self._writer: Any = None
         self._path = ""
         self._row_groups = 0
@@ -80,7 +59,11 @@ class PackedFileList:
         self._batches: list[Any] = []
         self._rows = self._bytes = 0
 
-    def add(self, key: Key, batch: pa.RecordBatch) -> None:
+    @property
+    def unwritten_partitions(self) -> int:
+        return self._limit.unwritten
+
+    def add(self, key: Key, rows: pa.RecordBatch) -> None:
         """Adds rows of one partition. A partition that was left and appears again gets a place in another file."""
         if self._numbered_keys:
             key = tuple(self._numbered_keys[int(key[0] or 0)])
@@ -89,22 +72,21 @@ class PackedFileList:
             if key in self._parts:
                 self.close()
             self._key = key
-            self._keys += 1
-            self.unwritten_partitions += self._max_partitions is not None and self._keys > self._max_partitions
-        if self.unwritten_partitions:
+            self._is_admitted = self._limit.admits(key)
+        if not self._is_admitted:
             return
         if key not in self._parts:
             # A partition may move to a file or table whose partitions have directories.
-            tuple(level_names(self._levels, key, self._escapes, self._null))
+            self._target.level_names(key)
             self._parts[key] = _Part(self._row_groups)
         part = self._parts[key]
         if not self._batch_parts or self._batch_parts[-1] is not part:
             self._batch_parts.append(part)
-        part.rows += batch.num_rows
-        self._batches.append(self._with_key(batch, key))
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
-        if self._rows >= MOST_GROUP_ROWS or self._bytes >= MOST_GROUP_BYTES:
+        part.rows += rows.num_rows
+        self._batches.append(self._with_key(rows, key))
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._rows >= MOST_HELD_ROWS or self._bytes >= MOST_HELD_BYTES:
             self._flush()
 
     def close(self) -> None:
@@ -130,12 +112,15 @@ class PackedFileList:
 
     def _finish_partition(self) -> None:
         """Ends the row group, and the file, where they are large enough."""
-        if self._key is None or self.unwritten_partitions:
+        if self._key is None or not self._is_admitted:
             return
         is_continued = self._parts[self._key].first < self._row_groups
         if self._rows >= GROUP_ROWS or is_continued:
             self._flush()
-        if self._writer is not None and not self._batches and os.path.getsize(self._path) >= self._target_bytes:
+        target_bytes = self._target.target_bytes
+        if self._writer is None or self._batches or target_bytes is None:
+            return
+        if os.path.getsize(self._path) >= target_bytes:
             self.close()
 
     def _flush(self) -> None:
@@ -147,7 +132,7 @@ class PackedFileList:
         table = pa.Table.from_batches(self._batches)
         if self._writer is None:
             self._open(table.schema)
-        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._writer.write_table(table)
         self._row_groups += 1
         for part in self._batch_parts:
             part.end = self._row_groups
@@ -155,9 +140,9 @@ class PackedFileList:
         self._batches, self._rows, self._bytes = [], 0, 0
 
     def _open(self, schema: pa.Schema) -> None:
-        os.makedirs(self.directory, exist_ok=True)
-        self._path = os.path.join(self.directory, f"part-{uuid.uuid4().hex}.parquet")
-        self._writer = parquet_writer(self._path, schema)
+        os.makedirs(self._target.directory, exist_ok=True)
+        self._path = os.path.join(self._target.directory, f"part-{uuid.uuid4().hex}.parquet")
+        self._writer = PARQUET.open(self._path, schema, {})
 
     def _with_key(self, batch: pa.RecordBatch, key: Key) -> pa.RecordBatch:
         """Returns the rows with the partition columns."""

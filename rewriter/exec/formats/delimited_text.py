@@ -2,8 +2,7 @@
 
 Lines end with a line feed, a carriage return, or both. Lacking fields are NULL, surplus ones are ignored, and an empty
 field of a type other than STRING is NULL. With an escape character, ``\\n`` and ``\\r`` are the ends of lines, and any
-other character behind it is itself. The code also runs in Spark's Python workers, shipped by value like the module that
-it imports.
+other character behind it is itself.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewriter.exec.json_lines import plain_times
+from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.exec.formats.json_lines import plain_times
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,6 +115,13 @@ class TextWriter:
         if text == self._null:
             raise _unstorable(name, "is the text of NULL")
         return text
+
+
+def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
+    return TextWriter(path, options)
+
+
+TEXTFILE = FileFormat("textfile", _open, has_row_groups=False)
 
 
 def _unstorable(name: str, reason: str) -> ValueError:

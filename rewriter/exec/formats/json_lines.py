@@ -1,15 +1,16 @@
 """Writes Arrow tables as JSON: one object a line, with every column of the row, as Spark writes it.
 
 NaN and the infinities are texts, as in Spark's files. A DECIMAL is a text, too, because many readers take a number as a
-double. A timestamp has microseconds and the zone UTC, binary data are base64. The code also runs in Spark's Python
-workers, shipped by value, so it imports nothing of this package.
+double. A timestamp has microseconds and the zone UTC, binary data are base64.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from rewriter.exec.formats.file_format import FileFormat, FileWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,13 @@ class JsonWriter:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
+    return JsonWriter(path)
+
+
+JSON = FileFormat("json", _open, has_row_groups=False)
 
 
 def _objects(names: Sequence[str], columns: Sequence[Sequence[str]], count: int) -> list[str]:

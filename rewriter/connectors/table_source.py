@@ -1,0 +1,169 @@
+"""Sources: tables whose rows come from a user's Python object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from rewriter.catalog.filters.predicates import ScanFilter
+from rewriter.catalog.keys.types import partition_type
+from rewriter.catalog.model.objects import Column, Table
+from rewriter.catalog.model.temporary_names import shown, stored_name
+from rewriter.catalog.model.temporary_views import OWNER
+from rewriter.connectors.partition_predicate import PartitionPredicate, predicates_of
+from rewriter.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
+from rewriter.exec.data_files import spark_type
+from rewriter.exec.engine import Relation, ScanFile
+from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.single_partition import SinglePartitionSink
+from rewriter.exec.sql_types import arrow_type, parse_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: A file of a source's rows ends here.
+_FILE_BYTES = 128 * 1024 * 1024
+#: Tables with such ids, and below, are sources. The files that a query names have the numbers from -1 down.
+_FIRST_ID = -1_000_000
+
+
+@runtime_checkable
+class PartitionableTableSource(Protocol):
+    """A table with partitions that queries read: ``Connection.register_source``."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of all rows, with those of partitions at any place."""
+
+    def get_partition_field_names(self) -> Sequence[str]:
+        """Returns the names of the partition columns."""
+
+    def apply_partition_pruning(self, partition_predicates: Sequence[PartitionPredicate]) -> PartitionableTableSource:
+        """Returns a source of the rows in the partitions that match all predicates, and perhaps of further rows.
+
+        It is called only for queries that have such predicates, and leaves this source as it is.
+        """
+
+    def read(self) -> Iterable[pa.RecordBatch]:
+        """Returns the rows as batches of ``schema``. They are read once."""
+
+
+def source_table(name: str, number: int, source: PartitionableTableSource) -> Table:
+    """Returns a table that has the columns of a source: data columns, then partition columns.
+
+    Raises ``InterfaceError`` for an object that is no source, and for columns that no table has.
+    """
+    if not isinstance(source, PartitionableTableSource):
+        raise InterfaceError(
+            f"{type(source).__name__} is not a source.",
+            object=name,
+            hint="A source has schema, get_partition_field_names, apply_partition_pruning and read.",
+        )
+    try:
+        columns = [Column(field.name, spark_type(field.type)) for field in source.schema]
+    except ValueError as error:
+        raise InterfaceError(f"The source {name} has a column of another type: {error}.", object=name) from None
+    by_name = {column.name.lower(): column for column in columns}
+    partition_names = [partition_name.lower() for partition_name in source.get_partition_field_names()]
+    unknown = [partition_name for partition_name in partition_names if partition_name not in by_name]
+    if len(by_name) < len(columns) or len(set(partition_names)) < len(partition_names) or unknown:
+        raise InterfaceError(
+            f"The source {name} has no column {unknown[0]}." if unknown else f"The source {name} names a column twice.",
+            object=name,
+            hint=f"The columns of its schema are {', '.join(column.name for column in columns)}.",
+        )
+    partition_columns = tuple(by_name[partition_name] for partition_name in partition_names)
+    for column in partition_columns:
+        partition_type(column.type)
+    data_columns = tuple(column for column in columns if column not in partition_columns)
+    return Table(
+        _FIRST_ID - number, stored_name(name, OWNER), data_columns, partition_columns, "parquet", "", external=True
+    )
+
+
+def is_source(table: Table) -> bool:
+    """Returns whether a table stands for a registered source."""
+    return table.id <= _FIRST_ID
+
+
+def read_only(table: Table) -> NotSupportedError:
+    """Returns the error of a statement that takes a source for a table."""
+    return NotSupportedError(
+        f"{shown(table.name)} is a registered source: it can only be read, in queries.",
+        condition="SOURCE_IS_READ_ONLY",
+        object=shown(table.name),
+        hint="INSERT INTO a table … SELECT … FROM it stores its rows; Connection.write passes rows to a sink.",
+    )
+
+
+def source_predicates(table: Table, wanted: ScanFilter | None) -> tuple[PartitionPredicate, ...]:
+    """Returns the predicates that a source gets for a query's filter on its partition columns."""
+    return predicates_of(table.partition_columns, wanted)
+
+
+def read_source(
+    name: str, table: Table, source: PartitionableTableSource, wanted: ScanFilter | None, directory: str
+) -> Relation:
+    """Reads the rows of a source that a query needs into files in ``directory``, and returns them as a relation.
+
+    Raises ``OperationalError`` SOURCE_FAILED for errors of the source, with the original as its cause, and
+    ``DataError`` SOURCE_SCHEMA_MISMATCH for rows of another schema.
+    """
+    import pyarrow as pa
+
+    columns = table.all_columns
+    declared = {field.name: field.type for field in source.schema}
+    schema = pa.schema([pa.field(column.name, _stored_type(column, declared[column.name])) for column in columns])
+    sink = SinglePartitionSink(FileTarget(directory, "parquet", (), {}, "", _FILE_BYTES), ())
+    try:
+        predicates = source_predicates(table, wanted)
+        pruned = source.apply_partition_pruning(predicates) if predicates else source
+        for batch in _batches(pruned, table, schema):
+            if batch.num_rows:
+                sink.add((), batch)
+        sink.close()
+    except BaseException as error:
+        sink.discard()
+        if isinstance(error, Error) or not isinstance(error, Exception):
+            raise
+        raise OperationalError(
+            f"The source {shown(table.name)} failed: {type(error).__name__}: {error}.",
+            condition="SOURCE_FAILED",
+            object=shown(table.name),
+            hint="The error came from its apply_partition_pruning or read.",
+        ) from error
+    files = tuple(ScanFile(path, (), size, os.stat(path).st_mtime_ns) for path, _, _, size, _ in sink.written)
+    return Relation(name, "parquet", columns, (), files)
+
+
+def _batches(source: PartitionableTableSource, table: Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yields the rows in the order and with the types of the table's columns."""
+    import pyarrow as pa
+
+    for batch in source.read():
+        by_name = {name.lower(): number for number, name in enumerate(batch.schema.names)}
+        names = [column.name.lower() for column in table.all_columns]
+        if sorted(by_name) != sorted(names) or len(batch.schema.names) != len(names):
+            raise _mismatch(table, f"columns {', '.join(batch.schema.names)}")
+        try:
+            arrays = [batch.column(by_name[name]).cast(field.type) for name, field in zip(names, schema, strict=True)]
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise _mismatch(table, str(error).partition("\n")[0].rstrip(".")) from None
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _stored_type(column: Column, declared: pa.DataType) -> pa.DataType:
+    """Returns the type of a column in the files; nested values keep theirs."""
+    import pyarrow as pa
+
+    return declared if pa.types.is_nested(declared) else arrow_type(parse_type(column.type))
+
+
+def _mismatch(table: Table, reason: str) -> DataError:
+    return DataError(
+        f"The source {shown(table.name)} returned rows that do not fit its schema: {reason}.",
+        condition="SOURCE_SCHEMA_MISMATCH",
+        object=shown(table.name),
+        hint="read() returns batches with the columns of schema.",
+    )

@@ -1,0 +1,113 @@
+"""Which sink a write uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from rewriter.exec.formats.file_format import FileFormat
+from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink
+from rewriter.exec.sinks.grouped import GroupedSink
+from rewriter.exec.sinks.packed import PackedSink
+from rewriter.exec.sinks.partition_rows import ACCUMULATED_BYTES, PartitionRows, adjacent_rows, sorted_rows
+from rewriter.exec.sinks.single_partition import SinglePartitionSink
+from rewriter.exec.sinks.ungrouped import UngroupedSink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class SinkKind(StrEnum):
+    """The sinks, with their names in EXPLAIN and in the setting ``rewriter.sink``."""
+
+    SINGLE = "single-partition"
+    GROUPED = "grouped"
+    UNGROUPED = "ungrouped"
+    SORTED = "sorted"
+
+
+#: The values of ``rewriter.sink``.
+SINK_SETTINGS = ("auto", SinkKind.GROUPED.value, SinkKind.UNGROUPED.value, SinkKind.SORTED.value)
+
+#: The most files with row groups that are open together: each of them holds an eighth of the memory of one.
+_MOST_ROW_GROUPS = 8
+
+
+@dataclass(frozen=True)
+class SinkChoice:
+    """A sink, the reason for it, and its settings."""
+
+    kind: SinkKind = SinkKind.GROUPED
+    reason: str = ""
+    target_file_bytes: int | None = None
+    max_open_writers: int = 64
+
+    @property
+    def is_grouped(self) -> bool:
+        """Returns whether the engine has to sort the rows by partition first."""
+        return self.kind is SinkKind.GROUPED
+
+
+#: The sink of writes whose rows are always sorted.
+GROUPED_SINK = SinkChoice()
+
+
+def choose_sink(
+    setting: str,
+    format: FileFormat,
+    most_partitions: Callable[[], int | None],
+    *,
+    is_static: bool,
+    is_packed: bool,
+    has_many_tasks: bool,
+    max_open_writers: int,
+) -> tuple[SinkKind, str]:
+    """Returns the sink of a write and the reason in words.
+
+    ``setting`` is a value of ``rewriter.sink``. ``most_partitions`` returns a bound of the number of partitions, if
+    there is one, and is called only if the choice depends on it. ``has_many_tasks`` is true of Spark, where each task
+    writes files of its own: without grouping, a partition would get a file of each task.
+    """
+    if is_static:
+        return SinkKind.SINGLE, "there is only one partition"
+    if setting != "auto":
+        return SinkKind(setting), "rewriter.sink names it"
+    if is_packed:
+        return SinkKind.GROUPED, "a packed file holds several partitions, one after the other"
+    if has_many_tasks:
+        return SinkKind.GROUPED, "each partition gets files of one task"
+    most_open = min(max_open_writers, _MOST_ROW_GROUPS) if format.has_row_groups else max_open_writers
+    partitions = most_partitions()
+    if partitions is None:
+        return SinkKind.GROUPED, "the number of partitions is unknown"
+    if partitions > most_open:
+        return SinkKind.GROUPED, f"there may be {partitions:,} partitions, more than {most_open:,}"
+    return SinkKind.UNGROUPED, f"there are at most {partitions:,} partitions, and {most_open:,} files may be open"
+
+
+def partition_rows(choice: SinkChoice, batches: Iterable[pa.RecordBatch], data_columns: int) -> PartitionRows:
+    """Returns the rows of batches by partition, in the order that the sink takes."""
+    if choice.kind is SinkKind.UNGROUPED:
+        return sorted_rows(batches, data_columns)
+    if choice.kind is SinkKind.SORTED:
+        return sorted_rows(batches, data_columns, ACCUMULATED_BYTES)
+    return adjacent_rows(batches, data_columns)
+
+
+def open_sink(
+    choice: SinkChoice,
+    target: FileTarget,
+    static: Key,
+    packed_columns: pa.Schema | None = None,
+    packed_keys: Sequence[Key] = (),
+) -> PartitionSink:
+    """Returns the sink for the rows of one task. ``packed_columns`` are the partition columns of packed files."""
+    if choice.kind is SinkKind.SINGLE:
+        return SinglePartitionSink(target, static)
+    if choice.kind is SinkKind.UNGROUPED:
+        return UngroupedSink(target, choice.max_open_writers)
+    if packed_columns is not None:
+        return PackedSink(target, packed_columns, packed_keys)
+    return GroupedSink(target)

@@ -1,0 +1,122 @@
+"""Passes Arrow batches to a sink, as rows of one partition at a time.
+
+Runs of equal keys are found by column, so no Python code runs for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rewriter.exec.sinks.file_target import PartitionSink
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Accumulate-and-sort holds so many bytes of rows, and as many again while it sorts them.
+ACCUMULATED_BYTES = 128 * 1024 * 1024
+
+#: The values of the dynamic partition columns, and rows that have them.
+PartitionRows = Iterator["tuple[list[Any], pa.RecordBatch]"]
+
+
+def write_rows(
+    rows: PartitionRows,
+    sink: PartitionSink,
+    static: tuple[str | None, ...] = (),
+    text: Callable[[int, Any], str | None] | None = None,
+) -> None:
+    """Writes rows and finishes the files; discards them after a failure.
+
+    ``static`` are the texts of the static columns, which come first in a key. ``text`` converts a value of a dynamic
+    column (by its number) to text; without it, these columns are texts.
+    """
+    try:
+        for values, batch in rows:
+            texts = values if text is None else [text(i, value) for i, value in enumerate(values)]
+            sink.add((*static, *texts), batch)
+        sink.close()
+    except BaseException:
+        sink.discard()
+        raise
+
+
+def adjacent_rows(batches: Iterable[pa.RecordBatch], data_columns: int) -> PartitionRows:
+    """Yields the rows in their order, by runs of one partition. The first ``data_columns`` columns are data, and the
+    others the dynamic partition columns.
+    """
+    for batch in batches:
+        keys = [batch.column(i) for i in range(data_columns, batch.num_columns)]
+        data = batch.select(list(range(data_columns)))
+        start = 0
+        for end in _run_ends(keys, batch.num_rows):
+            yield [_python(key, start) for key in keys], data.slice(start, end - start)
+            start = end
+
+
+def sorted_rows(batches: Iterable[pa.RecordBatch], data_columns: int, most_bytes: int = 0) -> PartitionRows:
+    """Yields the rows by partition, NULL first, each partition once for each ``most_bytes`` of rows: for each batch
+    without it. Rows of one partition keep their order.
+    """
+    held: list[pa.RecordBatch] = []
+    held_bytes = 0
+    for batch in batches:
+        held.append(batch)
+        held_bytes += batch.nbytes
+        if held_bytes >= most_bytes:
+            yield from _sorted_batch(held, data_columns)
+            held_bytes = 0
+    if held:
+        yield from _sorted_batch(held, data_columns)
+
+
+def _sorted_batch(held: list[pa.RecordBatch], data_columns: int) -> PartitionRows:
+    """Yields the rows of batches, which are removed from the list, as copies that hold no other rows in memory."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batch = held[0] if len(held) == 1 else pa.concat_batches(held)
+    held.clear()
+    keys = [batch.column(i) for i in range(data_columns, batch.num_columns)]
+    data = batch.select(list(range(data_columns)))
+    if len(_run_ends(keys, batch.num_rows)) <= 1:
+        if batch.num_rows:
+            yield [_python(key, 0) for key in keys], data
+        return
+    # NULL comes first, as in both engines.
+    columns = {f"{part}{number}": array for number, key in enumerate(keys) for part, array in _sort_keys(key)}
+    order = pc.sort_indices(pa.RecordBatch.from_pydict(columns), sort_keys=[(name, "ascending") for name in columns])
+    sorted_keys = [key.take(order) for key in keys]
+    start = 0
+    for end in _run_ends(sorted_keys, batch.num_rows):
+        yield [_python(key, start) for key in sorted_keys], data.take(order.slice(start, end - start))
+        start = end
+
+
+def _sort_keys(key: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+    import pyarrow.compute as pc
+
+    if key.null_count:
+        yield "valid", pc.is_valid(key)
+    yield "value", key
+
+
+def _python(values: pa.Array, index: int) -> Any:
+    try:
+        return values[index].as_py()
+    except (OverflowError, ValueError):  # no partition can have a date or timestamp that Python cannot hold
+        raise ValueError(
+            "[INVALID_PARTITION_VALUE] A partition column has the value "
+            f"{values.cast('string')[index]}, which is not between "
+            "the years 1 and 9999."
+        ) from None
+
+
+def _run_ends(keys: Sequence[pa.Array], rows: int) -> list[int]:
+    """Returns the offsets at which a run of equal keys ends, in order; NULL equals NULL."""
+    import pyarrow.compute as pc
+
+    ends = {rows} if rows else set()
+    for key in keys if rows else ():
+        ends.update(pc.run_end_encode(key).run_ends.to_pylist())
+    return sorted(ends)

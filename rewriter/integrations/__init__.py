@@ -1,0 +1,1 @@
+"""Adapters for other programs. They use sessions as every caller does, and import the other program when first used."""

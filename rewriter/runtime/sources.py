@@ -1,0 +1,49 @@
+"""The sources that a session has registered, and the files of their rows while a statement runs."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+
+from rewriter.catalog.filters.predicates import ScanFilter
+from rewriter.catalog.model.objects import Table
+from rewriter.connectors.table_source import PartitionableTableSource, read_source, source_table
+from rewriter.exec.engine import Relation
+from rewriter.exec.scratch_directories import ScratchDirectory
+
+
+class Sources:
+    """Sources by the ids of their tables. Nothing is on disk before the first is read."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._by_id: dict[int, PartitionableTableSource] = {}
+        self._scratch: ScratchDirectory | None = None
+        self._directories: list[str] = []
+
+    def register(self, name: str, source: PartitionableTableSource) -> Table:
+        """Returns the table that stands for a source. Raises ``InterfaceError`` as ``source_table`` does."""
+        table = source_table(name, next(self._numbers), source)
+        self._by_id[table.id] = source
+        return table
+
+    def read(self, name: str, table: Table, wanted: ScanFilter | None) -> Relation:
+        """Reads the rows that a query needs of a source into new files. Raises the errors of ``read_source``."""
+        if self._scratch is None:
+            self._scratch = ScratchDirectory("source")
+        directory = tempfile.mkdtemp(dir=self._scratch.path)
+        self._directories.append(directory)
+        return read_source(name, table, self._by_id[table.id], wanted, directory)
+
+    def end_statement(self) -> None:
+        """Removes the files that a statement has read."""
+        while self._directories:
+            shutil.rmtree(self._directories.pop(), ignore_errors=True)
+
+    def close(self) -> None:
+        """Removes all files. Idempotent."""
+        self._directories = []
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None

@@ -1,0 +1,103 @@
+"""How the rows of a write become files: the sink, and packed files or files by partition."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from rewriter.catalog.commit.reserved_properties import is_packed
+from rewriter.catalog.model.objects import Table
+from rewriter.errors import Error
+from rewriter.exec.engine import EngineQuery, Packing
+from rewriter.exec.formats.registry import format_named
+from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink
+from rewriter.planner.text.query_text import QueryText
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.write.insert_target import Target
+
+#: The longest query text that is searched for the source of its partition columns.
+_LONGEST = 10_000
+
+
+def packing_of(table: Table, sink: SinkChoice) -> Packing | None:
+    """Returns how a write packs the partitions of a table; ``None`` if each partition has files of its own."""
+    if sink.kind in (SinkKind.SINGLE, SinkKind.UNGROUPED) or not is_packed(table):
+        return None
+    return Packing(table.partition_columns)
+
+
+def grouped_sink(context: Context) -> SinkChoice:
+    """Returns the sink of maintenance, whose rows are always sorted."""
+    return SinkChoice(target_file_bytes=context.settings.target_file_bytes)
+
+
+def sink_of(target: Target, query: EngineQuery, context: Context) -> SinkChoice:
+    """Returns the sink of an INSERT of a query's rows. Starts no engine, and reads no file.
+
+    ``query`` returns the provided columns of the target.
+    """
+    settings, table = context.settings, target.table
+    kind, reason = choose_sink(
+        settings.sink,
+        format_named(table.format),
+        lambda: most_partitions(target, query),
+        is_static=target.is_static,
+        is_packed=is_packed(table),
+        has_many_tasks=context.engine_name == "spark",
+        max_open_writers=settings.max_open_writers,
+    )
+    return SinkChoice(kind, reason, settings.target_file_bytes, settings.max_open_writers)
+
+
+def most_partitions(target: Target, query: EngineQuery) -> int | None:
+    """Returns a bound of the number of partitions that a query writes; ``None`` if none is known.
+
+    It is known where each dynamic partition column is a partition column of the only table of the query, a SELECT
+    without joins, or a literal: the number of partitions that are read.
+    """
+    if len(query.relations) != 1 or len(query.sql) > _LONGEST:
+        return None
+    (relation,) = query.relations
+    try:
+        items = _items(QueryText(query.sql, lexed=query.tokens).tree, relation.name)
+    except Error:
+        return None
+    if items is None:
+        return None
+    columns = [column.name.lower() for column in relation.all_columns]
+    first = len(relation.columns)
+    names = [name for item in items for name in (columns if item == "*" else [item])]
+    if len(names) != len(target.provided):
+        return None
+    read: list[int] = []
+    for column in target.dynamic:
+        name = names[[provided.name for provided in target.provided].index(column.name)]
+        if name is None:
+            continue
+        if name not in columns[first:]:
+            return None
+        read.append(columns.index(name, first) - first)
+    return len({tuple([file.values[index] for index in read]) for file in relation.files})
+
+
+def _items(tree: exp.Expr, relation: str) -> list[str | None] | None:
+    """Returns the names of the columns that a SELECT from one relation returns: ``*`` is all, ``None`` a literal, and
+    an empty text another expression. Returns ``None`` for another query.
+    """
+    if not isinstance(tree, exp.Select) or tree.args.get("joins") or tree.args.get("laterals"):
+        return None
+    source = tree.args.get("from_")
+    table = source.this if isinstance(source, exp.From) else None
+    if not isinstance(table, exp.Table) or table.name.lower() != relation.lower() or table.args.get("pivots"):
+        return None
+    if table.alias_column_names:
+        return None
+    items: list[str | None] = []
+    for item in tree.expressions:
+        value = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(value, exp.Star) and not value.args.get("except_") and not value.args.get("replace"):
+            items.append("*")
+        elif isinstance(value, exp.Column) and isinstance(value.this, exp.Identifier):
+            items.append(value.name.lower())
+        else:
+            items.append(None if isinstance(value, exp.Literal) else "")
+    return items
