@@ -1,8 +1,8 @@
 """Checkpoints of streams that load the files of a directory: which files belong to which batch.
 
-``rewriter-stream.json`` has the id of the checkpoint and its source. ``batches/00000000.json`` lists the files of a
-batch. It is written before the batch runs and never changed: a batch that runs again reads the same files. Every file
-appears with its full content, and is forced to disk.
+``rewriter-stream.json`` has the id of the checkpoint, the id of its stream, and its source. ``batches/00000000.json``
+lists the files of a batch. It is written before the batch runs and never changed: a batch that runs again reads the same
+files. Every file appears with its full content, and is forced to disk.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class FileCheckpoint:
     id: str
 
     @classmethod
-    def open(cls, directory: str, source: str) -> FileCheckpoint:
+    def open(cls, directory: str, stream: str, source: str) -> FileCheckpoint:
         """Returns the checkpoint of a directory, and creates a missing one. ``source`` names the files.
 
-        Raises ``IntegrityError`` CHECKPOINT_OF_ANOTHER_STREAM for a checkpoint of another source or of Spark, and
+        Raises ``IntegrityError`` CHECKPOINT_OF_ANOTHER_STREAM for one of another stream, source or of Spark, and
         ``OperationalError`` CHECKPOINT_FAILED for a directory that cannot be used.
         """
         marker = os.path.join(directory, _MARKER)
@@ -46,12 +46,14 @@ class FileCheckpoint:
             if os.path.lexists(os.path.join(directory, _OF_SPARK)):
                 raise _of_another(directory, "a stream of Spark")
             if not os.path.exists(marker):
-                _write_new(marker, {"format": _FORMAT, "id": uuid.uuid4().hex, "source": source})
+                _write_new(marker, {"format": _FORMAT, "id": uuid.uuid4().hex, "stream": stream, "source": source})
             content = _read(marker)
         except OSError as error:
             raise _failed(directory, error) from error
         if content.get("format") != _FORMAT or not isinstance(content.get("id"), str):
             raise _damaged(marker)
+        if content.get("stream") != stream:
+            raise _of_another(directory, f"the stream {content.get('stream')}")
         if content.get("source") != source:
             raise _of_another(directory, str(content.get("source")))
         return cls(directory, content["id"])

@@ -126,7 +126,8 @@ def stream_runs(connection: sa.Connection) -> tuple[StreamRun, ...]:
     ).order_by(row.stream)  # fmt: skip
     runs = []
     for stream, table_id, checkpoint, state, *rest, silent_seconds in connection.execute(query):
-        is_lost = state == RUNNING and silent_seconds > EXPIRY_SECONDS
+        # A report from the future is one of a clock that was set back.
+        is_lost = state == RUNNING and abs(silent_seconds) > EXPIRY_SECONDS
         runs.append(StreamRun(stream, table_id, checkpoint, LOST if is_lost else state, *rest))
     return tuple(runs)
 

@@ -37,13 +37,12 @@ def start_stream(statement: StartStream, context: Context) -> Result:
     check_target(context.table(table), options.checkpoint, context)
     assert context.streams is not None
     run = begin(options.stream, table, options.checkpoint, context)
-    engine = context.streams.new_engine()
-    run.context = context.in_background(engine)
     try:
+        engine = context.streams.new_engine()
+        run.context = context.in_background(engine)
         trigger, load = options.trigger, partial(_load, run)
         query = engine.stream(statement.frame, options.checkpoint, trigger.available_now, trigger.seconds, load)
     except BaseException as error:
-        engine.close()
         end(run, stream_runs.FAILED, str(error))
         raise
     context.streams.add(RunningStream(options.stream, partial(_watch, query, run, engine), run.stopping))

@@ -19,6 +19,7 @@ import pytest
 import rewriter
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError
+from rewriter.storage.data_files import expand
 
 TEN = pa.table({"x": pa.array(range(10), pa.int32()), "dt": [dt.date(2013, 1, 1 + n % 3) for n in range(10)]})
 
@@ -295,6 +296,44 @@ def test_a_hidden_checkpoint_may_be_among_the_files(connection: rewriter.Connect
     put(tmp_path, "a")
     text = statement(tmp_path, checkpoint=f"{tmp_path}/in/_checkpoint")
     assert [connection.execute(text).rowcount for _ in "ab"] == [10, 0]
+
+
+def test_a_mistyped_source_leaves_no_checkpoint(connection: rewriter.Connection, tmp_path: Path) -> None:
+    with pytest.raises(Error) as caught:
+        connection.execute(statement(tmp_path).replace("/in`", "/inn`"))
+    assert caught.value.condition == "PATH_NOT_FOUND"
+    put(tmp_path, "a")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+
+
+def test_a_pattern_may_have_no_files_yet(connection: rewriter.Connection, tmp_path: Path) -> None:
+    text = statement(tmp_path).replace("/in`", "/in/b*.parquet`")
+    put(tmp_path, "a")
+    assert connection.execute(text).rowcount == 0
+    put(tmp_path, "b")
+    assert connection.execute(text).rowcount == 10
+
+
+def test_two_streams_do_not_share_a_checkpoint(connection: rewriter.Connection, tmp_path: Path) -> None:
+    connection.execute(statement(tmp_path))
+    with pytest.raises(IntegrityError, match="belongs to the stream s"):
+        connection.execute(statement(tmp_path, stream="other"))
+
+
+def test_the_files_are_listed_once_for_many_batches(
+    connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listings: list[str] = []
+
+    def counted(path: str) -> object:
+        listings.append(path)
+        return expand(path)
+
+    monkeypatch.setattr("rewriter.statements.stream.file_batches.expand", counted)
+    for name in "abcde":
+        put(tmp_path, name)
+    assert connection.execute(statement(tmp_path, max_files="1")).rowcount == 50
+    assert len(listings) == 2
 
 
 def test_a_stream_loads_one_table(connection: rewriter.Connection, tmp_path: Path) -> None:
