@@ -1,8 +1,8 @@
 """Checkpoints of streams that load the files of a directory: which files belong to which batch.
 
 ``rewriter-stream.json`` has the id of the checkpoint, the id of its stream, and its source. ``batches/00000000.json``
-lists the files of a batch. It is written before the batch runs and never changed: a batch that runs again reads the same
-files. Every file appears with its full content, and is forced to disk.
+lists the files of a batch. It is written before the batch runs and never changed: a batch that runs again reads the
+same files. Every file appears with its full content, and is forced to disk.
 """
 
 from __future__ import annotations
