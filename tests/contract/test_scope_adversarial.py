@@ -483,7 +483,7 @@ REFUSED = [
     ("SELECT flights.dest FROM (SELECT carrier FROM flights) flights", "no column dest"),
     (
         "SELECT carrier, COUNT(*) AS c FROM (SELECT carrier, dest AS carrier FROM flights WHERE {W}) x GROUP BY carrier",
-        "no column carrier",
+        "The name `carrier` is ambiguous",
     ),
 ]
 

@@ -156,6 +156,18 @@ def test_a_spark_session_may_have_our_data_sources_already(spark: SparkEngine, t
         assert rows(session, "SELECT dt, SUM(n) AS n FROM t GROUP BY dt ORDER BY dt") == [("a", 1), ("b", 6)]
 
 
+def test_a_second_engine_of_a_process_writes(spark: SparkEngine, tmp_path: Path) -> None:
+    """Spark looked for our data source in the session of the first engine, and registered none for the second."""
+    second = SparkEngine()
+    try:
+        for engine in (spark, second):
+            with Session(tmp_path, engine) as session:
+                session.execute("CREATE TABLE IF NOT EXISTS t (x INT) PARTITIONED BY (p INT)")
+                assert session.execute("INSERT INTO t VALUES (1, 1), (2, 2)").rowcount == 2
+    finally:
+        second.close()
+
+
 def test_a_text_that_runs_again_has_a_new_present_moment(duckdb: Engine, tmp_path: Path) -> None:
     with Session(tmp_path / "warehouse", duckdb) as session:
         session.execute("CREATE TABLE t (x INT)")

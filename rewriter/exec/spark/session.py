@@ -121,17 +121,25 @@ def start(master: str | None, conf: Mapping[str, str]) -> StartedSpark:
 def register_data_sources(session: SparkSession) -> None:
     """Registers our data sources with a session, unless it has them.
 
-    A Python worker that Spark uses again still knows those of an earlier session. Spark counts them as installed, and
-    registers no others of their names. They are the same.
+    Spark looks for a data source of the same name in the session that is active in the thread, not in this one.
     """
     from pyspark.errors import AnalysisException
 
-    for source in (writer.data_source(), single_column_csv.data_source(), text_files.data_source()):
-        try:
-            session.dataSource.register(source)
-        except AnalysisException as error:
-            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-                raise
+    sessions = session.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession
+    earlier = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        for source in (writer.data_source(), single_column_csv.data_source(), text_files.data_source()):
+            try:
+                session.dataSource.register(source)
+            except AnalysisException as error:
+                if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                    raise
+    finally:
+        if earlier.isDefined():
+            sessions.setActiveSession(earlier.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def _set(session: SparkSession, settings: Mapping[str, str]) -> None:
