@@ -33,8 +33,9 @@ from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import batch_queries
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
-from rewriter.catalog.store import postgresql, schema
+from rewriter.catalog.store import pending_policies, postgresql, schema
 from rewriter.catalog.store.database import Database, stored_version
+from rewriter.catalog.store.pending_policies import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet
@@ -345,6 +346,16 @@ class Catalog:
         """Returns the last batch of a stream that was committed to the table. One read."""
         with self._database.read() as connection:
             return batch_queries.last_batch(connection, table.id, stream)
+
+    def pending_policies(self, table: Table) -> tuple[PendingPolicies, ...]:
+        """Returns the commits of a table's partitions whose policies have not run, the oldest first. One read."""
+        with self._database.read() as connection:
+            return pending_policies.pending_policies(connection, table.id)
+
+    def settle_policies(self, table: Table, pending: PendingPolicies) -> None:
+        """Notes that the policies of a commit have run. One short write."""
+        with self._database.write() as connection:
+            pending_policies.settle(connection, table.id, pending)
 
     @property
     def follower(self) -> Follower | None:

@@ -12,11 +12,13 @@ from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.commit.partition_commits import PartitionCommits
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts.time_binding import Slot, declared_period
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -24,7 +26,7 @@ from rewriter.catalog.keys.values import check_path, partition_name, require_can
 from rewriter.catalog.model.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
-from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
 
@@ -32,9 +34,12 @@ from rewriter.errors import ConflictError, IntegrityError, InternalError, partit
 class PartitionChanges:
     """Applies ``WritePartitions``, ``AddPartitions`` and ``DropPartitions``."""
 
-    def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
+    def __init__(
+        self, context: CommitContext, timeline_updates: FactTimelineUpdates, commits: PartitionCommits
+    ) -> None:
         self._context = context
         self._timeline_updates = timeline_updates
+        self._commits = commits
         #: By identity of the change: its partitions by key.
         self._named: dict[int, dict[bytes, PartitionWrite]] = {}
 
@@ -167,7 +172,7 @@ class PartitionChanges:
         timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for partition in live.values():
-                timeline_update.note_dropped(table, partition.values)
+                timeline_update.note_dropped(table, partition.values, was_open=partition.is_open)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
@@ -222,6 +227,11 @@ class PartitionChanges:
             self._locate(change.table, written),
         )
         sources, unproven = self._read_by(change)
+        open_keys = {key for key, previous in live.items() if previous.is_open}
+        if change.batch is not None:
+            late_keys = (live.keys() - open_keys) | self._late_keys(table, written.keys() - live.keys(), slots)
+            new_keys = written.keys() - live.keys() - late_keys
+            open_keys |= self._commits.opened(table, change.batch, slots, new_keys, late_keys)
         # The table may join a fact later, which then judges the partition by its row.
         outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
         new_rows: list[tuple[LivePartition, Proof]] = []
@@ -229,7 +239,9 @@ class PartitionChanges:
             files = () if table.external else partition.files
             previous = live.get(key)
             appended = previous is not None and previous.files > 0 and not change.overwrite
-            if appended:
+            if key in open_keys:
+                proof = OPEN_PROOF
+            elif appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
                 proof = Proof(UNKNOWN, doubts.get(key))
             elif timeline_update is not None:
@@ -237,12 +249,27 @@ class PartitionChanges:
             else:
                 proof = outside_facts
             new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
-            if timeline_update is not None:
+            if timeline_update is None:
+                continue
+            if key in open_keys:
+                timeline_update.note_opened(table, slots[key])
+            else:
                 timeline_update.note_written(table, partition.values, slots[key], proof)
         rows.insert_partitions(self._context.connection, table, new_rows, version)
         if not table.external:
             added = {key: partition.files for key, partition in written.items()}
             rows.insert_files(self._context.connection, added, version, base=change.overwrite)
+
+    def _late_keys(self, table: Table, new: Collection[bytes], slots: Mapping[bytes, Slot | None]) -> set[bytes]:
+        """Returns those of the new partitions whose time covers already know: retention dropped the partition, or other
+        partitions make its period whole.
+        """
+        late = rows.retired(self._context.connection, sorted(new))
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
+            whole = timeline_update.whole(table, {slot for key in new if (slot := slots[key]) is not None})
+            late |= {key for key in new if slots[key] in whole}
+        return late
 
     def _doubts(self, table: Table, live: Mapping[bytes, LivePartition]) -> dict[bytes, str | None]:
         """Returns the reasons why rollup partitions of a fact that hold rows are unproven; nothing for all others."""
