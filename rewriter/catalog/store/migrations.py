@@ -147,6 +147,13 @@ def _refresh_claims(connection: Connection) -> None:
     schema.refresh_claims.create(connection, checkfirst=True)
 
 
+def _batches_of_streams(connection: Connection) -> None:
+    """Removes the number of a stream's last batch from its run: ``batches`` has it."""
+    table = schema.streams.name
+    if "batch" in {column["name"] for column in inspect(connection).get_columns(table)}:
+        connection.execute(text(f"ALTER TABLE {table} DROP COLUMN batch"))
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -167,6 +174,7 @@ STEPS: tuple[Step, ...] = (
     _packed_files,
     _streams,
     _refresh_claims,
+    _batches_of_streams,
 )
 
 

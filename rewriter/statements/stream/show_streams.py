@@ -18,7 +18,7 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
     """Returns the last run of every stream, by id.
 
     ``state`` is ``running``, ``finished``, ``stopped``, ``failed`` (``message`` is the error), or ``lost`` where the
-    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one.
+    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one until its last report.
     """
     names = {table.id: table.name for table in context.snapshot.tables()}
     with context.catalog.database.read() as connection:
@@ -28,7 +28,7 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
             run.stream,
             names.get(run.table_id),
             run.state,
-            0 if run.batch is None else run.batch + 1,
+            run.batches,
             run.rows,
             datetime.fromtimestamp(run.started_at, UTC),
             datetime.fromtimestamp(run.heartbeat_at, UTC),

@@ -29,22 +29,26 @@ LoadBatch = Callable[[Batch, Context], Sequence[WrittenFile]]
 
 @dataclass
 class StreamRun:
-    """A run of a stream into a table. ``rows`` and ``batches`` count what this run has committed."""
+    """A run of a stream into a table. ``rows`` counts what this run has committed."""
 
     stream: str
     table: Name
     context: Context
     id: str
     rows: int = 0
-    batches: int = 0
     #: Set when STOP STREAM asks the run to end.
     stopping: threading.Event = field(default_factory=threading.Event)
+    #: The error of a report that found another run.
+    taken_over: ConflictError | None = None
 
     def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
         """Loads a batch, unless it was committed before. Returns whether it was loaded now.
 
-        Raises the errors of ``batches.is_committed`` and of the INSERT.
+        Raises the errors of ``batches.is_committed`` and of the INSERT, and ``ConflictError`` STREAM_TAKEN_OVER if
+        another run has begun since.
         """
+        if self.taken_over is not None:
+            raise self.taken_over
         batch = Batch(str(number), self.stream, checkpoint)
         loaded: list[Sequence[WrittenFile]] = []
 
@@ -55,16 +59,13 @@ class StreamRun:
 
         planning = self.context.settings.for_planner()
         retried(attempt, True, replace(self.context.renewed(), planning=planning))
-        rows = sum(rows_of(files) for files in loaded)
-        if loaded:
-            self.rows, self.batches = self.rows + rows, self.batches + 1
-        self.report(number, rows)
+        self.rows += sum(rows_of(files) for files in loaded)
         return bool(loaded)
 
-    def report(self, batch: int | None = None, rows: int = 0) -> None:
+    def report(self) -> None:
         """Reports that the run lives, and learns whether it is to stop. Raises ``ConflictError`` STREAM_TAKEN_OVER."""
         with self.context.catalog.database.write() as connection:
-            if stream_runs.report(connection, self.id, batch, rows):
+            if stream_runs.report(connection, self.id, self.rows):
                 self.stopping.set()
 
 
@@ -82,10 +83,11 @@ def alive(run: StreamRun) -> Iterator[None]:
     def beat() -> float | None:
         try:
             run.report()
-        except ConflictError:
-            return None  # The next batch fails with the same error.
-        except Error:
-            return _REPORT_SECONDS  # A passing failure; the next report may succeed.
+        except Error as error:
+            if isinstance(error, ConflictError) and error.condition == "STREAM_TAKEN_OVER":
+                run.taken_over = error  # The next batch fails with it.
+                return None
+            # A passing failure; the next report may succeed.
         return _REPORT_SECONDS
 
     try:
@@ -103,7 +105,7 @@ def end(run: StreamRun, state: str, message: str | None = None) -> None:
         # The name of a file need not be UTF-8, and PostgreSQL stores no NUL.
         message = message.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     with run.context.catalog.database.write() as connection:
-        stream_runs.end_run(connection, run.id, state, message)
+        stream_runs.end_run(connection, run.id, run.rows, state, message)
 
 
 def check_target(table: Table, checkpoint: str, context: Context) -> None:
