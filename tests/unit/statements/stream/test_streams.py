@@ -321,7 +321,7 @@ def test_two_streams_do_not_share_a_checkpoint(connection: rewriter.Connection, 
         connection.execute(statement(tmp_path, stream="other"))
 
 
-def test_the_files_are_listed_once_for_many_batches(
+def test_the_files_are_listed_once_for_a_run_of_many_batches(
     connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listings: list[str] = []
@@ -334,7 +334,10 @@ def test_the_files_are_listed_once_for_many_batches(
     for name in "abcde":
         put(tmp_path, name)
     assert connection.execute(statement(tmp_path, max_files="1")).rowcount == 50
-    assert len(listings) == 2
+    assert len(listings) == 1
+    pattern = statement(tmp_path, stream="p", checkpoint=f"{tmp_path}/p").replace("/in`", "/in/*`")
+    assert [connection.execute(pattern).rowcount for _ in "ab"] == [50, 0]
+    assert len(listings) == 4  # With a new checkpoint, the pattern is tested against its files.
 
 
 def test_a_stream_loads_one_table(connection: rewriter.Connection, tmp_path: Path) -> None:
