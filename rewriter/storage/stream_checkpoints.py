@@ -33,6 +33,11 @@ class FileCheckpoint:
     directory: str
     id: str
 
+    @staticmethod
+    def is_in(directory: str) -> bool:
+        """Returns whether a directory has a checkpoint."""
+        return os.path.exists(os.path.join(directory, _MARKER))
+
     @classmethod
     def open(cls, directory: str, stream: str, source: str) -> FileCheckpoint:
         """Returns the checkpoint of a directory, and creates a missing one. ``source`` names the files.

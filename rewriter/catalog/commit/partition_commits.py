@@ -20,13 +20,15 @@ from rewriter.catalog.commit.conflicts import Claims
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
-from rewriter.catalog.facts.time_binding import Slot
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import CommitPartitions
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.partition_commit import PartitionCommitRule, rule_of
 from rewriter.catalog.model.proofs import NO_BASE_READ, UNKNOWN, Proof
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
+from rewriter.catalog.store.server_clock import NOW
 
 _MICROSECONDS = 1_000_000
 
@@ -168,37 +170,60 @@ class PartitionCommits:
         return self._rules[table.id]
 
     def _clock(self, table: Table, rule: PartitionCommitRule | None) -> CommitClock:
+        own = {stream: mark for (table_id, stream), mark in self._watermarks.items() if table_id == table.id}
         transaction = schema.transactions.c
-        own = transaction.transaction_id == self._context.transaction_id
-        seconds = self._context.connection.execute(sa.select(transaction.heartbeat_at).where(own)).scalar_one()
-        watermark = None
-        if rule is not None and rule.by_partition_time:
-            watermark = self._table_watermark(table, rule, seconds)
-        return CommitClock(rule, watermark, round(seconds * _MICROSECONDS))
+        query = sa.select(transaction.heartbeat_at).where(transaction.transaction_id == self._context.transaction_id)
+        return _clock(self._context.connection, table, rule, self._context.connection.execute(query).scalar_one(), own)
 
-    def _table_watermark(self, table: Table, rule: PartitionCommitRule, now: float) -> int | None:
-        """Returns the least watermark of the streams of a table, with those of this commit; ``None`` if one is
-        unknown, or if no stream is active.
-        """
-        row, writer, transaction = schema.batches.c, schema.write_ids.c, schema.transactions.c
-        committed_by = sa.and_(writer.object_id == table.id, writer.commit_seq == row.commit_seq)
-        query = (
-            sa.select(row.stream, row.watermark, transaction.heartbeat_at)
-            .join_from(schema.batches, schema.write_ids, committed_by, isouter=True)
-            .join(schema.transactions, transaction.transaction_id == writer.transaction_id, isouter=True)
-            .where(row.table_id == table.id, row.stream != "")
+
+def due_partitions(connection: sa.Connection, snapshot: Snapshot, table: Table) -> list[bytes]:
+    """Returns the keys of the open partitions of a table that are due now. One statement if none is open."""
+    open_partitions = rows.open_partitions(connection, table)
+    if not open_partitions:
+        return []
+    fact = snapshot.fact_using(table.name)
+    stored = fact.storage_table(table.name) if fact is not None else None
+    binding = TimeBinding(fact, stored, table) if fact is not None and stored is not None else None
+    now = connection.execute(sa.select(NOW)).scalar_one()
+    clock = _clock(connection, table, rule_of(table.properties), now, {})
+    return [
+        partition.live.key
+        for partition, written_at in open_partitions
+        if clock.is_due(
+            None if binding is None else binding.locate(partition.live.values), round(written_at * _MICROSECONDS)
         )
-        watermarks: dict[str, int | None] = {}
-        for stream, watermark, committed_at in self._context.connection.execute(query):
-            own = self._watermarks.get((table.id, stream))
-            silent = 0.0 if own is not None or committed_at is None else now - committed_at
-            if rule.idle_timeout is None or silent * _MICROSECONDS <= rule.idle_timeout:
-                watermarks[stream] = greatest(watermark, own)
-        for (table_id, stream), own in self._watermarks.items():
-            if table_id == table.id:
-                watermarks.setdefault(stream, own)
-        known = [mark for mark in watermarks.values() if mark is not None]
-        return min(known, default=None) if len(known) == len(watermarks) else None
+    ]
+
+
+def _clock(
+    connection: sa.Connection, table: Table, rule: PartitionCommitRule | None, now: float, own: Mapping[str, int]
+) -> CommitClock:
+    """Returns the clock of a table. ``now`` is in seconds; ``own`` are the watermarks that a commit brings, by stream."""
+    watermark = None
+    if rule is not None and rule.by_partition_time:
+        watermark = _table_watermark(connection, table, rule, now, own)
+    return CommitClock(rule, watermark, round(now * _MICROSECONDS))
+
+
+def _table_watermark(
+    connection: sa.Connection, table: Table, rule: PartitionCommitRule, now: float, own: Mapping[str, int]
+) -> int | None:
+    """Returns the least watermark of the streams of a table; ``None`` if one is unknown, or if no stream is active."""
+    row, writer, transaction = schema.batches.c, schema.write_ids.c, schema.transactions.c
+    committed_by = sa.and_(writer.object_id == table.id, writer.commit_seq == row.commit_seq)
+    query = (
+        sa.select(row.stream, row.watermark, transaction.heartbeat_at)
+        .join_from(schema.batches, schema.write_ids, committed_by, isouter=True)
+        .join(schema.transactions, transaction.transaction_id == writer.transaction_id, isouter=True)
+        .where(row.table_id == table.id, row.stream != "")
+    )
+    watermarks: dict[str, int | None] = dict(own)
+    for stream, watermark, committed_at in connection.execute(query):
+        silent = 0.0 if stream in own or committed_at is None else now - committed_at
+        if rule.idle_timeout is None or silent * _MICROSECONDS <= rule.idle_timeout:
+            watermarks[stream] = greatest(watermark, own.get(stream))
+    known = [mark for mark in watermarks.values() if mark is not None]
+    return min(known, default=None) if len(known) == len(watermarks) else None
 
 
 def greatest(first: int | None, second: int | None) -> int | None:

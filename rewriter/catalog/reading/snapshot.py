@@ -384,7 +384,7 @@ class Snapshot(FilteredReads):
         """Returns the periods that exist, whole and fresh, in a storage table; empty if no fact uses the table so.
 
         The table's properties choose its class. All timelines of a table are one read. The result is shared: do not
-        change it. Raises the errors of ``registry.make_timeline``.
+        change it. Raises the errors of ``make_timeline``.
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 

@@ -147,6 +147,13 @@ def _refresh_claims(connection: Connection) -> None:
     schema.refresh_claims.create(connection, checkfirst=True)
 
 
+def _batches_of_streams(connection: Connection) -> None:
+    """Removes the number of a stream's last batch from its run: ``batches`` has it."""
+    table = schema.streams.name
+    if "batch" in {column["name"] for column in inspect(connection).get_columns(table)}:
+        connection.execute(text(f"ALTER TABLE {table} DROP COLUMN batch"))
+
+
 def _partition_commit(connection: Connection) -> None:
     """Adds open partitions, which streams fill, and the watermarks of streams. An older release would read open ones in
     covers.
@@ -181,6 +188,7 @@ STEPS: tuple[Step, ...] = (
     _packed_files,
     _streams,
     _refresh_claims,
+    _batches_of_streams,
     _partition_commit,
 )
 

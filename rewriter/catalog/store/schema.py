@@ -131,8 +131,8 @@ pending_policies = Table(
 
 #: The last run of each stream: its table, the directory of its checkpoint, the query that it runs, its ``state``
 #: (``running``, ``finished``, ``stopped`` or ``failed``), the time of its start and of its last sign of life on the
-#: database's clock, its process, its last batch, the rows of this run, and the message of its failure. ``run`` is the
-#: id of the run. STOP STREAM sets ``stopping``.
+#: database's clock, its process, the rows of this run until then, and the message of its failure. ``run`` is the id of
+#: the run. STOP STREAM sets ``stopping``. Its last batch is in ``batches``.
 streams = Table(
     "streams",
     metadata,
@@ -145,7 +145,6 @@ streams = Table(
     Column("started_at", Double, nullable=False),
     Column("heartbeat_at", Double, nullable=False),
     Column("process", Text, nullable=False),
-    Column("batch", BigInteger),
     Column("rows", BigInteger, nullable=False),
     Column("message", Text),
 )

@@ -1,9 +1,10 @@
 """Open ends of a range: where they lie, and which parts of a range lie wholly beyond them.
 
 An open end lies at the end of the newest period of which any partition exists: whole or not, fresh or outdated, in any
-candidate. Partitions that streams still fill do not exist yet for a cube. So missing parts of that period are reported, as in a closed range. A fact that declares its LATENESS moves
-the end on, to the data that should exist by now. An open begin lies at the start of the oldest such period. A range
-that lies wholly beyond an end is missing: nothing says that nothing happened there.
+candidate. Partitions that streams still fill do not exist yet for a cube. So missing parts of that period are reported,
+as in a closed range. A fact that declares its LATENESS moves the end on, to the data that should exist by now. An open
+begin lies at the start of the oldest such period. A range that lies wholly beyond an end is missing: nothing says that
+nothing happened there.
 """
 
 from __future__ import annotations

@@ -47,16 +47,16 @@ def check_policies(table: Table, context: Context) -> None:
 
 
 def run_policies(table: Table, context: Context) -> None:
-    """Runs the policies of all commits of a table's partitions that have none yet. One read if there is nothing to do.
+    """Runs the policies of all commits of a table's partitions that have none yet. No read if the table has no
+    policies, and one if there is nothing to do.
 
     Raises ``OperationalError`` COMMIT_POLICY_FAILED; what failed is tried again by the next call.
     """
-    table = context.catalog.snapshot().table(table.name)
     rule = rule_of(table.properties)
     if rule is None or not rule.policies:
         return
     pending = context.catalog.pending_policies(table)
-    snapshot = context.catalog.snapshot()
+    snapshot = context.catalog.snapshot() if pending else context.snapshot
     for due in pending:
         for partition in snapshot.partitions(table, [KeyRange.of_key(due.key)]):
             committed = CommittedPartition(

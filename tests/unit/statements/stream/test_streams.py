@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -320,7 +321,7 @@ def test_two_streams_do_not_share_a_checkpoint(connection: rewriter.Connection, 
         connection.execute(statement(tmp_path, stream="other"))
 
 
-def test_the_files_are_listed_once_for_many_batches(
+def test_the_files_are_listed_once_for_a_run_of_many_batches(
     connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listings: list[str] = []
@@ -333,7 +334,10 @@ def test_the_files_are_listed_once_for_many_batches(
     for name in "abcde":
         put(tmp_path, name)
     assert connection.execute(statement(tmp_path, max_files="1")).rowcount == 50
-    assert len(listings) == 2
+    assert len(listings) == 1
+    pattern = statement(tmp_path, stream="p", checkpoint=f"{tmp_path}/p").replace("/in`", "/in/*`")
+    assert [connection.execute(pattern).rowcount for _ in "ab"] == [50, 0]
+    assert len(listings) == 4  # With a new checkpoint, the pattern is tested against its files.
 
 
 def test_a_stream_loads_one_table(connection: rewriter.Connection, tmp_path: Path) -> None:
@@ -440,5 +444,49 @@ def test_a_silent_stream_is_lost_and_can_be_taken_over(connection: rewriter.Conn
     put(tmp_path, "a")
     assert connection.execute(statement(tmp_path)).rowcount == 10
     with connection.session.catalog.database.write() as database, pytest.raises(ConflictError) as caught:
-        stream_runs.report(database, run)
+        stream_runs.report(database, run, 0)
     assert caught.value.condition == "STREAM_TAKEN_OVER"
+
+
+def test_a_run_that_was_taken_over_ends(
+    connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewriter.statements.stream.stream_batches._REPORT_SECONDS", 0.1)
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path, trigger="0.1 seconds"))
+    until(connection, "running", 10)
+    with connection.session.catalog.database.write() as database:
+        database.exec_driver_sql("UPDATE streams SET run = 'another'")
+    deadline = time.monotonic() + 30
+    while any(thread.name == "rewriter-stream-report" for thread in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    put(tmp_path, "b")
+    with pytest.raises(ConflictError) as caught:
+        connection.session.streams.wait()
+    assert caught.value.condition == "STREAM_TAKEN_OVER"
+    assert count(connection) == 10
+    until(connection, "running", 10)  # The other run.
+
+
+def test_rows_are_reported_while_a_stream_runs_and_at_its_end(
+    connection: rewriter.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown() -> tuple[object, ...]:
+        (stream,) = connection.execute("SHOW STREAMS").fetchall()
+        return tuple(stream[2:5])
+
+    monkeypatch.setattr("rewriter.statements.stream.stream_batches._REPORT_SECONDS", 0.1)
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path, trigger="0.1 seconds"))
+    deadline = time.monotonic() + 30
+    while shown() != ("running", 1, 10) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert shown() == ("running", 1, 10)
+    connection.session.streams.close()
+    assert shown() == ("stopped", 1, 10)
+    monkeypatch.undo()
+    for name in "bc":
+        put(tmp_path, name)
+    connection.execute(statement(tmp_path, max_files="1"))
+    assert shown() == ("finished", 3, 20)
