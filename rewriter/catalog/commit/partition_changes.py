@@ -15,7 +15,7 @@ from rewriter.catalog.commit.conflicts import Claims
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.move_changes import moved_ranges
-from rewriter.catalog.commit.partition_commits import PartitionCommits
+from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
@@ -227,11 +227,11 @@ class PartitionChanges:
             self._locate(change.table, written),
         )
         sources, unproven = self._read_by(change)
-        open_keys = {key for key, previous in live.items() if previous.is_open}
+        was_open = {key for key, previous in live.items() if previous.is_open}
+        open_keys = was_open
         if change.batch is not None:
-            late_keys = (live.keys() - open_keys) | self._late_keys(table, written.keys() - live.keys(), slots)
-            new_keys = written.keys() - live.keys() - late_keys
-            open_keys |= self._commits.opened(table, change.batch, slots, new_keys, late_keys)
+            late = (live.keys() - was_open) | self._late_keys(table, written.keys() - live.keys(), slots)
+            open_keys = set(self._commits.left_open(table, change.batch, slots, written.keys() - late, late))
         # The table may join a fact later, which then judges the partition by its row.
         outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
         new_rows: list[tuple[LivePartition, Proof]] = []
@@ -241,6 +241,8 @@ class PartitionChanges:
             appended = previous is not None and previous.files > 0 and not change.overwrite
             if key in open_keys:
                 proof = OPEN_PROOF
+            elif key in was_open:
+                proof = committed_proof(timeline_update, table, slots.get(key))
             elif appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
                 proof = Proof(UNKNOWN, doubts.get(key))

@@ -69,18 +69,18 @@ class PartitionCommits:
         #: The rules that were read, by table.
         self._rules: dict[int, PartitionCommitRule | None] = {}
 
-    def opened(
+    def left_open(
         self,
         table: Table,
         batch: Batch,
         slots: Mapping[bytes, Slot | None],
-        new: Collection[bytes],
+        uncommitted: Collection[bytes],
         late: Collection[bytes],
-    ) -> frozenset[bytes]:
-        """Returns those of the ``new`` partitions of a stream's batch that it leaves open.
+    ) -> Collection[bytes]:
+        """Returns those of the partitions that a stream's batch writes which it leaves open.
 
-        ``slots`` are those of all partitions that the batch writes, by key; empty in a table of no fact. ``late`` were
-        committed before. The partition of NULL time is never open: its period has no end.
+        ``slots`` are those of all its partitions, by key; empty in a table of no fact. ``uncommitted`` are new or open;
+        ``late`` were committed before. The partition of NULL time is never open: its period has no end.
         """
         times = [slot.start for slot in slots.values() if slot is not None]
         times += [] if batch.event_time is None else [batch.event_time]
@@ -88,15 +88,17 @@ class PartitionCommits:
             self._watermarks[table.id, batch.stream] = max(times)
         rule = self._rule(table)
         if rule is None:
-            return frozenset()
+            return ()
         clock = self._clock(table, rule)
-        is_open = {
-            key: not (slots and slots[key] is None) and not clock.is_due(slots.get(key), clock.now) for key in new
+        left_open = {
+            key
+            for key in uncommitted
+            if not (slots and slots[key] is None) and not clock.is_due(slots.get(key), clock.now)
         }
         self._late[table.id, batch.stream] = len(late)
         self._note(table, rule, late, is_late=True)
-        self._note(table, rule, [key for key in new if not is_open[key]])
-        return frozenset(key for key in new if is_open[key])
+        self._note(table, rule, [key for key in uncommitted if key not in left_open])
+        return left_open
 
     def watermark(self, table: Table, stream: str) -> int | None:
         """Returns the watermark of a stream that this commit's batch brings, as far as the batch alone tells."""
@@ -198,7 +200,7 @@ def due_partitions(connection: sa.Connection, snapshot: Snapshot, table: Table) 
 def _clock(
     connection: sa.Connection, table: Table, rule: PartitionCommitRule | None, now: float, own: Mapping[str, int]
 ) -> CommitClock:
-    """Returns the clock of a table. ``now`` is in seconds; ``own`` are the watermarks that a commit brings, by stream."""
+    """Returns the clock of a table. ``now`` is in seconds; ``own`` are the watermarks that a commit brings."""
     watermark = None
     if rule is not None and rule.by_partition_time:
         watermark = _table_watermark(connection, table, rule, now, own)
