@@ -142,6 +142,8 @@ class World:
         status = {self._name(key): "open" if key in model.open else "committed" for key in model.rows}
         assert dict(run("SHOW PARTITIONS months STATUS")) == status
         assert run("REFRESH TIMELINES OF f") == []
+        open_months = {month for month, _ in model.open}
+        assert [row[13] for row in run("SHOW TIMELINES OF f") if row[0] == "months"] == [len(open_months)]
         assert run("SELECT SUM(n) FROM months")[0][0] == (sum(model.rows.values()) if model.rows else None)
         sums = model.sums()
         by_month = run("SELECT MONTH(t), SUM(n) FROM c WHERE t >= '2020-01-01' AND t < '2020-10-01' GROUP BY MONTH(t)")
@@ -305,7 +307,7 @@ PLANTS: dict[str, Callable[[], Any]] = {
             {schema.FRESH} if binding.is_whole({part.combination for part in parts if not part.dropped}) else ()
         )
     ),
-    "open partitions stay open": lambda: patch.object(PartitionCommits, "commit_due", lambda *_: None),
+    "open partitions stay open": lambda: patch.object(PartitionCommits, "_commit_due", lambda *_: None),
 }  # fmt: skip
 
 
