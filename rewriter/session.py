@@ -47,13 +47,14 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
-from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
+from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
+from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.temporary_tables import Temporaries
@@ -109,7 +110,7 @@ class Session:
             self._caching = CacheSettings()
             self._use_cache()
         self._database = DEFAULT_DATABASE
-        self._transaction: OpenTransaction | None = None
+        self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
         self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
@@ -218,10 +219,8 @@ class Session:
                 return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
             raise not_found(catalog.warehouse).at(statement.span)
         if isinstance(statement, StartTransaction | Commit | Rollback):
-            return self._bound(statement)
-        if self._transaction is not None and runner is not None and not runner.in_transaction:
-            raise not_in_transaction("This statement commits automatically").at(statement.span)
-        catalog.find_warehouse()
+            return self._transaction.run(statement)
+        self._transaction.prepare(statement, runner, catalog.find_warehouse())
         context = self._context(parameters)
         if runner is None:
             assert isinstance(statement, UseDatabase)
@@ -254,7 +253,7 @@ class Session:
             parameters,
             self._temporaries,
             ProgressReporter(self._progress),
-            self._transaction,
+            self._transaction.opened,
             self._prepared,
             streams=self.streams,
         )
@@ -320,7 +319,22 @@ class Session:
     @property
     def in_transaction(self) -> bool:
         """Returns whether START TRANSACTION was executed, and neither COMMIT nor ROLLBACK since."""
-        return self._transaction is not None
+        return self._transaction.opened is not None
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement commits by itself; True unless set. Without it, a statement opens a transaction where
+        none is open. One that cannot be part of a transaction (NOT_IN_TRANSACTION) runs if no changes are pending, and
+        commits by itself. So do statements that make the warehouse.
+
+        Setting it raises ``ProgrammingError`` TRANSACTION_ALREADY_OPEN while changes of such a transaction are pending.
+        """
+        return self._transaction.autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        with only_ours():
+            self._transaction.autocommit = value
 
     def close(self) -> None:
         """Ends streams after their current batch, rolls an open transaction back, closes the engine if the session
@@ -328,7 +342,7 @@ class Session:
         """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
-        transaction, self._transaction = self._transaction, None
+        transaction = self._transaction.take()
         with only_ours():
             try:
                 self.streams.close()
@@ -374,35 +388,19 @@ class Session:
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
-        if self._transaction is not None:
-            return self._transaction.snapshot.within(self._database).showing(self._temporaries.views)
+        if self._transaction.opened is not None:
+            return self._transaction.opened.snapshot.within(self._database).showing(self._temporaries.views)
         snapshot = catalog.snapshot(self._temporaries.session)
         snapshot.resume(self._reads)
         self._reads = snapshot.reads
         return snapshot.within(self._database).showing(self._temporaries.views)
 
-    def _bound(self, statement: StartTransaction | Commit | Rollback) -> Result:
-        """Runs START TRANSACTION, COMMIT or ROLLBACK. The last two end the transaction even if they raise."""
-        transaction = self._transaction
-        if isinstance(statement, StartTransaction):
-            if transaction is not None:
-                raise already_open().at(statement.span)
-            self._transaction = OpenTransaction(self.catalog, self._temporaries.session)
-            return Result("START TRANSACTION")
-        word = "COMMIT" if isinstance(statement, Commit) else "ROLLBACK"
-        if transaction is None:
-            raise none_open(word).at(statement.span)
-        self._transaction = None
-        try:
-            (transaction.commit if isinstance(statement, Commit) else transaction.rollback)()
-        except Error as error:
-            raise error.at(statement.span) from None
-        return Result(word)
-
     def _run(self, run: Run, statement: Statement, context: Context) -> Result:
         try:
             return run(statement, context)
         except NotSupportedError as error:
+            if self._transaction.left_for(error):
+                return run(statement, self._context(context.parameters))
             # The snapshot that raises the error does not have the position.
             if error.condition == "CHANGED_IN_TRANSACTION":
                 error.at(statement.span)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
@@ -54,6 +54,9 @@ _OF_FILES = (
     "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS",
     "SPARK_ERROR",
 )
+
+#: The first whole year in which Java counts days as we do.
+_FIRST_GREGORIAN_YEAR = 1583
 
 #: The most bytes of the files of a small query, which one task may read.
 _SMALL_BYTES = 8 << 20
@@ -284,11 +287,22 @@ def _input_bytes(query: EngineQuery) -> int:
 
 def _arguments(query: EngineQuery) -> dict[str, Any] | None:
     """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC."""
-    arguments = {
-        name: value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
-        for name, value in query.parameters.items()
-    }
-    return arguments or None
+    return {name: _argument(value) for name, value in query.parameters.items()} or None
+
+
+def _argument(value: object) -> object:
+    """Returns one parameter. Days before the Gregorian calendar are literals, because Java would take them as days of
+    the Julian one, and shift them.
+    """
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    if isinstance(value, date) and value.year < _FIRST_GREGORIAN_YEAR:
+        from pyspark.sql.functions import expr
+
+        if isinstance(value, datetime):
+            return expr(f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')} UTC'")
+        return expr(f"DATE '{value.isoformat()}'")
+    return value
 
 
 def _assigned(frame: DataFrame, write: Write) -> DataFrame:
