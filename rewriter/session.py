@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
 from rewriter.catalog.catalog import Catalog, not_found
-from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.model.temporary_names import plainly
 from rewriter.catalog.model.temporary_views import OWNER
@@ -32,6 +32,7 @@ from rewriter.errors import (
     Span,
     only_ours,
 )
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
 from rewriter.grammar.families.cubes import CreateCube
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
@@ -52,10 +53,11 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
-from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
-from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
+from rewriter.runtime.set_statement import run_set
+from rewriter.runtime.settings import CacheSettings, SessionSettings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
@@ -111,6 +113,8 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
+        #: The results that may still have rows.
+        self._results: weakref.WeakSet[BatchStream] = weakref.WeakSet()
         self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
@@ -201,12 +205,21 @@ class Session:
     def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
         _ = self.catalog
         bound = bind(text, parameters)
-        try:
-            return self._run_statement(parse(bound.text), bound.parameters, run)
-        except Error as error:
+
+        def as_typed(error: Error) -> Error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
+            return error
+
+        try:
+            result = self._run_statement(parse(bound.text), bound.parameters, run)
+        except Error as error:
+            as_typed(error)
             raise
+        if result.stream is not None:
+            result.stream.convert_errors(as_typed)
+            self._results.add(result.stream)
+        return result
 
     def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: Run | None = None) -> Result:
         """Runs a statement by its own function, or by ``run``."""
@@ -337,8 +350,8 @@ class Session:
             self._transaction.autocommit = value
 
     def close(self) -> None:
-        """Ends streams after their current batch, rolls an open transaction back, closes the engine if the session
-        started it, drops temporary tables, and closes the catalog. Idempotent.
+        """Ends streams after their current batch, and results; rolls an open transaction back, closes the engine if the
+        session started it, drops temporary tables, and closes the catalog. Idempotent.
         """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
@@ -355,6 +368,8 @@ class Session:
         try:
             if engine is not None and isinstance(self._engine_name, str):
                 engine.close()
+            for stream in list(self._results):
+                stream.close()
         finally:
             if catalog is not None:
                 try:
@@ -407,25 +422,12 @@ class Session:
             raise
 
     def _set(self, statement: SetSetting | ResetSetting) -> Result:
+        result = run_set(statement, self.settings)
         try:
-            if isinstance(statement, ResetSetting):
-                self.settings.reset(statement.key)
-                self._use_cache()
-                return Result("RESET")
-            rows: list[Row]
-            if statement.key is None:
-                rows = list(self.settings.items())
-                return listing("SET", strings("key", "value", "meaning"), rows)
-            if statement.value is not None:
-                self.settings.set(statement.key, statement.value)
-                self._use_cache()
-            rows = [(statement.key, self.settings.get(statement.key))]
-            warning = None if statement.value is None else effect_warning(statement.key)
-            warnings = () if warning is None else (warning,)
-            columns = (Column("key", "string"), Column("value", "string"))
-            return Result("SET", columns, rows, rowcount=1, warnings=warnings)
+            self._use_cache()
         except Error as error:
             raise error.at(statement.span) from None
+        return result
 
     def _use_cache(self) -> None:
         requested = self.settings.caching

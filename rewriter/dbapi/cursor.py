@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +11,8 @@ from rewriter.dbapi.type_objects import ColumnDescription, column_description
 from rewriter.errors import InterfaceError, ProgrammingError
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
     from rewriter.planner.model.plan import Coverage, Plan
@@ -127,8 +130,36 @@ class Cursor:
         return self._answer().fetch()
 
     def fetch_arrow_table(self) -> pa.Table:
-        """Returns all rows as one Arrow table. Use it instead of the other fetches, not after them."""
+        """Returns all rows that are left as one Arrow table."""
         return self._answer().arrow_table()
+
+    def fetch_record_batches(self) -> pa.RecordBatchReader:
+        """Returns a reader of all rows that are left, which holds one batch in memory at a time.
+
+        The rows are computed while they are read. The reader ends with the next statement of the cursor, or ``close``.
+        """
+        return self._answer().batches().to_reader()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Exports the rows that are left as an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``.
+
+        pyarrow converts the columns to a requested schema, or raises.
+        """
+        return self.fetch_record_batches().__arrow_c_stream__(requested_schema)
+
+    def fetch_df(self) -> pd.DataFrame:
+        """Returns all rows that are left as a DataFrame of pandas. Raises ``InterfaceError`` without pandas."""
+        if find_spec("pandas") is None:
+            raise _missing("pandas")
+        return self.fetch_arrow_table().to_pandas()
+
+    def fetch_polars(self) -> pl.DataFrame:
+        """Returns all rows that are left as a DataFrame of Polars. Raises ``InterfaceError`` without Polars."""
+        if find_spec("polars") is None:
+            raise _missing("polars")
+        import polars as pl
+
+        return pl.DataFrame(self.fetch_arrow_table())
 
     def __iter__(self) -> Iterator[Row]:
         return self._answer().rows()
@@ -175,3 +206,7 @@ class Cursor:
 def _check_text(sql: object) -> None:
     if not isinstance(sql, str):
         raise InterfaceError(f"A statement must be a str, not {type(sql).__name__}.", hint="Pass it as a str.")
+
+
+def _missing(package: str) -> InterfaceError:
+    return InterfaceError(f"The package {package} is not installed.", hint=f"pip install {package}")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
@@ -106,6 +107,9 @@ class SparkEngine:
         with self._frame(query) as frame:
             table: pa.Table = self._job(query.sql, frame, frame.toArrow)
         return table.cast(_plain_schema(table.schema)).to_reader()
+
+    def stream_rows(self, query: EngineQuery) -> BatchStream:
+        return BatchStream.of_table(self.execute(query).read_all())
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
