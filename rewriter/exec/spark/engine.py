@@ -7,15 +7,16 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
-from rewriter.exec.batch_stream import BatchStream
+from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
@@ -58,6 +59,9 @@ _OF_FILES = (
 
 #: The first whole year in which Java counts days as we do.
 _FIRST_GREGORIAN_YEAR = 1583
+
+#: The rows that are computed when a query starts.
+_FIRST_ROWS = 100_000
 
 #: The most bytes of the files of a small query, which one task may read.
 _SMALL_BYTES = 8 << 20
@@ -109,7 +113,39 @@ class SparkEngine:
         return table.cast(_plain_schema(table.schema)).to_reader()
 
     def stream_rows(self, query: EngineQuery) -> BatchStream:
-        return BatchStream.of_table(self.execute(query).read_all())
+        """Runs the query. Its partitions are computed in groups (``ArrowPartitions``); the JVM holds those of one."""
+        batches = self._batches(query)
+        return prefetched(next(batches).schema, batches, _FIRST_ROWS)
+
+    def _batches(self, query: EngineQuery) -> Generator[pa.RecordBatch, None, None]:
+        """Yields an empty batch, and then the rows. Between two batches, no query is running."""
+        import pyarrow as pa
+
+        from rewriter.exec.spark.arrow_partitions import ArrowPartitions
+
+        with self._frame(query) as frame:
+            partitions = self._job(query.sql, frame, lambda: ArrowPartitions(frame))
+            schema = _plain_schema(partitions.schema)
+            yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+            for group in partitions.groups():
+                address = self._job(query.sql, frame, partial(partitions.compute, group))
+                with partitions.reading(address) as batches:
+                    while (batch := interruptible(partial(next, batches, None))) is not None:
+                        with self._paused():
+                            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """Lets ``close`` not wait for a query while its rows are not being read."""
+        with self._lock:
+            self._queries -= 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._queries += 1
+        if self._is_closed:
+            raise engine_closed()
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
