@@ -11,11 +11,12 @@ import itertools
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from rewriter.catalog.catalog import Catalog, not_found
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.temporary_names import plainly
 from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -34,14 +35,13 @@ from rewriter.errors import (
 )
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
-from rewriter.grammar.families.cubes import CreateCube
+from rewriter.exec.interrupts import Cancellation, cancellable
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
-from rewriter.grammar.families.facts import CreateFact
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
-from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable
+from rewriter.grammar.families.tables import DropTable
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView
+from rewriter.grammar.families.views import DropView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
@@ -58,7 +58,8 @@ from rewriter.runtime.running_streams import RunningStream, RunningStreams, Stre
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
-from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
@@ -113,6 +114,7 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
+        self._cancellation = Cancellation()
         #: The results that may still have rows.
         self._results: weakref.WeakSet[BatchStream] = weakref.WeakSet()
         self.streams = RunningStreams(self._new_engine)
@@ -124,13 +126,29 @@ class Session:
 
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
-        with only_ours():
+        with self._statement():
             try:
                 return self._execute(text, parameters)
             finally:
                 self._temporaries.sources.end_statement()
                 if self._reads is not None and not self._reads.is_small:
                     self._reads = None
+
+    def cancel(self) -> None:
+        """Ends the statement that the session is executing, and the results whose rows are not all read. Call it from
+        another thread. They raise ``OperationalError`` OPERATION_CANCELED; a statement leaves no changes and no files.
+
+        The engine ends its work within about a second. A statement that is committing already succeeds.
+        """
+        self._cancellation.request()
+        for stream in list(self._results):
+            stream.cancel()
+
+    @contextmanager
+    def _statement(self) -> Iterator[None]:
+        self._cancellation = Cancellation()
+        with only_ours(), cancellable(self._cancellation):
+            yield
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
         """Makes the rows of a source readable in this session's queries as the table ``name``, until it is closed.
@@ -162,7 +180,7 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
-        with only_ours():
+        with self._statement():
             check_sink(sink)
             try:
                 return self._execute(
@@ -181,7 +199,7 @@ class Session:
         """
         if batch_id is not None and not isinstance(batch_id, str):
             raise InterfaceError(f"The batch_id is a {type(batch_id).__name__}.", hint="Pass it as a str.")
-        with only_ours():
+        with self._statement():
             return self._run_program(Append(table=parse_name(table), data=data, batch_id=batch_id))
 
     def stream(self, frame: object) -> StreamWriter:
@@ -243,7 +261,7 @@ class Session:
             statement = qualified(statement, self._database, context.is_temporary)
         try:
             if catalog.is_absent:
-                _check_database(statement, context)
+                check_database(statement, context)
             return self._run(runner.run if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
@@ -434,26 +452,6 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _check_database(statement: Statement, context: Context) -> None:
-    """Raises SCHEMA_NOT_FOUND for an object that is to be created in a missing database.
-
-    This check runs before the warehouse is made for the object; afterwards it would be too late.
-    """
-    match statement:
-        case CreateTable() | CreateTableAs() | CreateTableLike():
-            name = statement.table
-        case CreateView():
-            name = statement.view
-        case CreateCube() | CreateFact():
-            name = statement.name
-        case _:
-            return
-    try:
-        context.snapshot.database(database_of(single(name)))
-    except Error as error:
-        raise error.at(name.span) from None
 
 
 def _sunk(

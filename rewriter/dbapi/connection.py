@@ -148,6 +148,12 @@ class Connection:
         """Returns the writer of a streaming DataFrame of Spark: ``connection.stream(frame).into("t", …)``."""
         return self.session.stream(frame)
 
+    def cancel(self) -> None:
+        """Ends the statement that another thread executes on this connection, and results whose rows are not all
+        fetched: they raise ``OperationalError`` OPERATION_CANCELED. A statement leaves no changes and no files.
+        """
+        self.session.cancel()
+
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:

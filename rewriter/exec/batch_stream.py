@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from rewriter.errors import Error, only_ours
+from rewriter.errors import Error, InterfaceError, only_ours
+from rewriter.exec.interrupts import cancellable, current_cancellation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,9 @@ class BatchStream:
     def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         self.schema = schema
         self._batches: Iterator[pa.RecordBatch] | None = batches
+        self._cancellation = current_cancellation()
+        #: The error of all calls after the stream has ended early.
+        self._failure: Error | None = None
         self._held: list[object] = []
         self._conversions: list[Callable[[Error], Error]] = []
 
@@ -48,25 +52,32 @@ class BatchStream:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        """Returns the next batch. An error closes the stream. Raises ``StopIteration`` after the last batch."""
+        """Returns the next batch. An error ends the stream, and is raised again by later calls, so that nobody takes
+        the rows before it for all rows.
+
+        Raises ``StopIteration`` after the last batch, ``InterfaceError`` after ``close`` before it, and
+        ``OperationalError`` OPERATION_CANCELED.
+        """
+        if self._failure is not None:
+            raise self._failure
         if self._batches is None:
             raise StopIteration
         try:
-            with only_ours():
+            with only_ours(), cancellable(self._cancellation):
+                if self._cancellation is not None:
+                    self._cancellation.check()
                 batch = next(self._batches, None)
         except Error as error:
-            self.close()
-            converted = error
+            cause, failure = error.__cause__, error
             for convert in self._conversions:
-                converted = convert(converted)
-            if converted is error:
-                raise
-            raise converted from error.__cause__
+                failure = convert(failure)
+            self._end(failure)
+            raise failure from cause
         except BaseException:  # Ctrl-C
             self.close()
             raise
         if batch is None:
-            self.close()
+            self._end(None)
             raise StopIteration
         return batch
 
@@ -82,14 +93,30 @@ class BatchStream:
 
         return pa.RecordBatchReader.from_batches(self.schema, self)
 
+    def cancel(self) -> None:
+        """Ends the stream, also while another thread reads a batch: ``OperationalError`` OPERATION_CANCELED."""
+        if self._cancellation is not None:
+            self._cancellation.request()
+
     def close(self) -> None:
         """Ends the query and releases everything. Idempotent."""
-        batches, self._batches = self._batches, None
+        if self._batches is not None:
+            self._end(_closed())
+
+    def _end(self, failure: Error | None) -> None:
+        batches, self._batches, self._failure = self._batches, None, failure
         self._held.clear()
         end = getattr(batches, "close", None)
         if end is not None:
             with only_ours():
                 end()
+
+
+def _closed() -> InterfaceError:
+    return InterfaceError(
+        "The result was closed before its last row was fetched.",
+        hint="Fetch all rows before the cursor executes another statement, or is closed; or use a cursor for each.",
+    )
 
 
 def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:

@@ -82,15 +82,15 @@ class Result:
     def rows(self) -> Iterator[Row]:
         """Returns the rows not taken yet, as Python values; timestamps are aware and in UTC.
 
-        All calls return the same iterator. From a stream, one batch is held at a time.
+        All calls share their place in the result. From a stream, one batch is held at a time.
         """
-        if self._rows is None:
-            if self.stream is None:
+        if self.stream is None:
+            if self._rows is None:
                 self._rows = iter(self.data)
-            else:
-                self._slices = _Slices(self.stream)
-                self._rows = self._slices.rows()
-        return self._rows
+            return self._rows
+        if self._slices is None:
+            self._slices = _Slices(self.stream)
+        return self._slices.rows()
 
     def fetch(self, count: int | None = None) -> list[Row]:
         """Returns at most ``count`` rows, or all, as a list."""
@@ -141,7 +141,8 @@ class _Slices:
         self._rest: pa.RecordBatch | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Yields the rows that are left."""
+        """Yields the rows that are left. After an error of the stream, it is raised again."""
+        yield from self._slice_rows
         while True:
             batch = next(self._stream, None) if self._rest is None else self._rest
             if batch is None:

@@ -21,6 +21,7 @@ from rewriter.errors import InternalError, NotSupportedError
 from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
+from rewriter.exec.duckdb.copied_results import is_copied
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.duckdb.prepared_queries import PreparedQueries, PreparedQuery
@@ -56,9 +57,6 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 _BATCH_ROWS = 122_880
 #: The most connections that wait for the next queries.
 _MOST_IDLE = 4
-#: The most bytes of files whose rows may be copied once more, in memory, for a faster start of the query: of many files
-#: and of few ones.
-_MOST_COPIED, _MOST_COPIED_OF_FEW, _FEW_FILES = 64 << 20, 4 << 20, 100
 #: The conditions of DuckDB's errors for a file that it cannot read.
 _OF_FILES = ("DUCKDB_ERROR", "FAILED_READ_FILE")
 
@@ -122,8 +120,8 @@ class DuckDBEngine:
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
 
     def stream_rows(self, query: EngineQuery) -> BatchStream:
-        """Runs the query. Rows of a few small files are computed at once, which is faster."""
-        if _is_copied(query):
+        """Runs the query. Rows of many small files are computed at once, which is faster."""
+        if is_copied(query):
             return BatchStream.of_table(self.execute(query).read_all())
         prepared = self._prepared.get(query)
         translation = translate(query) if prepared is None else prepared.translation
@@ -149,6 +147,7 @@ class DuckDBEngine:
                     yield _cast(batch, schema)
                     self._enter(opened.connection)
             finally:
+                opened.connection.interrupt()  # Otherwise ``close`` computes the rows that are left.
                 reader.close()
 
     def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
@@ -364,15 +363,6 @@ def _parameters(translation: Translation) -> dict[str, object]:
     return dict(translation.parameters)
 
 
-def _is_copied(query: EngineQuery) -> bool:
-    """Tests whether the rows of a query are copied once more in memory, because its start is faster then.
-
-    DuckDB plans a query whose rows are streamed twice, which costs 0.15 ms for each file.
-    """
-    files = [file.bytes for relation in query.relations for file in relation.files]
-    return 0 < sum(files) <= (_MOST_COPIED if len(files) > _FEW_FILES else _MOST_COPIED_OF_FEW)
-
-
 def _table(
     connection: duckdb.DuckDBPyConnection,
     statement: duckdb.Statement,
@@ -380,7 +370,7 @@ def _table(
     query: EngineQuery,
 ) -> pa.Table:
     """Runs a statement. DuckDB plans a relation's statement twice; rows of all others are copied in memory."""
-    if _is_copied(query):
+    if is_copied(query):
         return connection.execute(statement, parameters).to_arrow_table()
     return connection.sql(statement, params=parameters).to_arrow_table()
 

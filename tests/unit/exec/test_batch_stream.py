@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pyarrow as pa
 import pytest
 
-from rewriter.errors import DataError, Error, InternalError
+from rewriter.errors import DataError, Error, InterfaceError, InternalError
 from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.runtime.result import Result
 
@@ -52,7 +52,8 @@ def test_close_ends_the_query() -> None:
         stream.close()
         stream.close()
         assert query.ended
-        assert list(stream) == []
+        with pytest.raises(InterfaceError):
+            list(stream)
 
 
 def test_a_forgotten_stream_ends_the_query() -> None:
@@ -92,7 +93,11 @@ def test_late_errors_are_converted_and_end_the_stream() -> None:
         result.fetch()
     assert caught.value.hint == "marked"
     assert query.ended
-    assert result.fetch() == []
+    for _ in range(2):  # Never as if all rows were read.
+        with pytest.raises(DataError):
+            result.fetch()
+        with pytest.raises(DataError):
+            list(result.batches())
 
 
 def test_foreign_errors_become_ours() -> None:
