@@ -43,7 +43,7 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
         return replace(result, rowcount=-1)
     with alive(run):
         FileBatches.open(statement, options, run).load()
-    return replace(result, rowcount=run.rows)
+    return replace(result, rowcount=run.rows, warnings=run.warnings)
 
 
 def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> None:

@@ -17,6 +17,7 @@ from rewriter.grammar.terms import Name
 from rewriter.runtime.background import repeating
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
+from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.insert import retried
 from rewriter.statements.write.written_files import rows_of
 
@@ -29,7 +30,9 @@ LoadBatch = Callable[[Batch, Context], Sequence[WrittenFile]]
 
 @dataclass
 class StreamRun:
-    """A run of a stream into a table. ``rows`` and ``batches`` count what this run has committed."""
+    """A run of a stream into a table. ``rows`` and ``batches`` count what this run has committed. ``warnings`` say what
+    failed beside the batches.
+    """
 
     stream: str
     table: Name
@@ -37,28 +40,33 @@ class StreamRun:
     id: str
     rows: int = 0
     batches: int = 0
+    warnings: tuple[str, ...] = ()
     #: Set when STOP STREAM asks the run to end.
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
-        """Loads a batch, unless it was committed before. Returns whether it was loaded now.
+        """Loads a batch, unless it was committed before, and compacts what it has written, where the table asks for it.
+        Returns whether it was loaded now.
 
         Raises the errors of ``batches.is_committed`` and of the INSERT.
         """
         batch = Batch(str(number), self.stream, checkpoint)
-        loaded: list[Sequence[WrittenFile]] = []
+        loaded: list[tuple[Sequence[WrittenFile], Context]] = []
 
         def attempt(context: Context) -> None:
             table = context.table(self.table)
             if not is_committed(batch, context.catalog.last_batch(table, self.stream)):
-                loaded.append(load(batch, context))
+                loaded.append((load(batch, context), context))
 
         planning = self.context.settings.for_planner()
         retried(attempt, True, replace(self.context.renewed(), planning=planning))
-        rows = sum(rows_of(files) for files in loaded)
+        rows = sum(rows_of(files) for files, _ in loaded)
         if loaded:
             self.rows, self.batches = self.rows + rows, self.batches + 1
         self.report(number, rows)
+        if loaded and not self.stopping.is_set():
+            warnings = compact_after(self.table, *loaded[-1])
+            self.warnings = tuple(dict.fromkeys((*self.warnings, *warnings)))
         return bool(loaded)
 
     def report(self, batch: int | None = None, rows: int = 0) -> None:
@@ -94,7 +102,8 @@ def alive(run: StreamRun) -> Iterator[None]:
     except BaseException as error:
         end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
-    end(run, stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED)
+    state = stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED
+    end(run, state, "\n".join(run.warnings) or None)
 
 
 def end(run: StreamRun, state: str, message: str | None = None) -> None:
