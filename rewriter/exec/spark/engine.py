@@ -104,6 +104,25 @@ class SparkEngine:
             table: pa.Table = self._job(query.sql, frame, frame.toArrow)
         return table.cast(_plain_schema(table.schema)).to_reader()
 
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Runs the query to its end; its rows wait in temporary files. With a Spark of several machines, they are held
+        in memory.
+        """
+        from rewriter.exec.spark.spooled_rows import read_spooled, spool
+
+        if not interruptible(self._running_spark).session.sparkContext.master.startswith("local"):
+            yield iter(self.execute(query))
+            return
+        spooled = ScratchDirectory("rows")
+        try:
+            with self._frame(query) as frame:
+                names = list(frame.columns)
+                paths = self._job(query.sql, frame, lambda: spool(frame, spooled.path))
+            yield read_spooled(paths, names)
+        finally:
+            spooled.remove()
+
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
         is so big that Spark splits it.
