@@ -165,6 +165,11 @@ class WrittenFile:
     part: PackedPart | None = None
 
 
+def input_bytes(query: EngineQuery) -> int:
+    """Returns the bytes of the files that a query reads."""
+    return sum([file.bytes for relation in query.relations for file in relation.files])
+
+
 def written_file(
     path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
 ) -> WrittenFile:
