@@ -78,7 +78,7 @@ def test_a_failed_run_names_any_file(connection: rewriter.Connection, tmp_path: 
         assert caught.value.condition == "FAILED_READ_FILE"
     (stream,) = connection.execute("SHOW STREAMS").fetchall()
     assert stream[2] == "failed"
-    assert "FAILED_READ_FILE" in stream[-1]
+    assert "FAILED_READ_FILE" in stream[9]
 
 
 @pytest.mark.parametrize("broken", ["a", "b"])
@@ -225,7 +225,7 @@ def test_errors_of_a_batch_are_at_their_place(connection: rewriter.Connection, t
     assert text[position.start : position.end] == "y"
     (stream,) = connection.execute("SHOW STREAMS").fetchall()
     assert stream[2] == "failed"
-    assert "UNRESOLVED_COLUMN" in stream[-1]
+    assert "UNRESOLVED_COLUMN" in stream[9]
 
 
 def test_a_reset_checkpoint_is_an_error(connection: rewriter.Connection, tmp_path: Path) -> None:
@@ -490,3 +490,21 @@ def test_rows_are_reported_while_a_stream_runs_and_at_its_end(
         put(tmp_path, name)
     connection.execute(statement(tmp_path, max_files="1"))
     assert shown() == ("finished", 3, 20)
+
+
+def test_a_dropped_stream_goes_on_where_it_ended(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    connection.execute("DROP STREAM s")
+    assert connection.execute("SHOW STREAMS").fetchall() == []
+    put(tmp_path, "b")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+    assert count(connection) == 20
+
+
+def test_a_running_stream_is_not_dropped(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path, trigger="10 seconds"))
+    with pytest.raises(ConflictError) as caught:
+        connection.execute("DROP STREAM s")
+    assert caught.value.condition == "STREAM_RUNNING"
