@@ -1,4 +1,4 @@
-"""Where the parts of a SELECT stand that cannot be computed for each row of a stream alone."""
+"""The positions of the parts of a SELECT that cannot be computed for each row of a stream alone."""
 
 from __future__ import annotations
 
