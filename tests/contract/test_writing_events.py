@@ -62,6 +62,7 @@ def _tree(session: Session) -> list[str]:
     return sorted(str(path) for path in root.rglob("*") if path.is_file() and "catalog" not in path.name)
 
 
+@pytest.mark.share(3, "spark")
 @pytest.mark.parametrize(
     "clauses",
     ["", "TBLPROPERTIES ('rewriter.packed' = 'false')", "STORED AS csv", "STORED AS orc LOCATION 'e'",
