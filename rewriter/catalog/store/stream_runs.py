@@ -30,7 +30,8 @@ RUNNING, FINISHED, STOPPED, FAILED, LOST = "running", "finished", "stopped", "fa
 class StreamRun:
     """The last run of a stream. ``started_at`` and ``heartbeat_at`` are seconds since 1970. ``rows`` is the number of
     rows of this run at its last sign of life, ``message`` the error of a ``failed`` run, ``batches`` the number of
-    committed batches of all runs. The ``state`` of a dead process's run is ``lost``.
+    committed batches of all runs, ``watermark`` (in microseconds since 1970, ``None`` for unknown) and ``late`` are the
+    ``batch_queries.StreamProgress``. The ``state`` of a dead process's run is ``lost``.
     """
 
     stream: str
@@ -43,6 +44,8 @@ class StreamRun:
     rows: int
     message: str | None
     batches: int
+    watermark: int | None
+    late: int
 
 
 def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint: str) -> str:
@@ -132,7 +135,7 @@ def _select_runs() -> sa.Select[Any]:
     is_last = sa.and_(last.table_id == row.table_id, last.stream == row.stream)
     return sa.select(
         row.stream, row.table_id, row.checkpoint, row.state, row.started_at, row.heartbeat_at, row.process, row.rows,
-        row.message, batches, silence,
+        row.message, batches, last.watermark, sa.func.coalesce(last.late, 0), silence,
     ).outerjoin_from(schema.streams, schema.batches, is_last)  # fmt: skip
 
 

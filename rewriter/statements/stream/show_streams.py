@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.store import stream_runs
@@ -19,6 +19,8 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
 
     ``state`` is ``running``, ``finished``, ``stopped``, ``failed`` (``message`` is the error), or ``lost`` where the
     process was killed. ``batches`` are those of all runs, ``rows`` those of the last one until its last report.
+    ``watermark`` is the greatest time of the stream's rows, as far as it is known, and ``late`` the number of times
+    that a batch of late rows has committed a partition again.
     """
     names = {table.id: table.name for table in context.snapshot.tables()}
     with context.catalog.database.read() as connection:
@@ -35,13 +37,21 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
             run.process,
             run.checkpoint,
             run.message,
+            None if run.watermark is None else _instant(run.watermark),
+            run.late,
         )
         for run in runs_of_streams
     ]
     numbers = (Column("batches", "bigint"), Column("rows", "bigint"))
     times = (Column("started", "timestamp"), Column("reported", "timestamp"))
-    columns = (*strings("stream", "table", "state"), *numbers, *times, *strings("process", "checkpoint", "message"))
+    progress = (Column("watermark", "timestamp"), Column("late", "bigint"))
+    texts = strings("process", "checkpoint", "message")
+    columns = (*strings("stream", "table", "state"), *numbers, *times, *texts, *progress)
     return listing("SHOW STREAMS", columns, rows)
+
+
+def _instant(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
 @runs(StopStream)

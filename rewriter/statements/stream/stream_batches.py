@@ -11,12 +11,14 @@ from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.store import stream_runs
-from rewriter.errors import ConflictError, Error, NotSupportedError
+from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.terms import Name
 from rewriter.runtime.background import repeating
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
+from rewriter.statements.stream.due_partitions import commit_due_partitions
+from rewriter.statements.write.commit_policies import check_policies, run_policies
 from rewriter.statements.write.insert import retried
 from rewriter.statements.write.written_files import rows_of
 
@@ -38,17 +40,17 @@ class StreamRun:
     rows: int = 0
     #: Set when STOP STREAM asks the run to end.
     stopping: threading.Event = field(default_factory=threading.Event)
-    #: The error of a report that found another run.
-    taken_over: ConflictError | None = None
+    #: The error of a report that found another run, or of a policy; the run ends with it.
+    failure: Error | None = None
 
     def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
         """Loads a batch, unless it was committed before. Returns whether it was loaded now.
 
         Raises the errors of ``batches.is_committed`` and of the INSERT, and ``ConflictError`` STREAM_TAKEN_OVER if
-        another run has begun since.
+        another run has begun since. The policies of the partitions that the batch commits follow: raises their errors.
         """
-        if self.taken_over is not None:
-            raise self.taken_over
+        if self.failure is not None:
+            raise self.failure
         batch = Batch(str(number), self.stream, checkpoint)
         loaded: list[Sequence[WrittenFile]] = []
 
@@ -58,8 +60,10 @@ class StreamRun:
                 loaded.append(load(batch, context))
 
         planning = self.context.settings.for_planner()
-        retried(attempt, True, replace(self.context.renewed(), planning=planning))
+        context = self.context.renewed()
+        retried(attempt, True, replace(context, planning=planning))
         self.rows += sum(rows_of(files) for files in loaded)
+        run_policies(context.table(self.table), context)
         return bool(loaded)
 
     def report(self) -> None:
@@ -83,16 +87,22 @@ def alive(run: StreamRun) -> Iterator[None]:
     def beat() -> float | None:
         try:
             run.report()
+            commit_due_partitions(run.table, run.context)
         except Error as error:
-            if isinstance(error, ConflictError) and error.condition == "STREAM_TAKEN_OVER":
-                run.taken_over = error  # The next batch fails with it.
+            if error.condition in ("STREAM_TAKEN_OVER", "COMMIT_POLICY_FAILED"):
+                run.failure = error  # The next batch fails with it.
+                run.stopping.set()
                 return None
             # A passing failure; the next report may succeed.
         return _REPORT_SECONDS
 
     try:
+        commit_due_partitions(run.table, run.context)
         with repeating(beat, "rewriter-stream-report", _REPORT_SECONDS):
             yield
+        if run.failure is not None:
+            raise run.failure
+        commit_due_partitions(run.table, run.context)
     except BaseException as error:
         end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
@@ -110,7 +120,7 @@ def end(run: StreamRun, state: str, message: str | None = None) -> None:
 
 def check_target(table: Table, checkpoint: str, context: Context) -> None:
     """Raises ``NotSupportedError`` for tables whose batches cannot be committed at most once, and for temporary ones;
-    ``IntegrityError`` UNSAFE_LOCATION for a checkpoint among the files of a table.
+    ``IntegrityError`` UNSAFE_LOCATION for a checkpoint among the files of a table; the errors of ``check_policies``.
     """
     if table.external or session_of(table.name) is not None:
         kind, reason = (
@@ -123,4 +133,5 @@ def check_target(table: Table, checkpoint: str, context: Context) -> None:
             object=table.name,
             hint="Use a managed table.",
         )
+    check_policies(table, context)
     check_output_directory(checkpoint, context)
