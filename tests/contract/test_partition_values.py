@@ -289,7 +289,7 @@ ON_SPARK = [
 
 @pytest.mark.parametrize("stage", ["spark"], indirect=True)
 def test_a_value_goes_its_way_on_spark(stage: Stage) -> None:
-    for number, (kind, text) in enumerate(share(ON_SPARK, 2), start=turn() // 2):
+    for number, (kind, text) in enumerate(share(ON_SPARK, 3), start=turn() // 3):
         journey(stage, kind, text, external=number % 2 == 1)
 
 

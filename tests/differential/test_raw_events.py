@@ -229,7 +229,7 @@ def test_many_queries_over_events(duckdb: Engine, tmp_path: Path, seed: int) -> 
 
 
 def test_queries_over_events_on_spark(spark: Engine, tmp_path: Path) -> None:
-    _history(tmp_path, spark, turn(), 2, 6)
+    _history(tmp_path, spark, turn(), 2, 4)
 
 
 def _serve_uncut(patch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def _on_spark(seeds: Sequence[int], queries: int, tmp_path: Path, spark: Any) ->
 
 
 def test_spark_answers_what_the_base_answers(tmp_path: Path, spark: Any) -> None:
-    _on_spark(rotation.share(range(7000, 7005), 5), 20, tmp_path, spark)
+    _on_spark(rotation.share(range(7000, 7005), 5), 12, tmp_path, spark)
 
 
 @pytest.mark.long
