@@ -210,6 +210,24 @@ def test_arrow_data_with_nested_types_is_appended(session: Session) -> None:
     assert row == [("y", b"z", 2, 1, "x")]
 
 
+def test_arrow_data_with_nested_nulls_is_appended(session: Session) -> None:
+    session.execute("CREATE TABLE n (i ARRAY<INT>, m MAP<STRING, INT>, s STRUCT<a: INT, b: ARRAY<DATE>>, u ARRAY<INT>)")
+    data = pa.table(
+        {
+            "s": [{"a": None, "b": [None]}, None],
+            "m": pa.array([[("y", None)], []], pa.map_(pa.string(), pa.null())),
+            "i": [[], [None]],
+            "u": pa.nulls(2),
+        }
+    )
+    assert session.append("n", data).rowcount == 2
+    rows = session.execute("SELECT size(i), get(i, 0), size(m), m['y'], s.a, size(s.b), s IS NULL, u FROM n").fetch()
+    assert sorted(rows, key=str) == [
+        (0, None, 1, None, None, 1, False, None),
+        (1, None, 0, None, None, None, True, None),
+    ]
+
+
 _PROGRAM = """
     import sys
     import rewriter

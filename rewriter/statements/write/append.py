@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
@@ -23,11 +24,16 @@ from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.insert import retried, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.null_types import with_types
 from rewriter.statements.write.written_files import rows_of, stats_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @runs(Append, in_transaction=True)
@@ -45,11 +51,15 @@ def append(statement: Append, context: Context) -> Result:
     batches = batches_of(statement.data)
     spooled = ScratchDirectory("append")
     try:
-        types = {column.name.lower(): column.type for column in table.all_columns}
-        path, columns = spool(batches, spooled.path, types)
+        path, columns = spool(batches, spooled.path, partial(_type_of, table))
         return retried(lambda now: _append(statement, path, columns, now), True, context)
     finally:
         spooled.remove()
+
+
+def _type_of(table: Table, field: pa.Field) -> pa.DataType:
+    column = next((column for column in table.all_columns if column.name.lower() == field.name.lower()), None)
+    return field.type if column is None else with_types(field.type, type_tree(column.type))
 
 
 def _check_batch(id: str, table: Table, context: Context) -> None:
