@@ -2,9 +2,11 @@
 exactly.
 
 ``rewriter.connect(directory)`` opens a warehouse as PEP 249 has it; ``rewriter.errors`` holds the whole tree of errors;
-``rewriter.register_timeline(name, class)`` makes a class of timelines known to this process.
+``rewriter.register_timeline(name, class)`` makes a class of timelines known to this process, and
+``rewriter.register_commit_policy(name, callable)`` a policy that follows the commit of a partition.
 """
 
+from rewriter.connectors.commit_policies import register_commit_policy
 from rewriter.dbapi import (
     BINARY,
     DATETIME,
@@ -66,6 +68,7 @@ __all__ = [
     "apilevel",
     "connect",
     "paramstyle",
+    "register_commit_policy",
     "register_timeline",
     "threadsafety",
 ]

@@ -18,6 +18,7 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.metrics import MEANINGS
 from rewriter.catalog.commit import transaction
+from rewriter.catalog.commit.partition_commits import due_partitions
 from rewriter.catalog.commit.refresh_claims import ClaimRequest, claimed_time
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.following.log_follower import Follower, purge_events
@@ -31,10 +32,12 @@ from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import batch_queries
+from rewriter.catalog.reading.batch_queries import StreamProgress
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
-from rewriter.catalog.store import postgresql, schema
+from rewriter.catalog.store import pending_policies, postgresql, schema
 from rewriter.catalog.store.database import Database, stored_version
+from rewriter.catalog.store.pending_policies import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet
@@ -345,6 +348,26 @@ class Catalog:
         """Returns the last batch of a stream that was committed to the table. One read."""
         with self._database.read() as connection:
             return batch_queries.last_batch(connection, table.id, stream)
+
+    def stream_progress(self, table: Table, stream: str) -> StreamProgress:
+        """Returns how far a stream has come in the table. One read."""
+        with self._database.read() as connection:
+            return batch_queries.progress_of(connection, table.id, stream)
+
+    def due_partitions(self, table: Table, snapshot: Snapshot) -> list[bytes]:
+        """Returns the keys of the open partitions of a table that are due now. One read if none is open."""
+        with self._database.read() as connection:
+            return due_partitions(connection, snapshot, table)
+
+    def pending_policies(self, table: Table) -> tuple[PendingPolicies, ...]:
+        """Returns the commits of a table's partitions whose policies have not run, the oldest first. One read."""
+        with self._database.read() as connection:
+            return pending_policies.pending_policies(connection, table.id)
+
+    def settle_policies(self, table: Table, pending: PendingPolicies) -> None:
+        """Notes that the policies of a commit have run. One short write."""
+        with self._database.write() as connection:
+            pending_policies.settle(connection, table.id, pending)
 
     @property
     def follower(self) -> Follower | None:

@@ -15,7 +15,9 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.errors import InterfaceError
 from rewriter.grammar.families.timelines import ShowWork
 from rewriter.grammar.terms import Literal, Name
+from rewriter.grammar.typed_names import parse_name
 from rewriter.grammar.unparse import render
+from rewriter.runtime.statement_context import single
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import earlier, resolve_bound
@@ -52,19 +54,19 @@ def partitions_definition(
     A date that a zone leaves out is a partition for Dagster, which never becomes due here.
     """
     definition_type = _dagster().TimeWindowPartitionsDefinition
-    found = _fact(session, fact)
-    periods = _periods(found, table)
+    stored_fact = _fact(session, fact)
+    periods = _periods(stored_fact, table)
     if period is not None:
         periods = [candidate for candidate in periods if candidate.name == period.upper()]
     if len(periods) != 1:
-        names = ", ".join(candidate.name for candidate in _periods(found, table))
+        names = ", ".join(candidate.name for candidate in _periods(stored_fact, table))
         raise InterfaceError(
-            f"The table {table} of the fact {found.name} has not one period {period or ''}".rstrip() + ".",
+            f"The table {table} of the fact {stored_fact.name} has not one period {period or ''}".rstrip() + ".",
             object=table,
             hint=f"Give period=…; it has {names}.",
         )
-    zone, (schedule, form) = _zone(periods[0], found.calendar), _SCHEDULES[periods[0].kind]
-    first = periods[0].ceil(resolve_bound(start, _now(), found.calendar))
+    zone, (schedule, form) = _zone(periods[0], stored_fact.calendar), _SCHEDULES[periods[0].kind]
+    first = periods[0].ceil(resolve_bound(start, _now(), stored_fact.calendar))
     definition: TimeWindowPartitionsDefinition = definition_type(
         start=_key(first, zone, form), fmt=form, timezone=zone, cron_schedule=schedule
     )
@@ -86,23 +88,24 @@ def missing_partition_keys(
     ``InterfaceError`` if no period of the table is that of ``partitions``, which a user may also define without
     ``partitions_definition``. Reads timelines only; O(ranges and keys).
     """
-    found = _fact(session, fact)
-    period = _period_of(partitions, found, table)
-    calendar, zone = found.calendar, partitions.timezone
+    stored_fact = _fact(session, fact)
+    period = _period_of(partitions, stored_fact, table)
+    calendar, zone = stored_fact.calendar, partitions.timezone
     first, last = partitions.get_first_partition_window(), partitions.get_last_partition_window()
     if first is None or last is None:
         return []
     start, end = _instant(first.start), _instant(last.end)
-    if found.lateness is not None:
-        end = min(end, period.floor(earlier(found.lateness, _now(), calendar)))
+    if stored_fact.lateness is not None:
+        end = min(end, period.floor(earlier(stored_fact.lateness, _now(), calendar)))
     if start >= end:
         return []
     bounds = (Literal("string", calendar.text(start)), Literal("string", calendar.text(end)))
+    table_name = single(_qualified(table)).lower()
     ordinals: set[int] = set()
     for state in states:
-        statement = ShowWork(state=state.upper(), fact=_name(fact), start=bounds[0], end=bounds[1])
+        statement = ShowWork(state=state.upper(), fact=_qualified(fact), start=bounds[0], end=bounds[1])
         for row_table, row_period, row_start, row_end, *_ in session.execute(render(statement)).fetch():
-            if str(row_table).lower() == table.lower() and row_period == period.name:
+            if str(row_table).lower() == table_name and row_period == period.name:
                 instants = [resolve_bound(str(text), 0, calendar) for text in (row_start, row_end)]
                 ordinals.update(range(period.ordinal(instants[0]), period.ordinal(instants[1] - 1) + 1))
     starts = [period.start(ordinal) for ordinal in sorted(ordinals) if period.start(ordinal) < period.end(ordinal)]
@@ -119,17 +122,17 @@ def _dagster() -> Any:
 
 
 def _fact(session: Session, name: str) -> Fact:
-    return session.catalog.snapshot().fact(name)
+    return session.catalog.snapshot().fact(single(_qualified(name)))
 
 
-def _name(fact: str) -> Name:
-    """Returns a fact's name with its database, whatever the session's current one is."""
-    parts = tuple(fact.split("."))
+def _qualified(name: str) -> Name:
+    """Returns the name of a fact or table with its database, whatever the session's current one is."""
+    parts = parse_name(name).parts
     return Name(parts if len(parts) > 1 else (DEFAULT_DATABASE, *parts))
 
 
 def _periods(fact: Fact, table: str) -> list[Period]:
-    stored = fact.storage_table(table)
+    stored = fact.storage_table(single(_qualified(table)))
     if stored is None:
         raise InterfaceError(
             f"The fact {fact.name} has no table {table}.",

@@ -158,7 +158,7 @@ def _history(path: Path, engine: Engine, reader: Engine, seed: int, steps: int) 
         assert list(findings(session.catalog.database)) == []
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("number", range(12))
 def test_histories_leave_the_same_rows(duckdb: Engine, tmp_path: Path, number: int) -> None:
     _history(tmp_path, duckdb, duckdb, turn() * 100 + number, 40)

@@ -45,6 +45,7 @@ def files_of(session: Session, name: str) -> list[str]:
     return [file.path for _, file in session.catalog.snapshot().files(table)]
 
 
+@pytest.mark.share(3, "spark")
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_sink_writes_the_same_rows(format: str, session: Session) -> None:
     create(session, "auto", format)

@@ -95,5 +95,5 @@ class BasePresence:
         return RangeSet(
             TimeRange(slot.start, slot.end)
             for slot, parts in parts_by_slot.items()
-            if base.is_whole({part.combination for part in parts})
+            if base.is_whole({part.combination for part in parts if not part.proof.is_open})
         )

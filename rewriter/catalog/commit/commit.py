@@ -12,10 +12,11 @@ from rewriter.catalog.commit import (
     statistics_changes,
 )
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.move_changes import MoveChanges
 from rewriter.catalog.commit.object_changes import ObjectChanges
 from rewriter.catalog.commit.partition_changes import PartitionChanges
+from rewriter.catalog.commit.partition_commits import PartitionCommits
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
     AddPartitions,
@@ -25,6 +26,7 @@ from rewriter.catalog.model.changes import (
     AlterTable,
     Change,
     CommitBatch,
+    CommitPartitions,
     CompactPartitions,
     CreateObject,
     DropObject,
@@ -43,9 +45,10 @@ from rewriter.catalog.model.changes import (
 def apply(context: CommitContext, changes: Sequence[Change]) -> None:
     """Makes all changes, in order, and writes the log. If it raises, the caller rolls everything back."""
     timeline_updates = FactTimelineUpdates(context)
+    commits = PartitionCommits(context, timeline_updates)
     objects, partitions, moves = (
         ObjectChanges(context, timeline_updates),
-        PartitionChanges(context, timeline_updates),
+        PartitionChanges(context, timeline_updates, commits),
         MoveChanges(context, timeline_updates),
     )
     partitions.check_conflicts(changes)
@@ -87,7 +90,9 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
         elif isinstance(change, CompactPartitions):
             compact_changes.compact(context, change)
         elif isinstance(change, CommitBatch):
-            batch_changes.note(context, change)
+            batch_changes.note(context, change, commits)
+        elif isinstance(change, CommitPartitions):
+            commits.commit(change)
         else:
             partitions.drop(change)
     location_claims.check(context, changes)

@@ -22,7 +22,7 @@ from rewriter.catalog.model.stored_rows import ids_in, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import range_query, schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
-from rewriter.catalog.store.schema import FRESH, OUTDATED, RETIRED, UNPROVEN
+from rewriter.catalog.store.schema import FRESH, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.errors import DataError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline import OrdinalRange
@@ -32,7 +32,8 @@ from rewriter.timeline.timeline import OrdinalRange
 class Part:
     """A partition of a period: the values that identify it within the period, and the proof of its newest content.
 
-    A ``dropped`` partition was removed by a drop, not by a wipe; its ``has_content`` describes the time before.
+    A ``dropped`` partition was removed by a drop, not by a wipe; its ``has_content`` describes the time before. One
+    that was open when it was dropped is no part.
     """
 
     combination: Combination
@@ -67,19 +68,27 @@ class PeriodPartitions:
         return parts_by_slot
 
     def base_states(self, binding: TimeBinding, parts: Sequence[Part]) -> States:
-        """Returns the states of a base period: fresh if it is whole, retired if a part of it was dropped, or both."""
+        """Returns the states of a base period: open if a part of it is, else fresh if it is whole; retired, too, if a
+        part of it was dropped.
+
+        An open part beside those that make a period whole would be read with them.
+        """
         live = {part.combination for part in parts if not part.dropped}
         fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
+        if any(part.proof.is_open for part in parts):
+            fresh = frozenset({OPEN})
         return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
 
     def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:
-        """Returns the states of a rollup period: absent unless it is whole; fresh if all its parts are and none is
-        missing, neither a dropped one nor one that the base has.
+        """Returns the states of a rollup period: open if a part of it is; absent unless it is whole; fresh if all its
+        parts are and none is missing, neither a dropped one nor one that the base has.
 
         A part depends on the base partitions with the same values in the partition columns that both tables have, and
         in the same period of every other time that both tables have.
         """
         live = [part for part in parts if not part.dropped]
+        if any(part.proof.is_open for part in live):
+            return frozenset({OPEN})
         if not binding.is_whole({part.combination for part in live}):
             return ABSENT
         if not binding.is_trusted and any(part.proof.is_unproven for part in live):
@@ -105,8 +114,12 @@ class PeriodPartitions:
             present_values = {tuple(part.combination[index] for index, _ in shared_columns) for part in live}
             ordinals = overlapped(slot, base.base_period)
             for _, part in self._read(base, base.base_period, OrdinalRange(ordinals.start, ordinals.stop)):
-                if part.has_content and not present_values.issuperset(
-                    base.common_values(base.base_period, part.combination, binding, slot.period)
+                if (
+                    part.has_content
+                    and not part.proof.is_open
+                    and not present_values.issuperset(
+                        base.common_values(base.base_period, part.combination, binding, slot.period)
+                    )
                 ):
                     return True
         return False
@@ -123,7 +136,7 @@ class PeriodPartitions:
         )
         for text, as_of, doubt, sources, files, commit, made, ended in newest:
             values, state = values_in(text, binding.table.name), state_of(made, ended)
-            if state is RowState.WIPED:
+            if state is RowState.WIPED or (state is RowState.DROPPED and Proof(as_of, doubt).is_open):
                 continue
             try:
                 slot = binding.locate(values)
@@ -131,7 +144,9 @@ class PeriodPartitions:
                 continue  # A dropped partition from before the fact.
             if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
                 continue
-            proof = self._proofs.of(binding, Proof(as_of, doubt), ids_in(sources, binding.table.name), commit)
+            proof = Proof(as_of, doubt)
+            if not proof.is_open:
+                proof = self._proofs.of(binding, proof, ids_in(sources, binding.table.name), commit)
             # The files of external tables are not counted.
             has_content = files > 0 or (binding.table.external and as_of != REGISTERED)
             yield slot, Part(binding.combination(values, slot), proof, has_content, state is RowState.DROPPED)

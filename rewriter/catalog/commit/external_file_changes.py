@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.column_statistics import FILES
 from rewriter.catalog.model.proofs import UNKNOWN, Proof

@@ -1,4 +1,4 @@
-"""The effect of a commit on a fact: the timelines of its tables, and the rollups that stay fresh."""
+"""The effect of a commit on one fact: the timelines of its tables, and the rollups that stay fresh."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from rewriter.catalog.commit.stored_timelines import (
     ranges_of,
     replace_timelines,
 )
-from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind, overlapped
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Fact, PartitionValues, Table
-from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
@@ -46,6 +46,7 @@ from rewriter.timeline.timeline import OrdinalRange
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
 _INCOMPLETE: States = frozenset({schema.INCOMPLETE})
+_OPEN: States = frozenset({schema.OPEN})
 #: By time dimension and period.
 _Changes = Mapping[tuple[str, Period], TimelineChange]
 
@@ -179,12 +180,33 @@ class FactTimelineUpdate:
                 object=binding.table.name,
             )
 
-    def note_dropped(self, table: Table, values: PartitionValues) -> None:
-        """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
+    def whole(self, table: Table, slots: Collection[Slot]) -> set[Slot]:
+        """Returns those of the slots that several partitions make whole, none of them open."""
+        binding = self._bindings[table.id]
+        if not binding.parted:
+            return set()
+        return {
+            slot
+            for slot, parts in self._parts.of(binding, slots).items()
+            if binding.is_whole({part.combination for part in parts if not part.dropped})
+            and not any(part.proof.is_open for part in parts)
+        }
+
+    def note_opened(self, table: Table, slot: Slot | None) -> None:
+        """Notes a partition that a stream fills. Its rows are no base change until its commit, which is noted as
+        written.
+        """
+        self._set_states(table, slot, _OPEN)
+
+    def note_dropped(self, table: Table, values: PartitionValues, *, was_open: bool = False) -> None:
+        """Notes a dropped partition. For a base table that is retention, and its timeline remembers it, unless the
+        partition was open.
+        """
         binding = self._bindings[table.id]
         slot = binding.locate(values)
-        self._secondary_timelines.note_dropped(binding, values)
-        is_base = slot is not None and binding.is_base(slot.period)
+        if not was_open:
+            self._secondary_timelines.note_dropped(binding, values)
+        is_base = slot is not None and binding.is_base(slot.period) and not was_open
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
     def note_wiped(self, table: Table, values: PartitionValues) -> None:
@@ -204,7 +226,11 @@ class FactTimelineUpdate:
         parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
         proofs = [proof for written in self._proofs.values() for proof in written.values()]
         proofs += [
-            part.proof for by_slot in parts.values() for period_parts in by_slot.values() for part in period_parts
+            part.proof
+            for by_slot in parts.values()
+            for period_parts in by_slot.values()
+            for part in period_parts
+            if not part.proof.is_open
         ]
         commits = (proof.as_of for proof in proofs if proof.as_of != UNKNOWN)
         oldest = min(commits, default=self._context.sequence)
@@ -287,7 +313,8 @@ class FactTimelineUpdate:
         slot = binding.locate(row.values)
         if live:
             binding.check_period(row.values, row.properties, slot)
-            self._secondary_timelines.note_written(binding, row.values)
+            if not row.proof.is_open:
+                self._secondary_timelines.note_written(binding, row.values)
         if slot is None:
             return
         is_rollup = slot.period in binding.rollup_periods
@@ -298,7 +325,9 @@ class FactTimelineUpdate:
         elif row.state is RowState.WIPED:
             return
         elif row.state is RowState.DROPPED:
-            self.note_dropped(table, row.values)
+            self.note_dropped(table, row.values, was_open=row.proof.is_open)
+        elif row.proof.is_open:
+            self.note_opened(table, slot)
         elif is_rollup:
             proof = self._stored_proofs.of(binding, row.proof, row.sources, row.commit)
             self._proofs.setdefault(table.id, {})[slot] = proof
@@ -397,7 +426,11 @@ class FactTimelineUpdate:
         columns = [column.type for column in table.partition_columns]
         values_of_slots = [values for values in self._live_values(table) if binding.locate(values) in slots]
         stored = rows.stored_by_key(connection, [encode(table.id, columns, values) for values in values_of_slots])
-        proven = [partition for partition in stored.values() if partition.proof.as_of != UNKNOWN]
+        proven = [
+            partition
+            for partition in stored.values()
+            if partition.proof.as_of != UNKNOWN and not partition.proof.is_open
+        ]
         if proven:
             made = self._context.write_id(table.id)
             rows.end_partitions(connection, [partition.live for partition in proven], made)
@@ -405,8 +438,10 @@ class FactTimelineUpdate:
             rows.insert_stored(connection, table, unproven, made)
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
+        """Yields the values of the partitions that exist and are not open."""
         row, keys = schema.partitions, KeyRange.of_prefix(prefix(table.id))
-        columns, live = (row.c.partition_values, row.c.key), (row.c.ended == schema.NEVER,)
+        is_committed = sa.or_(row.c.doubt.is_(None), row.c.doubt != OPEN)
+        columns, live = (row.c.partition_values, row.c.key), (row.c.ended == schema.NEVER, is_committed)
         query = search(self._context.connection, row.c.key, columns, live, [keys])
         for values, _ in self._context.connection.execute(query):
             yield values_in(values, table.name)
@@ -427,65 +462,3 @@ def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:
         change.apply(lines)
         timelines[int(period), time_key] = lines
     return timelines
-
-
-class FactTimelineUpdates:
-    """The timeline updates of one commit, for all facts that it affects."""
-
-    def __init__(self, context: CommitContext) -> None:
-        self._context = context
-        self._facts: list[tuple[Fact, int]] | None = None
-        self._timeline_updates: dict[int, FactTimelineUpdate] = {}
-
-    def of(self, table: Table) -> FactTimelineUpdate | None:
-        """Returns the update of the fact that the table belongs to now; ``None`` if it belongs to none."""
-        if self._facts is None:
-            self._facts = self._context.live_facts()
-        for fact, made_by in self._facts:
-            if fact.storage_table(table.name) is not None:
-                if fact.id not in self._timeline_updates:
-                    self._timeline_updates[fact.id] = FactTimelineUpdate(
-                        self._context, bind(fact, self._context.live_object), made_by
-                    )
-                return self._timeline_updates[fact.id]
-        return None
-
-    def start(self, bindings: Sequence[TimeBinding]) -> None:
-        """Builds the timelines of a fact that was created."""
-        self.finish()
-        FactTimelineUpdate(self._context, bindings, self._context.sequence).build()
-
-    def rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> list[TimelineDifference]:
-        """Rebuilds the timelines of some tables (``None``: all) of a live fact and returns the differences."""
-        self.finish()
-        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
-        return FactTimelineUpdate(self._context, bind(fact, self._context.live_object), made_by).build(tables)
-
-    def remove_tables(self, fact: Fact, removed_bindings: Sequence[TimeBinding]) -> None:
-        """Removes tables from a live fact.
-
-        A rollup that is outdated in a remaining table becomes unproven until it is written again, because a table that
-        no longer counts may have outdated it.
-        """
-        if not removed_bindings:
-            return
-        self.finish()
-        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
-        bindings = bind(fact, self._context.live_object)
-        outdated = FactTimelineUpdate(self._context, bindings, made_by).outdated()
-        for binding in bindings:
-            if binding not in removed_bindings and outdated.get(binding.table.id):
-                FactTimelineUpdate(self._context, bindings, made_by).remove_proofs(binding, outdated[binding.table.id])
-        FactTimelineUpdate(self._context, removed_bindings, made_by).end()
-
-    def end(self, bindings: Sequence[TimeBinding]) -> None:
-        """Ends the timelines of a fact that was dropped."""
-        self.finish()
-        FactTimelineUpdate(self._context, bindings, self._context.sequence).end()
-
-    def finish(self) -> None:
-        """Brings all timelines up to the changes made so far."""
-        for timeline_update in self._timeline_updates.values():
-            timeline_update.finish()
-        self._timeline_updates.clear()
-        self._facts = None

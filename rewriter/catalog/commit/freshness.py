@@ -205,10 +205,15 @@ class Provenance:
             map(self._is_whole_base, self._read_bindings)
         ):
             return False
-        return self._fact_created_after_snapshot or not any(self._retired(binding) for binding in bases)
+        return self._fact_created_after_snapshot or not any(self._retired(b) or self._open(b) for b in bases)
 
     def _fresh(self, binding: TimeBinding, period: Period) -> PartitionTimeline:
         return self._snapshot.timeline(binding.table.name, period, binding.time_key)
+
+    def _open(self, binding: TimeBinding) -> RangeSet:
+        """Returns the time of base periods that streams fill."""
+        line = self._snapshot.open(binding.table.name, binding.base_period, binding.time_key)
+        return times_of(binding.base_period, line)
 
     def _retired(self, binding: TimeBinding) -> RangeSet:
         """Returns the time of base periods that were dropped, entirely or in part."""

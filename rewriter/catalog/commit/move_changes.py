@@ -11,8 +11,9 @@ from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.directory_moves import directory
 from rewriter.catalog.commit.external_file_changes import with_digest
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import (
@@ -26,7 +27,16 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.model.proofs import BEFORE_FACT, BY_EXCHANGE, BY_LOCATION, BY_RENAME, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.proofs import (
+    BEFORE_FACT,
+    BY_EXCHANGE,
+    BY_LOCATION,
+    BY_RENAME,
+    OPEN_PROOF,
+    REGISTERED,
+    UNKNOWN,
+    Proof,
+)
 from rewriter.catalog.model.stored_rows import properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
 
@@ -64,6 +74,9 @@ class MoveChanges:
         target = source if change.target.id == source.id else self._unchanged(change.target)
         connection = self._context.connection
         stored = self._stored(source, [move.key for move in change.moves])
+        for partition in stored.values():
+            if partition.live.is_open:
+                raise open_partition(source, partition.live.values)
         moves_by_key = {partition_key(target, move.values): move for move in change.moves}
         if len(moves_by_key) < len(stored):
             raise InternalError(f"two partitions would have one name in '{target.name}'")
@@ -89,11 +102,15 @@ class MoveChanges:
         filled = [partition.live for partition in self._stored(table, change.keys).values() if partition.live.files]
         rows.end_partitions(connection, filled, version.made)
         rows.end_files(connection, [live.key for live in filled], version.made)
-        emptied = [(live._replace(rows=0, bytes=0, files=0), Proof(UNKNOWN)) for live in filled]
+        emptied = [
+            (live._replace(rows=0, bytes=0, files=0), OPEN_PROOF if live.is_open else Proof(UNKNOWN)) for live in filled
+        ]
         rows.insert_partitions(connection, table, emptied, version)
         timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for live in filled:
+                if live.is_open:
+                    continue
                 timeline_update.note_written(
                     table, live.values, timeline_update.binding(table).locate(live.values), Proof(UNKNOWN)
                 )
@@ -147,7 +164,9 @@ class MoveChanges:
         live = stored.live
         altered = replace(stored, live=_altered(live, change))
         directory_before = directory(table, Partition(live.key, live.values, live.location))
-        if change.location is None or os.path.normpath(change.location) == os.path.normpath(directory_before):
+        if stored.proof.is_open or change.location is None:
+            return altered
+        if os.path.normpath(change.location) == os.path.normpath(directory_before):
             return altered
         slot = timeline_update.binding(table).locate(live.values) if timeline_update is not None else None
         is_rollup = timeline_update is not None and not timeline_update.is_base(table, slot)
@@ -255,6 +274,16 @@ class MoveChanges:
             return
         self._context.log("EXCHANGE_PARTITION", target, partitions=len(stored), source=source.name)
         self._context.log("EXCHANGE_PARTITION", source, partitions=len(stored), target=target.name)
+
+
+def open_partition(table: Table, values: PartitionValues) -> IntegrityError:
+    """Returns the error for a RENAME or EXCHANGE of a partition that a stream fills."""
+    return IntegrityError(
+        f"the partition {_name(table, values)} of '{table.name}' is open: a stream still fills it",
+        condition="PARTITION_OPEN",
+        object=table.name,
+        hint=f"commit it first: ALTER TABLE {table.name} COMMIT PARTITION (…)",
+    )
 
 
 def already_exist(table: Table, partitions: Sequence[PartitionValues]) -> IntegrityError:

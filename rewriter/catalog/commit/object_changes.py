@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdates
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.commit.stored_timelines import end_rows
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.keys.encoding import prefix

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 import sqlalchemy as sa
@@ -12,11 +13,13 @@ from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate, FactTimelineUpdates
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts.time_binding import Slot, declared_period
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -24,17 +27,33 @@ from rewriter.catalog.keys.values import check_path, partition_name, require_can
 from rewriter.catalog.model.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
-from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The effect of an INSERT, by key: the partitions that it writes, those of them that exist, their slots (empty
+    outside facts), those that are open after it, and the doubts of those that it adds rows to.
+    """
+
+    written: Mapping[bytes, PartitionWrite]
+    live: Mapping[bytes, LivePartition]
+    slots: Mapping[bytes, Slot | None]
+    open_keys: Collection[bytes]
+    doubts: Mapping[bytes, str | None]
 
 
 class PartitionChanges:
     """Applies ``WritePartitions``, ``AddPartitions`` and ``DropPartitions``."""
 
-    def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
+    def __init__(
+        self, context: CommitContext, timeline_updates: FactTimelineUpdates, commits: PartitionCommits
+    ) -> None:
         self._context = context
         self._timeline_updates = timeline_updates
+        self._commits = commits
         #: By identity of the change: its partitions by key.
         self._named: dict[int, dict[bytes, PartitionWrite]] = {}
 
@@ -80,6 +99,8 @@ class PartitionChanges:
         connection = self._context.connection
         wiped = self._in_wipes(change, written, rows.live_in_range)
         doubts = {} if change.overwrite else self._doubts(table, live)
+        slots = self._locate(table, written)
+        effect = _Effect(written, live, slots, self._left_open(change, written, live, slots), doubts)
         rows.end_partitions(connection, [*live.values(), *wiped], version.made)
         if change.overwrite:
             rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
@@ -89,7 +110,7 @@ class PartitionChanges:
         parted = timeline_update is not None and timeline_update.binding(table).parted
         wiped_rows = [*wiped, *(self._in_wipes(change, written, rows.dropped_in_range) if parted else ())]
         rows.insert_tombstones(connection, table, wiped_rows, version)
-        self._insert(change, written, live, doubts, version)
+        self._insert(change, effect, version)
         self._note_wiped(table, wiped_rows)
         self._context.log(
             "INSERT_OVERWRITE" if change.overwrite else "INSERT", table, partitions=len(written), wiped=len(wiped)
@@ -167,7 +188,7 @@ class PartitionChanges:
         timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for partition in live.values():
-                timeline_update.note_dropped(table, partition.values)
+                timeline_update.note_dropped(table, partition.values, was_open=partition.is_open)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
@@ -208,41 +229,66 @@ class PartitionChanges:
             in_wipes |= {partition.key: partition for partition in read(self._context.connection, wipe & table_range)}
         return [partition for key, partition in in_wipes.items() if key not in written]
 
-    def _insert(
+    def _left_open(
         self,
         change: WritePartitions,
-        written: dict[bytes, PartitionWrite],
-        live: dict[bytes, LivePartition],
-        doubts: Mapping[bytes, str | None],
-        version: Version,
-    ) -> None:
-        table, timeline_update, slots = (
-            change.table,
-            self._timeline_updates.of(change.table),
-            self._locate(change.table, written),
-        )
+        written: Mapping[bytes, PartitionWrite],
+        live: Mapping[bytes, LivePartition],
+        slots: Mapping[bytes, Slot | None],
+    ) -> Collection[bytes]:
+        """Returns those of the written partitions that are open after the write: that were, unless a stream's batch
+        commits them, and that the batch opens.
+        """
+        was_open = {key for key, previous in live.items() if previous.is_open}
+        if change.batch is None:
+            return was_open
+        late = (live.keys() - was_open) | self._late_keys(change.table, written.keys() - live.keys(), slots)
+        return self._commits.left_open(change.table, change.batch, slots, written.keys() - late, late)
+
+    def _insert(self, change: WritePartitions, effect: _Effect, version: Version) -> None:
+        table, timeline_update = change.table, self._timeline_updates.of(change.table)
+        written, slots = effect.written, effect.slots
         sources, unproven = self._read_by(change)
         # The table may join a fact later, which then judges the partition by its row.
         outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
         new_rows: list[tuple[LivePartition, Proof]] = []
         for key, partition in written.items():
             files = () if table.external else partition.files
-            previous = live.get(key)
+            previous = effect.live.get(key)
             appended = previous is not None and previous.files > 0 and not change.overwrite
-            if appended:
+            if key in effect.open_keys:
+                proof = OPEN_PROOF
+            elif previous is not None and previous.is_open:
+                proof = committed_proof(timeline_update, table, slots.get(key))
+            elif appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
-                proof = Proof(UNKNOWN, doubts.get(key))
+                proof = Proof(UNKNOWN, effect.doubts.get(key))
             elif timeline_update is not None:
                 proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
             else:
                 proof = outside_facts
             new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
-            if timeline_update is not None:
+            if timeline_update is None:
+                continue
+            if key in effect.open_keys:
+                timeline_update.note_opened(table, slots[key])
+            else:
                 timeline_update.note_written(table, partition.values, slots[key], proof)
         rows.insert_partitions(self._context.connection, table, new_rows, version)
         if not table.external:
             added = {key: partition.files for key, partition in written.items()}
             rows.insert_files(self._context.connection, added, version, base=change.overwrite)
+
+    def _late_keys(self, table: Table, new: Collection[bytes], slots: Mapping[bytes, Slot | None]) -> set[bytes]:
+        """Returns those of the new partitions whose time covers already know: retention dropped the partition, or other
+        partitions make its period whole.
+        """
+        late = rows.retired(self._context.connection, sorted(new))
+        timeline_update = self._timeline_updates.of(table)
+        if timeline_update is not None:
+            whole = timeline_update.whole(table, {slot for key in new if (slot := slots[key]) is not None})
+            late |= {key for key in new if slots[key] in whole}
+        return late
 
     def _doubts(self, table: Table, live: Mapping[bytes, LivePartition]) -> dict[bytes, str | None]:
         """Returns the reasons why rollup partitions of a fact that hold rows are unproven; nothing for all others."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
-from rewriter.catalog.model.proofs import UNKNOWN, Proof
+from rewriter.catalog.model.proofs import OPEN, UNKNOWN, Proof
 from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
 from rewriter.catalog.model.stored_rows import all_values_in, ids_in, part_in, stored_part, values_in
 from rewriter.catalog.reading.queries import chunks
@@ -24,10 +24,13 @@ from rewriter.catalog.store.bulk_insert import insert_rows
 from rewriter.catalog.store.partition_index import add_entries
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of, tombstone_end
 from rewriter.catalog.store.prepared_statements import fetch, once
+from rewriter.catalog.store.range_query import MOST
 
 
 class LivePartition(NamedTuple):
-    """A partition as the newest commit left it. ``row_id`` is 0 if it is not stored yet; ``properties`` are JSON."""
+    """A partition as the newest commit left it. ``row_id`` is 0 if it is not stored yet; ``properties`` are JSON;
+    ``doubt`` is that of its proof.
+    """
 
     key: bytes
     values: PartitionValues
@@ -37,6 +40,12 @@ class LivePartition(NamedTuple):
     files: int
     row_id: int = 0
     properties: str | None = None
+    doubt: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True if a stream fills the partition, and nothing has committed it yet."""
+        return self.doubt == OPEN
 
 
 _KEY = itemgetter(0)
@@ -48,7 +57,11 @@ _ROW = schema.partitions.c
 #: The columns of a ``LivePartition``, in its order.
 _COLUMNS = (
     _ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id, _ROW.properties,
+    _ROW.doubt,
 )  # fmt: skip
+
+#: The columns of a ``StoredPartition``.
+_STORED_COLUMNS = (*_COLUMNS, _ROW.as_of, _ROW.sources, _ROW.commit_seq)
 
 
 @dataclass(frozen=True)
@@ -78,11 +91,37 @@ def stored_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[byte
     for chunk in chunks(list(dict.fromkeys(keys)), _KEYS):
         size, parameters = _filled(chunk)
         for values in fetch(connection, _stored(connection.dialect, size), **parameters):
-            key, texts, *fields = values[:-4]
-            as_of, doubt, sources, commit = values[-4:]
-            live = LivePartition(key, values_in(texts, key), *fields)
-            by_key[key] = StoredPartition(live, Proof(as_of, doubt), tuple(ids_in(sources, key)), commit)
+            stored = _stored_partition(values)
+            by_key[stored.live.key] = stored
     return by_key
+
+
+def open_partitions(connection: sa.Connection, table: Table) -> list[tuple[StoredPartition, float]]:
+    """Returns the open partitions of a table, each with the time of its last write, in seconds since 1970; 0 if that is
+    no longer known. Reads an index that has open partitions alone.
+    """
+    writer, transaction = schema.write_ids.c, schema.transactions.c
+    query = (
+        sa.select(*_STORED_COLUMNS, sa.func.coalesce(transaction.heartbeat_at, 0.0))
+        .join_from(
+            schema.partitions,
+            schema.write_ids,
+            sa.and_(writer.object_id == table.id, writer.commit_seq == _ROW.commit_seq),
+            isouter=True,
+        )
+        .join(schema.transactions, transaction.transaction_id == writer.transaction_id, isouter=True)
+        .where(_ROW.table_id == table.id, schema.IS_OPEN)
+        .order_by(_ROW.key)
+    )
+    return [(_stored_partition(values), written_at) for *values, written_at in connection.execute(query)]
+
+
+def _stored_partition(values: Sequence[Any]) -> StoredPartition:
+    """Returns a partition from ``_STORED_COLUMNS``."""
+    *live_values, as_of, sources, commit = values
+    key, texts, *fields = live_values
+    live = LivePartition(key, values_in(texts, key), *fields)
+    return StoredPartition(live, Proof(as_of, live.doubt), tuple(ids_in(sources, key)), commit)
 
 
 def insert_stored(connection: sa.Connection, table: Table, written: Sequence[StoredPartition], made: int) -> None:
@@ -124,8 +163,7 @@ def _live_of(size: int) -> sa.Select[Any]:
 
 @once
 def _stored(size: int) -> sa.Select[Any]:
-    columns = (*_COLUMNS, _ROW.as_of, _ROW.doubt, _ROW.sources, _ROW.commit_seq)
-    return sa.select(*columns).where(_ROW.ended == schema.NEVER, _key_condition(size))
+    return sa.select(*_STORED_COLUMNS).where(_ROW.ended == schema.NEVER, _key_condition(size))
 
 
 def live_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePartition]:
@@ -142,6 +180,19 @@ def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePart
         for key, values, *fields, made, ended in connection.execute(sa.select(newest).order_by(newest.c.key))
         if state_of(made, ended) is RowState.DROPPED
     ]
+
+
+def retired(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """Returns those of the partitions that were dropped, and not while they were open."""
+    dropped: set[bytes] = set()
+    for chunk in chunks(keys, MOST):
+        newest = newest_rows(
+            connection, (_ROW.key, _ROW.doubt, _ROW.made, _ROW.ended), list(map(KeyRange.of_key, chunk))
+        )
+        for key, doubt, made, ended in connection.execute(sa.select(newest)):
+            if state_of(made, ended) is RowState.DROPPED and doubt != OPEN:
+                dropped.add(key)
+    return dropped
 
 
 def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:

@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import once
-from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OUTDATED, RETIRED, UNPROVEN
+from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange
 
-STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE)
+STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
 States = frozenset[int]
 ABSENT: States = frozenset()
 
@@ -45,9 +45,9 @@ class TimelineDifference:
 class TimelineChange:
     """The change of the timelines of one (table, period, time dimension) by one commit.
 
-    ``states`` maps single ordinals to their new states: one of ``STATES``, none of them, or both fresh and retired. All
-    other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then those that are
-    incomplete in the ranges of ``completed`` become fresh.
+    ``states`` maps single ordinals to their new states: one of ``STATES``, none of them, or retired together with fresh
+    or open. All other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then those
+    that are incomplete in the ranges of ``completed`` become fresh.
     """
 
     states: dict[int, States] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rewriter.errors import IntegrityError
 
@@ -12,7 +12,8 @@ class Batch:
     """The identity of a batch of rows within its table.
 
     A batch of a stream has the stream's id, the id of its checkpoint, and its number, from 0 on, as ``id``. Other
-    batches have an ``id`` alone.
+    batches have an ``id`` alone. ``event_time`` is the greatest time of the batch's rows, in microseconds since 1970,
+    if it is known better than by the periods of their partitions.
 
     Example: ``Batch("7", "clicks", "0b6f…")`` is the eighth batch of the stream ``clicks``.
     """
@@ -20,6 +21,7 @@ class Batch:
     id: str
     stream: str = ""
     checkpoint: str = ""
+    event_time: int | None = field(default=None, compare=False)
 
 
 def is_committed(batch: Batch, last: Batch | None) -> bool:

@@ -80,6 +80,9 @@ class WritePartitions:
 
     ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace those of the commit: they are
     the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is proven by them.
+
+    ``batch`` is the batch of a stream whose rows these are; a ``CommitBatch`` follows in the same commit. If the table
+    has a ``PartitionCommitRule``, the partitions that such a write makes are open until the rule commits them.
     """
 
     table: Table
@@ -91,6 +94,7 @@ class WritePartitions:
     sources: Mapping[int, Sequence[KeyRange] | None] | None = None
     unproven: frozenset[int] = frozenset()
     doubt: str | None = None
+    batch: Batch | None = None
 
 
 @dataclass(frozen=True)
@@ -329,7 +333,8 @@ class CompactPartitions:
 
 @dataclass(frozen=True)
 class CommitBatch:
-    """The note that a batch of rows is committed, together with the writes of the same commit.
+    """The note that a batch of rows is committed, together with the writes of the same commit. It also commits the open
+    partitions of the table that are due.
 
     Raises ``ConflictError`` BATCH_COMMITTED for a batch that was committed before, and the errors of
     ``batches.is_committed``.
@@ -337,6 +342,16 @@ class CommitBatch:
 
     table: Table
     batch: Batch
+
+
+@dataclass(frozen=True)
+class CommitPartitions:
+    """The commit of open partitions: those of ``keys``, or, with ``None``, those that are due by the table's
+    ``PartitionCommitRule``. Partitions that are not open stay as they are. It conflicts with nothing.
+    """
+
+    table: Table
+    keys: tuple[bytes, ...] | None = None
 
 
 Change = (
@@ -360,4 +375,5 @@ Change = (
     | NoteFiles
     | CompactPartitions
     | CommitBatch
+    | CommitPartitions
 )

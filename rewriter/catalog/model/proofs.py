@@ -25,6 +25,9 @@ BY_LOCATION = "SET LOCATION gave it other files"
 BY_LOAD_DATA = "LOAD DATA loaded it"
 BY_APPEND = "rows that no query of the fact computed were appended to it"
 FROM_UNPROVEN = "it was computed from unproven rollups"
+#: The ``doubt`` of a partition that a stream fills and no trigger has committed, base or rollup. Its ``as_of`` is
+#: ``REGISTERED``: it is no event until its commit.
+OPEN = "a stream still fills it"
 NO_BASE_READ = "the statement that wrote it read no table of the fact"
 
 
@@ -39,6 +42,15 @@ class Proof(NamedTuple):
     doubt: str | None = None
 
     @property
+    def is_open(self) -> bool:
+        """True if a stream fills the partition, and nothing has committed it yet."""
+        return self.doubt == OPEN
+
+    @property
     def is_unproven(self) -> bool:
         """True if nothing proves the content, for any state of the base."""
         return self.doubt is not None and self.doubt != INCOMPLETE
+
+
+#: The proof of an open partition.
+OPEN_PROOF = Proof(REGISTERED, OPEN)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.proofs import OPEN
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import range_query, schema
@@ -65,6 +67,17 @@ def doubts(connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[Ke
                 raise damaged("the doubt of a partition", repr(doubt), "it is not text")
             counts[doubt] += count
     return tuple(doubt for doubt, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def open_keys(connection: sa.Connection, ids: ValidWriteIdList, table_id: int) -> frozenset[bytes]:
+    """Returns the keys of the visible partitions of a table that streams fill. Reads the table's partitions inside the
+    database.
+    """
+    row, keys = schema.partitions, [KeyRange.of_prefix(prefix(table_id))]
+    conditions = [*queries.visible(row, ids), row.c.doubt == OPEN]
+    return frozenset(
+        connection.execute(range_query.search(connection, row.c.key, (row.c.key,), conditions, keys)).scalars()
+    )
 
 
 def partition_history(connection: sa.Connection, table_id: int, ids: ValidWriteIdList, key: bytes) -> History | None:

@@ -23,9 +23,9 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_ke
 from rewriter.catalog.model.temporary_names import session_of, stored_name
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView, TemporaryViews
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.filtered_reads import FilteredReads
-from rewriter.catalog.reading.history import Content, History, contents, doubts, object_created, partition_history
 from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, Pending
@@ -364,27 +364,26 @@ class Snapshot(FilteredReads):
             self._reads.files[key] = files
         return files
 
-    def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Content, ...]:
+    def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[versions.Content, ...]:
         """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
         key_ranges = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merged(ranges)
         with self._database.read() as connection:
-            return tuple(contents(connection, self.write_ids(table.id), key_ranges))
+            return tuple(versions.contents(connection, self.write_ids(table.id), key_ranges))
 
-    def history(self, table: Table, key: bytes) -> History | None:
+    def history(self, table: Table, key: bytes) -> versions.History | None:
         """Returns the times of a partition's creation and last change; ``None`` if there is no such partition."""
         with self._database.read() as connection:
-            return partition_history(connection, table.id, self.write_ids(table.id), key)
+            return versions.partition_history(connection, table.id, self.write_ids(table.id), key)
 
     def created(self, object_: Object) -> float | None:
-        """Returns the creation time of a table, view, cube or fact, in seconds since 1970 on the database's clock."""
+        """Returns the creation time of an object, in seconds since 1970 on the database's clock."""
         with self._database.read() as connection:
-            return object_created(connection, object_.id)
+            return versions.object_created(connection, object_.id)
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """Returns the periods that exist, whole and fresh, in a storage table; empty if no fact uses the table so.
 
-        The table's properties choose its class. All timelines of a table are one read. The result is shared: do not
-        change it. Raises the errors of ``registry.make_timeline``.
+        The table's properties choose its class. All timelines of a table are one read. Do not change the result.
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 
@@ -400,6 +399,10 @@ class Snapshot(FilteredReads):
         """Returns the rollup periods that were computed while base periods inside them were missing. Shared, too."""
         return self._timeline(table_name, period, time_dimension, schema.INCOMPLETE)
 
+    def open(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
+        """Returns the periods that streams fill and no trigger has committed. Shared, too."""
+        return self._timeline(table_name, period, time_dimension, schema.OPEN)
+
     @property
     def unused_timelines(self) -> Mapping[str, Callable[[str, Period, str], PartitionTimeline]]:
         """The readers of the partitions that exist and serve no cube, by the name of their state."""
@@ -411,7 +414,12 @@ class Snapshot(FilteredReads):
         Costs a scan of the partitions in the ranges, inside the database.
         """
         with self._database.read() as connection:
-            return doubts(connection, self.write_ids(table.id), merged(ranges))
+            return versions.doubts(connection, self.write_ids(table.id), merged(ranges))
+
+    def open_keys(self, table: Table) -> frozenset[bytes]:
+        """Returns the keys of the partitions of a table that streams fill. O(partitions), inside the database."""
+        with self._database.read() as connection:
+            return versions.open_keys(connection, self.write_ids(table.id), table.id)
 
     def retired(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """Returns the base periods of a storage table that were dropped and not written since. Shared, too."""

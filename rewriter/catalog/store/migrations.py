@@ -147,6 +147,27 @@ def _refresh_claims(connection: Connection) -> None:
     schema.refresh_claims.create(connection, checkfirst=True)
 
 
+def _batches_of_streams(connection: Connection) -> None:
+    """Removes the number of a stream's last batch from its run: ``batches`` has it."""
+    table = schema.streams.name
+    if "batch" in {column["name"] for column in inspect(connection).get_columns(table)}:
+        connection.execute(text(f"ALTER TABLE {table} DROP COLUMN batch"))
+
+
+def _partition_commit(connection: Connection) -> None:
+    """Adds open partitions, which streams fill, and the watermarks of streams. An older release would read open ones in
+    covers.
+    """
+    inspector = inspect(connection)
+    columns = {column["name"] for column in inspector.get_columns(schema.batches.name)}
+    for name in ("watermark", "late"):
+        if name not in columns:
+            connection.execute(text(f"ALTER TABLE batches ADD COLUMN {name} BIGINT"))
+    schema.pending_policies.create(connection, checkfirst=True)
+    (index,) = (candidate for candidate in schema.partitions.indexes if candidate.name == "open_partitions")
+    index.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -167,6 +188,8 @@ STEPS: tuple[Step, ...] = (
     _packed_files,
     _streams,
     _refresh_claims,
+    _batches_of_streams,
+    _partition_commit,
 )
 
 

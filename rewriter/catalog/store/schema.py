@@ -20,7 +20,10 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    text,
 )
+
+from rewriter.catalog.model import proofs
 
 #: The ``ended`` of a live row: above every write id.
 NEVER = (1 << 63) - 1
@@ -97,7 +100,9 @@ warehouse = Table(
 
 #: The batches of rows that were committed, each at most once. Only commits read them. A batch that was appended under
 #: an id has neither stream nor checkpoint. A stream has one row for each table: its last batch, with the id of the
-#: stream's checkpoint and the batch's number as text.
+#: stream's checkpoint and the batch's number as text. ``watermark`` is the greatest time that the rows of the stream
+#: certainly reach, in microseconds since 1970, or null; ``late`` the number of times that a batch of it has committed
+#: a partition again.
 batches = Table(
     "batches",
     metadata,
@@ -107,13 +112,27 @@ batches = Table(
     Column("checkpoint", _BYTEWISE, nullable=False),
     Column("batch", _BYTEWISE, nullable=False),
     Column("commit_seq", BigInteger, nullable=False),
+    Column("watermark", BigInteger),
+    Column("late", BigInteger),
     Index("batches_by_id", "table_id", "stream", "checkpoint", "batch", unique=True),
+)
+
+#: The commits of partitions whose policies have not run yet. A commit of a partition of a table that has policies
+#: adds a row, and the end of the policies removes it. No reader reads it, so it has no versions.
+pending_policies = Table(
+    "pending_policies",
+    metadata,
+    Column("table_id", BigInteger, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("late", Boolean, nullable=False),
+    PrimaryKeyConstraint("table_id", "key"),
 )
 
 #: The last run of each stream: its table, the directory of its checkpoint, the query that it runs, its ``state``
 #: (``running``, ``finished``, ``stopped`` or ``failed``), the time of its start and of its last sign of life on the
-#: database's clock, its process, its last batch, the rows of this run, and the message of its failure. ``run`` is the
-#: id of the run. STOP STREAM sets ``stopping``.
+#: database's clock, its process, the rows of this run until then, and the message of its failure. ``run`` is the id of
+#: the run. STOP STREAM sets ``stopping``. Its last batch is in ``batches``.
 streams = Table(
     "streams",
     metadata,
@@ -126,7 +145,6 @@ streams = Table(
     Column("started_at", Double, nullable=False),
     Column("heartbeat_at", Double, nullable=False),
     Column("process", Text, nullable=False),
-    Column("batch", BigInteger),
     Column("rows", BigInteger, nullable=False),
     Column("message", Text),
 )
@@ -173,6 +191,9 @@ objects = Table(
     Index("objects_by_id", "object_id"),
 )
 
+#: The condition of the index of open partitions, as text: parameters would not match it.
+IS_OPEN = text(f"doubt = '{proofs.OPEN}' AND partitions.ended = {NEVER}")
+
 #: A version of a partition. ``commit_seq`` is the commit that last wrote its content, ``as_of`` the commit up to which
 #: that content includes the base (-1: unknown), ``doubt`` the reason why a rollup is not proven (``proofs.Proof``) or
 #: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``properties`` a JSON object or null;
@@ -200,6 +221,7 @@ partitions = Table(
     Column("doubt", Text),
     Index("partitions_by_version", "key", "ended", "made"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
+    Index("open_partitions", "table_id", sqlite_where=IS_OPEN, postgresql_where=IS_OPEN),
 )
 
 #: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the
@@ -235,12 +257,14 @@ files = Table(
 
 #: The states of a timeline's ordinals. Fresh, outdated, unproven and incomplete ones exist. Retired ones are base
 #: periods that were dropped, entirely or in part (such a period may be fresh, too). Unproven and incomplete ones are
-#: rollups: without a proof that their content comes from the base, or from a base that lacked periods.
-OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE = 0, 1, 2, 3, 4
+#: rollups: without a proof that their content comes from the base, or from a base that lacked periods. Streams still
+#: fill open ones.
+OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN = 0, 1, 2, 3, 4, 5
 
 #: The names of these states in messages and listings.
 STATE_NAMES = {
     FRESH: "fresh", OUTDATED: "outdated", RETIRED: "retired", UNPROVEN: "unproven", INCOMPLETE: "incomplete",
+    OPEN: "open",
 }  # fmt: skip
 
 #: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -26,9 +28,10 @@ RUNNING, FINISHED, STOPPED, FAILED, LOST = "running", "finished", "stopped", "fa
 
 @dataclass(frozen=True)
 class StreamRun:
-    """The last run of a stream. ``started_at`` and ``heartbeat_at`` are seconds since 1970. ``batch`` is the number of
-    the last committed batch, ``rows`` the number of rows of this run, ``message`` the error of a ``failed`` run. The
-    ``state`` of a dead process's run is ``lost``.
+    """The last run of a stream. ``started_at`` and ``heartbeat_at`` are seconds since 1970. ``rows`` is the number of
+    rows of this run at its last sign of life, ``message`` the error of a ``failed`` run, ``batches`` the number of
+    committed batches of all runs, ``watermark`` (in microseconds since 1970, ``None`` for unknown) and ``late`` are the
+    ``batch_queries.StreamProgress``. The ``state`` of a dead process's run is ``lost``.
     """
 
     stream: str
@@ -38,24 +41,21 @@ class StreamRun:
     started_at: float
     heartbeat_at: float
     process: str
-    batch: int | None
     rows: int
     message: str | None
+    batches: int
+    watermark: int | None
+    late: int
 
 
 def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint: str) -> str:
     """Begins a run, and returns its id. Raises ``ConflictError`` STREAM_RUNNING if another process runs the stream, and
     ``IntegrityError`` STREAM_OF_ANOTHER_TABLE if the stream has loaded another table.
     """
-    previous = next((run for run in stream_runs(connection) if run.stream == stream), None)
+    previous = _run_of(connection, stream)
     row = schema.streams
-    if previous is not None and previous.state == RUNNING and not _has_ended(previous.process):
-        raise ConflictError(
-            f"The stream {stream} is running in {previous.process}.",
-            condition="STREAM_RUNNING",
-            object=stream,
-            hint=f"STOP STREAM {stream} ends it. A killed process loses its stream after {EXPIRY_SECONDS:.0f} seconds.",
-        )
+    if previous is not None:
+        _check_ended(previous)
     if previous is not None and previous.table_id != table_id and _exists(connection, previous.table_id):
         raise IntegrityError(
             f"The stream {stream} loads another table.",
@@ -67,23 +67,20 @@ def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint:
     run = uuid.uuid4().hex
     values = {
         "stream": stream, "table_id": table_id, "run": run, "checkpoint": checkpoint, "state": RUNNING,
-        "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": _this_process(),
-        "batch": None if previous is None else previous.batch, "rows": 0, "message": None,
+        "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": _this_process(), "rows": 0,
+        "message": None,
     }  # fmt: skip
     connection.execute(row.insert().values(values))
     return run
 
 
-def report(connection: sa.Connection, run: str, batch: int | None = None, rows: int = 0) -> bool:
-    """Reports that a run lives, and a batch that it has committed. Returns whether it is to stop. Raises
+def report(connection: sa.Connection, run: str, rows: int) -> bool:
+    """Reports that a run lives, and how many rows it has committed. Returns whether it is to stop. Raises
     ``ConflictError`` STREAM_TAKEN_OVER if another run has begun since.
     """
     row = schema.streams
     is_own = sa.and_(row.c.run == run, row.c.state == RUNNING)
-    beat = sa.update(row).where(is_own).values(heartbeat_at=NOW, rows=row.c.rows + rows)
-    if batch is not None:
-        beat = beat.values(batch=batch)
-    if connection.execute(beat).rowcount != 1:
+    if connection.execute(sa.update(row).where(is_own).values(heartbeat_at=NOW, rows=rows)).rowcount != 1:
         raise ConflictError(
             "Another process has begun a new run of the stream, because this one did not report for a while.",
             condition="STREAM_TAKEN_OVER",
@@ -92,10 +89,10 @@ def report(connection: sa.Connection, run: str, batch: int | None = None, rows: 
     return bool(connection.execute(sa.select(row.c.stopping).where(row.c.run == run)).scalar())
 
 
-def end_run(connection: sa.Connection, run: str, state: str, message: str | None = None) -> None:
-    """Ends a run. Does nothing if another run has begun since."""
+def end_run(connection: sa.Connection, run: str, rows: int, state: str, message: str | None = None) -> None:
+    """Ends a run that has committed ``rows`` rows. Does nothing if another run has begun since."""
     row = schema.streams
-    values = {row.c.state: state, row.c.message: message, row.c.heartbeat_at: NOW}
+    values = {row.c.state: state, row.c.message: message, row.c.rows: rows, row.c.heartbeat_at: NOW}
     connection.execute(sa.update(row).where(row.c.run == run).values(values))
 
 
@@ -103,7 +100,21 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
     """Asks the process that runs a stream to stop it after the current batch, and returns the run. Raises
     ``AnalysisError`` STREAM_NOT_FOUND.
     """
-    run = next((run for run in stream_runs(connection) if run.stream == stream), None)
+    run, row = _existing(connection, stream), schema.streams
+    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
+    return run
+
+
+def forget(connection: sa.Connection, stream: str) -> None:
+    """Removes the last run of a stream. The note of its last batch stays, so that no batch is committed twice. Raises
+    ``AnalysisError`` STREAM_NOT_FOUND, and ``ConflictError`` STREAM_RUNNING.
+    """
+    _check_ended(_existing(connection, stream))
+    connection.execute(sa.delete(schema.streams).where(schema.streams.c.stream == stream))
+
+
+def _existing(connection: sa.Connection, stream: str) -> StreamRun:
+    run = _run_of(connection, stream)
     if run is None:
         raise AnalysisError(
             f"There is no stream {stream}.",
@@ -111,25 +122,49 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
             object=stream,
             hint="SHOW STREAMS lists the streams.",
         )
-    row = schema.streams
-    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
     return run
 
 
+def _check_ended(run: StreamRun) -> None:
+    if run.state == RUNNING and not _has_ended(run.process):
+        raise ConflictError(
+            f"The stream {run.stream} is running in {run.process}.",
+            condition="STREAM_RUNNING",
+            object=run.stream,
+            hint=f"STOP STREAM {run.stream} ends it. A killed process loses its stream after "
+            f"{EXPIRY_SECONDS:.0f} seconds.",
+        )
+
+
 def stream_runs(connection: sa.Connection) -> tuple[StreamRun, ...]:
-    """Returns the last run of every stream, by id."""
-    row = schema.streams.c
+    """Returns the last run of every stream, by id. One statement."""
+    return tuple([_run(values) for values in connection.execute(_RUNS.order_by(schema.streams.c.stream))])
+
+
+def _run_of(connection: sa.Connection, stream: str) -> StreamRun | None:
+    values = connection.execute(_RUNS.where(schema.streams.c.stream == stream)).first()
+    return None if values is None else _run(values)
+
+
+def _select_runs() -> sa.Select[Any]:
+    row, last = schema.streams.c, schema.batches.c
+    batches = sa.func.coalesce(sa.cast(last.batch, sa.BigInteger) + 1, 0)
     silence = sa.cast(NOW - row.heartbeat_at, sa.Double)
-    query = sa.select(
-        row.stream, row.table_id, row.checkpoint, row.state, row.started_at, row.heartbeat_at, row.process, row.batch,
-        row.rows, row.message, silence,
-    ).order_by(row.stream)  # fmt: skip
-    runs = []
-    for stream, table_id, checkpoint, state, *rest, silent_seconds in connection.execute(query):
-        # A report from the future is one of a clock that was set back.
-        is_lost = state == RUNNING and abs(silent_seconds) > EXPIRY_SECONDS
-        runs.append(StreamRun(stream, table_id, checkpoint, LOST if is_lost else state, *rest))
-    return tuple(runs)
+    is_last = sa.and_(last.table_id == row.table_id, last.stream == row.stream)
+    return sa.select(
+        row.stream, row.table_id, row.checkpoint, row.state, row.started_at, row.heartbeat_at, row.process, row.rows,
+        row.message, batches, last.watermark, sa.func.coalesce(last.late, 0), silence,
+    ).outerjoin_from(schema.streams, schema.batches, is_last)  # fmt: skip
+
+
+_RUNS = _select_runs()
+
+
+def _run(values: Sequence[Any]) -> StreamRun:
+    *recorded, silent_seconds = values
+    run = StreamRun(*recorded)
+    # A report from the future is one of a clock that was set back.
+    return replace(run, state=LOST) if run.state == RUNNING and abs(silent_seconds) > EXPIRY_SECONDS else run
 
 
 def _this_process() -> str:

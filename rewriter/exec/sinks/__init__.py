@@ -10,7 +10,7 @@
 
 ``table_sink`` puts them behind the protocol that users' sinks have, too; both engines write through it.
 
-A sink holds at most ``open_file.MOST_HELD_BYTES`` of rows, and accumulate-and-sort twice
+A sink holds at most ``held_rows.MOST_HELD_BYTES`` of rows, and accumulate-and-sort twice
 ``partition_rows.ACCUMULATED_BYTES`` besides, whatever the number of partitions. The modules also run in Spark's Python
 workers, shipped by value, so they import nothing but the formats.
 """

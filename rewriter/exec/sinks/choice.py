@@ -1,4 +1,4 @@
-"""Which sink a write uses."""
+"""The choice of the sink of a write."""
 
 from __future__ import annotations
 

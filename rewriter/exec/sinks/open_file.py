@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.registry import format_named
 from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
+from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: Rows are written when so many of them, or so many bytes, are held.
-MOST_HELD_ROWS = 1_000_000
-MOST_HELD_BYTES = 64 * 1024 * 1024
 
 
 class OpenFile:
@@ -23,32 +20,31 @@ class OpenFile:
     def __init__(self, target: FileTarget, key: Key) -> None:
         self.key = key
         self.written: list[WrittenEntry] = []
-        self.held_bytes = 0
         self._target = target
-        self._batches: list[Any] = []
-        self._held_rows = self._rows = 0
+        self._held = HeldRows()
+        self._rows = 0
         self._writer: Any = None
         self._path = ""
 
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of the rows that are held."""
+        return self._held.bytes
+
     def add(self, rows: pa.RecordBatch) -> None:
-        self._batches.append(rows)
-        self._held_rows += rows.num_rows
-        self.held_bytes += rows.nbytes
-        if self._held_rows >= MOST_HELD_ROWS or self.held_bytes >= MOST_HELD_BYTES:
+        self._held.add(rows)
+        if self._held.are_enough:
             self.flush()
 
     def flush(self) -> None:
         """Writes the rows that are held, as one row group."""
-        import pyarrow as pa
-
-        if not self._batches:
+        table = self._held.take()
+        if table is None:
             return
-        table = pa.Table.from_batches(self._batches)
         if self._writer is None:
             self._open(table.schema)
         self._writer.write_table(table)
         self._rows += table.num_rows
-        self._batches, self._held_rows, self.held_bytes = [], 0, 0
         if self._target.target_bytes is not None and os.path.getsize(self._path) >= self._target.target_bytes:
             self._finish()
 

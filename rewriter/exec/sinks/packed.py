@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import PARQUET
 from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
-from rewriter.exec.sinks.open_file import MOST_HELD_BYTES, MOST_HELD_ROWS
+from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,8 +56,7 @@ class PackedSink:
         #: The partitions of the open file, and those with rows in the next row group.
         self._parts: dict[Key, _Part] = {}
         self._batch_parts: list[_Part] = []
-        self._batches: list[Any] = []
-        self._rows = self._bytes = 0
+        self._held = HeldRows()
 
     @property
     def unwritten_partitions(self) -> int:
@@ -83,10 +82,8 @@ class PackedSink:
         if not self._batch_parts or self._batch_parts[-1] is not part:
             self._batch_parts.append(part)
         part.rows += rows.num_rows
-        self._batches.append(self._with_key(rows, key))
-        self._rows += rows.num_rows
-        self._bytes += rows.nbytes
-        if self._rows >= MOST_HELD_ROWS or self._bytes >= MOST_HELD_BYTES:
+        self._held.add(self._with_key(rows, key))
+        if self._held.are_enough:
             self._flush()
 
     def close(self) -> None:
@@ -115,21 +112,19 @@ class PackedSink:
         if self._key is None or not self._is_admitted:
             return
         is_continued = self._parts[self._key].first < self._row_groups
-        if self._rows >= GROUP_ROWS or is_continued:
+        if self._held.rows >= GROUP_ROWS or is_continued:
             self._flush()
         target_bytes = self._target.target_bytes
-        if self._writer is None or self._batches or target_bytes is None:
+        if self._writer is None or self._held.rows or target_bytes is None:
             return
         if os.path.getsize(self._path) >= target_bytes:
             self.close()
 
     def _flush(self) -> None:
         """Writes the rows that are held as one row group."""
-        import pyarrow as pa
-
-        if not self._batches:
+        table = self._held.take()
+        if table is None:
             return
-        table = pa.Table.from_batches(self._batches)
         if self._writer is None:
             self._open(table.schema)
         self._writer.write_table(table)
@@ -137,7 +132,6 @@ class PackedSink:
         for part in self._batch_parts:
             part.end = self._row_groups
         self._batch_parts = []
-        self._batches, self._rows, self._bytes = [], 0, 0
 
     def _open(self, schema: pa.Schema) -> None:
         os.makedirs(self._target.directory, exist_ok=True)

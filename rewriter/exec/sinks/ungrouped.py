@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
-from rewriter.exec.sinks.open_file import MOST_HELD_BYTES, OpenFile
+from rewriter.exec.sinks.held_rows import MOST_HELD_BYTES
+from rewriter.exec.sinks.open_file import OpenFile
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Partitions of tables: ADD, DROP, RENAME, EXCHANGE, TRUNCATE, SHOW."""
+"""Partitions of tables: ADD, DROP, COMMIT, RENAME, EXCHANGE, TRUNCATE, SHOW."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewriter.grammar.unparse import listed, name_text, option, partition_text, 
 
 RULES = r"""
 ?statement: add_partitions | drop_partitions | rename_partition | exchange_partitions | truncate | show_partitions
-          | touch
+          | touch | commit_partitions
 
 add_partitions: "ALTER" "TABLE" name "ADD" [if_not_exists] partition_location (","? partition_location)*
 partition_location: partition_spec ["LOCATION" STRING]
@@ -23,13 +23,14 @@ drop_spec: "PARTITION" "(" condition ("," condition)* ")"
 ?condition: predicate
           | NOT predicate    -> negated
           | NAME             -> valueless
+commit_partitions: "ALTER" "TABLE" name "COMMIT" drop_spec ("," drop_spec)*
 rename_partition: "ALTER" "TABLE" name partition_spec "RENAME" "TO" partition_spec
 exchange_partitions: "ALTER" "TABLE" name "EXCHANGE" partition_spec ("," _exchanged)* "WITH" "TABLE" name
 _exchanged: partition_spec | bare_spec
 bare_spec: "(" partition_item ("," partition_item)* ")"                 -> partition_spec
 truncate: "TRUNCATE" "TABLE" name [partition_spec]
 touch: "ALTER" "TABLE" name "TOUCH" [partition_spec]
-show_partitions: "SHOW" "PARTITIONS" name [partition_spec] [where] [order_by] [limit] [as_json]
+show_partitions: "SHOW" "PARTITIONS" name [STATUS] [partition_spec] [where] [order_by] [limit] [as_json]
 order_by: "ORDER" "BY" sort_key ("," sort_key)*
 sort_key: NAME [ASC | DESC]
 limit: "LIMIT" NUMBER
@@ -108,6 +109,25 @@ def drop_partitions_text(s: DropPartitions) -> str:
         ", ".join(specs),
         "PURGE" if s.purge else None,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitPartitions(Statement):
+    """``ALTER TABLE t COMMIT PARTITION (…)[, PARTITION (…)]``, with the specs of ``DropPartitions``."""
+
+    table: Name
+    specs: tuple[tuple[Filter, ...], ...]
+
+
+@builds("commit_partitions")
+def commit_partitions(table: Name, *specs: tuple[Filter, ...]) -> CommitPartitions:
+    return CommitPartitions(table=table, specs=specs)
+
+
+@renders(CommitPartitions)
+def commit_partitions_text(s: CommitPartitions) -> str:
+    specs = ("PARTITION " + listed(map(render_filter, spec)) for spec in s.specs)
+    return f"ALTER TABLE {name_text(s.table)} COMMIT {', '.join(specs)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,9 +229,10 @@ def sort_key(name: Terminal, direction: Terminal | None) -> SortKey:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowPartitions(Statement):
-    """``SHOW PARTITIONS t [PARTITION (…)] [WHERE filter] [ORDER BY …] [LIMIT n] [AS JSON]``."""
+    """``SHOW PARTITIONS t [STATUS] [PARTITION (…)] [WHERE filter] [ORDER BY …] [LIMIT n] [AS JSON]``."""
 
     table: Name
+    status: bool = False
     partition: tuple[PartitionItem, ...] | None = None
     where: Filter | None = None
     order_by: tuple[SortKey, ...] = ()
@@ -222,6 +243,7 @@ class ShowPartitions(Statement):
 @builds("show_partitions")
 def show_partitions(
     table: Name,
+    status: Terminal | None,
     partition: tuple[PartitionItem, ...] | None,
     where: Filter | None,
     order_by: tuple[SortKey, ...] | None,
@@ -229,8 +251,11 @@ def show_partitions(
     as_json: bool | None,
 ) -> ShowPartitions:
     require_values(partition or ())
+    if status is not None and as_json:
+        raise ParseError("STATUS is not shown AS JSON.", position=status.span, hint="Leave STATUS or AS JSON out.")
     return ShowPartitions(
         table=table,
+        status=status is not None,
         partition=partition,
         where=where,
         order_by=order_by or (),
@@ -262,6 +287,7 @@ def show_partitions_text(s: ShowPartitions) -> str:
     return words(
         "SHOW PARTITIONS",
         name_text(s.table),
+        "STATUS" if s.status else None,
         partition_text(s.partition),
         None if s.where is None else f"WHERE {render_filter(s.where)}",
         f"ORDER BY {', '.join(keys)}" if s.order_by else None,

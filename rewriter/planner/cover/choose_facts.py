@@ -414,7 +414,7 @@ def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Ca
 
 def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimeline]:
     timeline_key = (source.storage_table.table, source.period, source.storage_table.time)
-    for line in (reader.timeline, reader.outdated, reader.unproven, reader.incomplete):
+    for line in (reader.timeline, reader.outdated, reader.unproven, reader.incomplete, reader.open):
         yield line(*timeline_key)
 
 
@@ -432,7 +432,7 @@ def _close_ends(
     """
     if not is_open(requested):
         return ClosedRanges(requested), None
-    existing = extent((source.period, line) for source, lines_of_source in lines.items() for line in lines_of_source)
+    existing = extent((source.period, line) for source, timelines in lines.items() for line in timelines.existing)
     windows = {source.storage_table.table: (source, window) for source, window in valid.items()}
     existing = widened(existing, ((s.fact, s.storage_table, window) for s, window in windows.values()), reader)
     promise = promised(facts, ((source.fact, window) for source, window in valid.items()), now)

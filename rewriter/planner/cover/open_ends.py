@@ -1,9 +1,10 @@
 """Open ends of a range: where they lie, and which parts of a range lie wholly beyond them.
 
 An open end lies at the end of the newest period of which any partition exists: whole or not, fresh or outdated, in any
-candidate. So missing parts of that period are reported, as in a closed range. A fact that declares its LATENESS moves
-the end on, to the data that should exist by now. An open begin lies at the start of the oldest such period. A range
-that lies wholly beyond an end is missing: nothing says that nothing happened there.
+candidate. Partitions that streams still fill do not exist yet for a cube. So missing parts of that period are reported,
+as in a closed range. A fact that declares its LATENESS moves the end on, to the data that should exist by now. An open
+begin lies at the start of the oldest such period. A range that lies wholly beyond an end is missing: nothing says that
+nothing happened there.
 """
 
 from __future__ import annotations
@@ -146,7 +147,8 @@ def _beyond(
             slot = binding.locate(partition.values)
         except DataError:
             continue  # A key that names no period has no time that could be requested.
-        if slot is not None and (period_kind is None or slot.period is period_kind):
+        is_open = slot is not None and reader.open(table.name, slot.period, storage_table.time).exists(slot.ordinal)
+        if slot is not None and not is_open and (period_kind is None or slot.period is period_kind):
             yield TimeRange(slot.start, slot.end)
 
 

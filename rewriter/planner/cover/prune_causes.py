@@ -93,6 +93,7 @@ def _useless(timelines: SourceTimelines) -> dict[PruneCause, PartitionTimeline]:
         PruneCause.PARTITIONS_OUTDATED: timelines.outdated,
         PruneCause.PARTITIONS_INCOMPLETE: timelines.incomplete,
         PruneCause.PARTITIONS_UNPROVEN: timelines.unproven,
+        PruneCause.PARTITIONS_OPEN: timelines.open,
     }
 
 
@@ -100,6 +101,7 @@ _WORDS = {
     PruneCause.PARTITIONS_OUTDATED: "outdated",
     PruneCause.PARTITIONS_INCOMPLETE: "incomplete",
     PruneCause.PARTITIONS_UNPROVEN: "unproven",
+    PruneCause.PARTITIONS_OPEN: "open",
 }
 
 

@@ -17,6 +17,12 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
     """
     sentences: list[str] = []
     for source in sources:
+        open_time = instants(source.period, lines[source].open, missing) & missing
+        if open_time:
+            sentences.append(
+                f"{_at(source, open_time)} a stream still fills {source.storage_table.table}: its trigger, or "
+                f"ALTER TABLE {source.storage_table.table} COMMIT PARTITION, makes the partitions visible"
+            )
         if missing and not source.is_base:
             requested = fitting(source.period, missing, target)
             sentences += _sentences(source, lines[source], _base(source, lines), requested)

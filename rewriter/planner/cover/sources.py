@@ -30,12 +30,18 @@ class Source:
 
 
 class SourceTimelines(NamedTuple):
-    """The existing periods of one candidate: fresh ones, and those that do not serve, separated by the reason."""
+    """The periods of one candidate: fresh ones, and those that do not serve, separated by the reason."""
 
     fresh: PartitionTimeline
     outdated: PartitionTimeline
     unproven: PartitionTimeline
     incomplete: PartitionTimeline
+    open: PartitionTimeline
+
+    @property
+    def existing(self) -> tuple[PartitionTimeline, ...]:
+        """Those of the periods that count for open ends of a range: all but those that streams still fill."""
+        return self.fresh, self.outdated, self.unproven, self.incomplete
 
 
 Timelines = Mapping[Source, SourceTimelines]

@@ -1,4 +1,4 @@
-"""Explains why existing rollup partitions are not used: the catalog's notes on them, and the gaps in their base."""
+"""Explains why existing partitions are not used: the catalog's notes on them, and the gaps in their base."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.facts.time_key_ranges import time_ranges
-from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE
+from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE, OPEN
 from rewriter.planner.cover.sources import Source, Timelines
 from rewriter.planner.model.plan import PruneCause
 from rewriter.planner.scope.blocks import CatalogReader
@@ -27,7 +27,9 @@ class DoubtReader:
     base: Period
 
     def reason(self, source: Source, kind: PruneCause, time: RangeSet) -> str:
-        """Returns the reason why partitions of a candidate are unproven or incomplete; '' for any other cause."""
+        """Returns the reason why partitions of a candidate are unproven, incomplete or open; '' for any other cause."""
+        if kind is PruneCause.PARTITIONS_OPEN:
+            return OPEN
         if kind is PruneCause.PARTITIONS_UNPROVEN:
             return self._unproven(source, time)
         return self._incomplete(source, time) if kind is PruneCause.PARTITIONS_INCOMPLETE else ""

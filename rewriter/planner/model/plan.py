@@ -206,6 +206,7 @@ class PruneCause(IntEnum):
     PARTITIONS_OUTDATED = 9
     PARTITIONS_INCOMPLETE = 10
     PARTITIONS_UNPROVEN = 11
+    PARTITIONS_OPEN = 12
 
 
 @dataclass(frozen=True)

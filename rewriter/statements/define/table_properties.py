@@ -29,6 +29,7 @@ from rewriter.catalog.keys.paths import (
 from rewriter.catalog.model.changes import AlterTable, RefreshTimelines
 from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Fact, StorageTable, Table
+from rewriter.catalog.model.partition_commit import checked_partition_commit, is_about_partition_commit
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.store import schema
@@ -203,6 +204,8 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
         return checked_packing(key, value, table)
     if is_about_auto_compact(key):
         return checked_auto_compact(key, value, table)
+    if is_about_partition_commit(key):
+        return checked_partition_commit(key, value, table)
     if is_about_sharing(key):
         return checked_sharing(key, value, table)
     if properties.is_about_timelines(key):
@@ -318,7 +321,8 @@ def _superseded(
 
 
 def _folded(key: str) -> str:
-    return key.lower() if properties.is_about_timelines(key) or is_about_sharing(key) else key
+    is_ours = properties.is_about_timelines(key) or is_about_sharing(key) or is_about_partition_commit(key)
+    return key.lower() if is_ours else key
 
 
 def _storage_table(table: Table, fact: Fact) -> StorageTable:

@@ -39,7 +39,7 @@ class Work:
 
     ``time`` is that of whole periods. ``action`` is ``load`` for what only the owner can write, ``refresh`` for what
     REFRESH FACT computes now, and ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for rollups
-    whose base lacks periods.
+    whose base lacks periods; ``wait`` for what streams fill.
     """
 
     stored: StoredPeriod
@@ -96,7 +96,8 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
         # Each period is loaded into the first table whose storage is valid then.
         valid = within(base, _valid(stored, context)) - valid_somewhere
         if state is State.MISSING:
-            work.append(Work(stored, lacking & valid, "load"))
+            filled = _line(stored, context, "open")
+            work += [Work(stored, (lacking & valid) - filled, "load"), Work(stored, lacking & valid & filled, "wait")]
         valid_somewhere |= valid
     for stored in stored_periods(fact):
         if not stored.is_base:
@@ -135,5 +136,6 @@ def _valid(stored: StoredPeriod, context: Context) -> RangeSet:
 def _line(stored: StoredPeriod, context: Context, state: str) -> RangeSet:
     """Returns the time of the periods of a stored period that are in a state."""
     snapshot = context.snapshot
-    readers = {"fresh": snapshot.timeline, "retired": snapshot.retired, **snapshot.unused_timelines}
+    others = {"retired": snapshot.retired, "open": snapshot.open}
+    readers = {"fresh": snapshot.timeline, **others, **snapshot.unused_timelines}
     return times(stored.period, readers[state](stored.table.table, stored.period, stored.table.time).ranges())

@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD PARTITION and DROP PARTITION."""
+"""ALTER TABLE … ADD PARTITION, DROP PARTITION and COMMIT PARTITION."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.model.changes import (
     AddPartitions,
+    CommitPartitions,
     DropPartitions,
     PartitionWrite,
 )
@@ -18,7 +19,7 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import seen_from
 from rewriter.errors import Error, Span, partitions_not_found
 from rewriter.grammar.families import partitions as s
-from rewriter.grammar.filters import span_of
+from rewriter.grammar.filters import Filter, span_of
 from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
@@ -29,13 +30,14 @@ from rewriter.statements.resolve.location_conflicts import (
     check_partitions_apart,
 )
 from rewriter.statements.resolve.locations import absolute
-from rewriter.statements.resolve.partition_lookup import dropped, found_keys
+from rewriter.statements.resolve.partition_lookup import DroppedSpec, dropped, found_keys
 from rewriter.statements.resolve.partition_specs import (
     named_values,
     read_full,
     require_partitioned,
     spec_text,
 )
+from rewriter.statements.write.commit_policies import remove_success_files, run_policies
 
 
 @runs(s.AddPartitions, in_transaction=True)
@@ -109,24 +111,57 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     """
     specs = dropped(statement, context)
     table = specs[0].table
+    hint = "DROP IF EXISTS ignores missing partitions"
+    keys, ranges = _named_keys(specs, statement.specs, None if statement.if_exists else hint, context)
+    values = [partition.values for partition in context.snapshot.partitions(table, [*map(KeyRange.of_key, keys)])]
+    if keys:
+        with context.begin() as transaction:
+            transaction.commit([DropPartitions(table, keys, merged(ranges))])
+        if context.transaction is None and context.rehearsed is None:
+            remove_success_files(table, values, context)
+    return Result("ALTER TABLE DROP PARTITION")
+
+
+@runs(s.CommitPartitions)
+def commit_partitions(statement: s.CommitPartitions, context: Context) -> Result:
+    """ALTER TABLE … COMMIT PARTITION: commits the open partitions that satisfy one of the specs, whatever their
+    trigger. Others of them were committed before, and stay as they are. The policies of the table follow.
+
+    Raises PARTITIONS_NOT_FOUND 428FT where a spec matches nothing, and the errors of ``run_policies``.
+    """
+    specs = dropped(statement, context)
+    table = specs[0].table
+    keys, _ = _named_keys(specs, statement.specs, "SHOW PARTITIONS … STATUS lists open partitions", context)
+    open_keys = tuple(sorted(context.snapshot.open_keys(table).intersection(keys)))
+    if open_keys:
+        with context.begin() as transaction:
+            transaction.commit([CommitPartitions(table, open_keys)])
+    run_policies(table, context)
+    return Result("ALTER TABLE COMMIT PARTITION")
+
+
+def _named_keys(
+    specs: Sequence[DroppedSpec], typed: Sequence[Sequence[Filter]], hint: str | None, context: Context
+) -> tuple[tuple[bytes, ...], list[KeyRange]]:
+    """Returns the keys of the partitions that satisfy one of the specs, and the ranges that were searched.
+
+    A spec that matches nothing raises PARTITIONS_NOT_FOUND with the hint; with ``None`` it does not.
+    """
+    table = specs[0].table
     keys: set[bytes] = set()
     ranges: list[KeyRange] = []
-    for spec, (spec_keys, searched) in zip(statement.specs, found_keys(specs, context.snapshot), strict=True):
+    for spec, (spec_keys, searched) in zip(typed, found_keys(specs, context.snapshot), strict=True):
         ranges += searched
-        if not spec_keys and not statement.if_exists:
-            table_name = seen_from(context.snapshot.current, table.name)
+        if not spec_keys and hint is not None:
             raise partitions_not_found(
                 f"The partition(s) {spec_text(spec)}",
                 table.name,
-                shown=table_name,
+                shown=seen_from(context.snapshot.current, table.name),
                 position=Span(span_of(spec[0]).start, span_of(spec[-1]).end),
-                hint="DROP IF EXISTS ignores missing partitions",
+                hint=hint,
             )
         keys.update(spec_keys)
-    if keys:
-        with context.begin() as transaction:
-            transaction.commit([DropPartitions(table, tuple(sorted(keys)), merged(ranges))])
-    return Result("ALTER TABLE DROP PARTITION")
+    return tuple(sorted(keys)), ranges
 
 
 def _partition_location(table: Table, clause: s.PartitionLocation) -> str | None:

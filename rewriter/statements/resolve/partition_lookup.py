@@ -46,8 +46,8 @@ class DroppedSpec:
         return snapshot.lookup(self.table, self.key_or_filter)
 
 
-def dropped(statement: s.DropPartitions, context: Context) -> tuple[DroppedSpec, ...]:
-    """Returns the specs of ALTER TABLE … DROP PARTITION, for the statement and for EXPLAIN SCAN.
+def dropped(statement: s.DropPartitions | s.CommitPartitions, context: Context) -> tuple[DroppedSpec, ...]:
+    """Returns the specs of ALTER TABLE … DROP PARTITION, for the statement and for EXPLAIN SCAN, or COMMIT PARTITION.
 
     The first spec that cannot be read raises.
     """

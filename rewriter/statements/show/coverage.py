@@ -54,7 +54,7 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
         *strings("table", "period", "time", "implementation", "first", "latest"),
         *(Column(name, "bigint") for name in ("partitions", "holes", "ranges")),
         Column("consistent", "boolean"),
-        *(Column(name, "bigint") for name in ("outdated", "unproven", "incomplete")),
+        *(Column(name, "bigint") for name in ("outdated", "unproven", "incomplete", "open")),
         *strings("reason"),
     )
     return listing("SHOW TIMELINES", columns, rows)
@@ -80,6 +80,7 @@ def _timeline_row(fact: Fact, table: StorageTable, period: Period, time: str, co
         outdated.count,
         unproven.count,
         incomplete.count,
+        context.snapshot.open(*timeline_key).count,
         _reason(fact, table, period, unproven, incomplete, context) if time == table.time else None,
     )
 
@@ -139,12 +140,13 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
 
     Rows of (from, to, status, table, period, partitions). ``status`` is ``covered``, ``missing`` (in units of the
     base period), or missing and overlapped by an existing partition: ``outdated``, older than its base,
-    ``incomplete``, computed from a base that lacked periods, or ``unproven``. Without bounds the range is that of a
+    ``incomplete``, computed from a base that lacked periods, ``unproven``, or ``open``, filled by a stream. Without
+    bounds the range is that of a
     query over all time: the extent of all partitions, and the time that LATENESS promises.
     """
     fact = named_fact(statement.fact, context)
     fresh = _candidates(fact, context.snapshot.timeline, context)
-    useless = _useless(fact, context)
+    useless = {**_useless(fact, context), "open": _candidates(fact, context.snapshot.open, context)}
     everything = queried_extent(fact, context) if statement.start is None else None
     requested = asked(statement, fact, context, everything)
     target = (touched if fact.is_raw else snapped)(requested, fact.base_period)

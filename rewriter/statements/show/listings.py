@@ -25,6 +25,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.name_patterns import fits_pattern
 from rewriter.statements.resolve.named_objects import view_columns
 from rewriter.statements.resolve.partition_lookup import listed
+from rewriter.storage.discovered_partitions import Discovery
 
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 
@@ -86,13 +87,14 @@ def _sorted_objects(objects: Iterable[_Object], database: str, pattern: str | No
 def show_partitions(statement: ShowPartitions, context: Context) -> Result:
     """Returns names of partitions in order of the escaped name's code points, or as ORDER BY states, NULL lowest.
 
-    Lists those that match the spec and satisfy the filter, at most LIMIT of them. AS JSON returns one row, in which
+    Lists those that match the spec and satisfy the filter, at most LIMIT of them. STATUS adds whether each is
+    ``committed``, or ``open``: a stream fills it, and covers do not use it. AS JSON returns one row, in which
     names and values are not escaped, all values are text, and NULL is null.
     """
     lookup = listed(statement, context)
     table = lookup.table
     order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
-    if not order and not statement.as_json:
+    if not order and not statement.as_json and not statement.status:
         names = sorted(lookup.names())[: statement.limit]
         return listing("SHOW PARTITIONS", strings("partition"), list(zip(names, strict=True)))
     named_keys = sorted(lookup.named_keys())
@@ -102,6 +104,10 @@ def show_partitions(statement: ShowPartitions, context: Context) -> Result:
             reverse=descending,
         )
     named_keys = named_keys[: statement.limit]
+    if statement.status:
+        open_keys = frozenset() if isinstance(lookup, Discovery) else context.snapshot.open_keys(table)
+        rows: list[Row] = [(name, "open" if key in open_keys else "committed") for name, key in named_keys]
+        return listing("SHOW PARTITIONS", strings("partition", "status"), rows)
     if not statement.as_json:
         return listing("SHOW PARTITIONS", strings("partition"), [(name,) for name, _ in named_keys])
     names = [column.name for column in table.partition_columns]

@@ -25,14 +25,23 @@ class FileBatches:
     """The batches of one run of a stream. The checkpoint is read once, and each ``load`` lists the files once."""
 
     def __init__(
-        self, statement: InsertStream, options: StreamOptions, run: StreamRun, format: str, checkpoint: FileCheckpoint
+        self,
+        statement: InsertStream,
+        options: StreamOptions,
+        run: StreamRun,
+        format: str,
+        checkpoint: FileCheckpoint,
+        files: Sequence[FoundFile],
     ) -> None:
-        """Reads the plans of the checkpoint. Raises the errors of ``batches.is_committed``."""
+        """Reads the plans of the checkpoint. ``files`` are those that exist, for the first ``load``. Raises the errors
+        of ``batches.is_committed``.
+        """
         self._statement = statement
         self._options = options
         self._run = run
         self._format = format
         self._checkpoint = checkpoint
+        self._first_files: Sequence[FoundFile] | None = files
         self._batches = list(checkpoint.batches())
         self._planned_paths = {file.path for batch in self._batches for file in batch}
         last = run.context.catalog.last_batch(run.context.table(statement.insert.table), options.stream)
@@ -46,17 +55,23 @@ class FileBatches:
     def open(cls, statement: InsertStream, options: StreamOptions, run: StreamRun) -> FileBatches:
         """Opens the checkpoint of a stream, which is created if the source exists and it does not."""
         format = check_table_format(statement.format, statement.path_span, statement.path)
-        _listed(statement, options)
+        existed = FileCheckpoint.is_in(options.checkpoint)
+        files = _listed(statement, options)
         source = f"{format}.{quote_identifier(os.path.abspath(statement.path))}"
         checkpoint = FileCheckpoint.open(options.checkpoint, options.stream, source)
-        return cls(statement, options, run, format, checkpoint)
+        if _is_pattern(statement.path) and not existed:
+            # The pattern may match the files of the checkpoint, which exist from now on.
+            files = _listed(statement, options)
+        return cls(statement, options, run, format, checkpoint, files)
 
     def load(self) -> None:
         """Loads the batches that are planned, and then the files that exist now, until the run is to stop."""
         self._load_planned()
         if self._run.stopping.is_set():
             return
-        files = [file for file in _listed(self._statement, self._options) if file.path not in self._planned_paths]
+        first, self._first_files = self._first_files, None
+        listed = _listed(self._statement, self._options) if first is None else first
+        files = [file for file in listed if file.path not in self._planned_paths]
         for start in range(0, len(files), self._options.max_files):
             # Those that have gone since are none of the stream.
             batch = [file for file in files[start : start + self._options.max_files] if os.path.exists(file.path)]
@@ -102,8 +117,7 @@ def _listed(statement: InsertStream, options: StreamOptions) -> tuple[FoundFile,
     try:
         files = expand(statement.path)
     except Error as error:
-        is_pattern = any(char in statement.path for char in "*?[")
-        if error.condition == "PATH_NOT_FOUND" and (is_pattern or os.path.isdir(statement.path)):
+        if error.condition == "PATH_NOT_FOUND" and (_is_pattern(statement.path) or os.path.isdir(statement.path)):
             return ()
         raise error.at(statement.path_span) from None
     own_folder = os.path.realpath(options.checkpoint)
@@ -112,6 +126,10 @@ def _listed(statement: InsertStream, options: StreamOptions) -> tuple[FoundFile,
     ):
         raise _among_files(statement, options)
     return tuple(sorted(files, key=lambda file: (file.modified, file.path)))
+
+
+def _is_pattern(path: str) -> bool:
+    return any(char in path for char in "*?[")
 
 
 def _is_below(path: str, folder: str) -> bool:

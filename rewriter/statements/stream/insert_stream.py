@@ -41,9 +41,17 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
         assert context.streams is not None
         context.streams.add(RunningStream(options.stream, partial(_go_on, statement, options, run), run.stopping))
         return replace(result, rowcount=-1)
+    table = context.table(statement.insert.table)
+    late_before = context.catalog.stream_progress(table, options.stream).late
     with alive(run):
         FileBatches.open(statement, options, run).load()
-    return replace(result, rowcount=run.rows, warnings=run.warnings)
+    late = context.catalog.stream_progress(table, options.stream).late - late_before
+    return replace(result, rowcount=run.rows, warnings=((_late(late, table.name),) if late else ()) + run.warnings)
+
+
+def _late(count: int, table: str) -> str:
+    partitions = "1 partition" if count == 1 else f"{count:,} partitions"
+    return f"Late rows came for {partitions} of {table}: committed again, and rollups over them are outdated."
 
 
 def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> None:

@@ -1,13 +1,13 @@
-"""SHOW STREAMS and STOP STREAM: the streams of all processes, through the catalog."""
+"""SHOW STREAMS, STOP STREAM and DROP STREAM: the streams of all processes, through the catalog."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error
-from rewriter.grammar.families.streams import ShowStreams, StopStream
+from rewriter.grammar.families.streams import DropStream, ShowStreams, StopStream
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -18,7 +18,9 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
     """Returns the last run of every stream, by id.
 
     ``state`` is ``running``, ``finished``, ``stopped``, ``failed`` (``message`` is the error), or ``lost`` where the
-    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one.
+    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one until its last report.
+    ``watermark`` is the greatest time of the stream's rows, as far as it is known, and ``late`` the number of times
+    that a batch of late rows has committed a partition again.
     """
     names = {table.id: table.name for table in context.snapshot.tables()}
     with context.catalog.database.read() as connection:
@@ -28,20 +30,28 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
             run.stream,
             names.get(run.table_id),
             run.state,
-            0 if run.batch is None else run.batch + 1,
+            run.batches,
             run.rows,
             datetime.fromtimestamp(run.started_at, UTC),
             datetime.fromtimestamp(run.heartbeat_at, UTC),
             run.process,
             run.checkpoint,
             run.message,
+            None if run.watermark is None else _instant(run.watermark),
+            run.late,
         )
         for run in runs_of_streams
     ]
     numbers = (Column("batches", "bigint"), Column("rows", "bigint"))
     times = (Column("started", "timestamp"), Column("reported", "timestamp"))
-    columns = (*strings("stream", "table", "state"), *numbers, *times, *strings("process", "checkpoint", "message"))
+    progress = (Column("watermark", "timestamp"), Column("late", "bigint"))
+    texts = strings("process", "checkpoint", "message")
+    columns = (*strings("stream", "table", "state"), *numbers, *times, *texts, *progress)
     return listing("SHOW STREAMS", columns, rows)
+
+
+def _instant(microseconds: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
 
 
 @runs(StopStream)
@@ -55,3 +65,16 @@ def stop_stream(statement: StopStream, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.stream_span) from None
     return Result("STOP STREAM")
+
+
+@runs(DropStream)
+def drop_stream(statement: DropStream, context: Context) -> Result:
+    """Removes a stream that does not run from the list. It does not hold the watermark of its table back any more. A
+    later run goes on where it ended.
+    """
+    try:
+        with context.catalog.database.write() as connection:
+            stream_runs.forget(connection, statement.stream)
+    except Error as error:
+        raise error.at(statement.stream_span) from None
+    return Result("DROP STREAM")

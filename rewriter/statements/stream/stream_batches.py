@@ -11,13 +11,15 @@ from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.store import stream_runs
-from rewriter.errors import ConflictError, Error, NotSupportedError
+from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.terms import Name
 from rewriter.runtime.background import repeating
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
+from rewriter.statements.stream.due_partitions import commit_due_partitions
 from rewriter.statements.write.auto_compact import compact_after
+from rewriter.statements.write.commit_policies import check_policies, run_policies
 from rewriter.statements.write.insert import retried
 from rewriter.statements.write.written_files import rows_of
 
@@ -30,8 +32,8 @@ LoadBatch = Callable[[Batch, Context], Sequence[WrittenFile]]
 
 @dataclass
 class StreamRun:
-    """A run of a stream into a table. ``rows`` and ``batches`` count what this run has committed. ``warnings`` say what
-    failed beside the batches.
+    """A run of a stream into a table. ``rows`` counts what this run has committed. ``warnings`` say what failed beside
+    the batches.
     """
 
     stream: str
@@ -39,17 +41,21 @@ class StreamRun:
     context: Context
     id: str
     rows: int = 0
-    batches: int = 0
     warnings: tuple[str, ...] = ()
     #: Set when STOP STREAM asks the run to end.
     stopping: threading.Event = field(default_factory=threading.Event)
+    #: The error of a report that found another run, or of a policy; the run ends with it.
+    failure: Error | None = None
 
     def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
         """Loads a batch, unless it was committed before, and compacts what it has written, where the table asks for it.
         Returns whether it was loaded now.
 
-        Raises the errors of ``batches.is_committed`` and of the INSERT.
+        Raises the errors of ``batches.is_committed`` and of the INSERT, and ``ConflictError`` STREAM_TAKEN_OVER if
+        another run has begun since. The policies of the partitions that the batch commits follow: raises their errors.
         """
+        if self.failure is not None:
+            raise self.failure
         batch = Batch(str(number), self.stream, checkpoint)
         loaded: list[tuple[Sequence[WrittenFile], Context]] = []
 
@@ -59,20 +65,19 @@ class StreamRun:
                 loaded.append((load(batch, context), context))
 
         planning = self.context.settings.for_planner()
-        retried(attempt, True, replace(self.context.renewed(), planning=planning))
-        rows = sum(rows_of(files) for files, _ in loaded)
-        if loaded:
-            self.rows, self.batches = self.rows + rows, self.batches + 1
-        self.report(number, rows)
+        context = self.context.renewed()
+        retried(attempt, True, replace(context, planning=planning))
+        self.rows += sum(rows_of(files) for files, _ in loaded)
+        run_policies(context.table(self.table), context)
         if loaded and not self.stopping.is_set():
             warnings = compact_after(self.table, *loaded[-1])
             self.warnings = tuple(dict.fromkeys((*self.warnings, *warnings)))
         return bool(loaded)
 
-    def report(self, batch: int | None = None, rows: int = 0) -> None:
+    def report(self) -> None:
         """Reports that the run lives, and learns whether it is to stop. Raises ``ConflictError`` STREAM_TAKEN_OVER."""
         with self.context.catalog.database.write() as connection:
-            if stream_runs.report(connection, self.id, batch, rows):
+            if stream_runs.report(connection, self.id, self.rows):
                 self.stopping.set()
 
 
@@ -90,15 +95,22 @@ def alive(run: StreamRun) -> Iterator[None]:
     def beat() -> float | None:
         try:
             run.report()
-        except ConflictError:
-            return None  # The next batch fails with the same error.
-        except Error:
-            return _REPORT_SECONDS  # A passing failure; the next report may succeed.
+            commit_due_partitions(run.table, run.context)
+        except Error as error:
+            if error.condition in ("STREAM_TAKEN_OVER", "COMMIT_POLICY_FAILED"):
+                run.failure = error  # The next batch fails with it.
+                run.stopping.set()
+                return None
+            # A passing failure; the next report may succeed.
         return _REPORT_SECONDS
 
     try:
+        commit_due_partitions(run.table, run.context)
         with repeating(beat, "rewriter-stream-report", _REPORT_SECONDS):
             yield
+        if run.failure is not None:
+            raise run.failure
+        commit_due_partitions(run.table, run.context)
     except BaseException as error:
         end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
@@ -112,12 +124,12 @@ def end(run: StreamRun, state: str, message: str | None = None) -> None:
         # The name of a file need not be UTF-8, and PostgreSQL stores no NUL.
         message = message.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     with run.context.catalog.database.write() as connection:
-        stream_runs.end_run(connection, run.id, state, message)
+        stream_runs.end_run(connection, run.id, run.rows, state, message)
 
 
 def check_target(table: Table, checkpoint: str, context: Context) -> None:
     """Raises ``NotSupportedError`` for tables whose batches cannot be committed at most once, and for temporary ones;
-    ``IntegrityError`` UNSAFE_LOCATION for a checkpoint among the files of a table.
+    ``IntegrityError`` UNSAFE_LOCATION for a checkpoint among the files of a table; the errors of ``check_policies``.
     """
     if table.external or session_of(table.name) is not None:
         kind, reason = (
@@ -130,4 +142,5 @@ def check_target(table: Table, checkpoint: str, context: Context) -> None:
             object=table.name,
             hint="Use a managed table.",
         )
+    check_policies(table, context)
     check_output_directory(checkpoint, context)

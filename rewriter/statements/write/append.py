@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import CommitBatch, PartitionWrite, WritePartitions
+from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_APPEND
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
@@ -23,11 +24,17 @@ from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.auto_compact import compact_after
+from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.insert import retried, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.null_types import with_types
 from rewriter.statements.write.written_files import rows_of, stats_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @runs(Append, in_transaction=True)
@@ -46,12 +53,16 @@ def append(statement: Append, context: Context) -> Result:
     batches = batches_of(statement.data)
     spooled = ScratchDirectory("append")
     try:
-        types = {column.name.lower(): column.type for column in table.all_columns}
-        path, columns = spool(batches, spooled.path, types)
+        path, columns = spool(batches, spooled.path, partial(_type_of, table))
         result, files = retried(lambda now: _append(statement, path, columns, now), True, context)
     finally:
         spooled.remove()
     return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
+
+
+def _type_of(table: Table, field: pa.Field) -> pa.DataType:
+    column = next((column for column in table.all_columns if column.name.lower() == field.name.lower()), None)
+    return field.type if column is None else with_types(field.type, type_tree(column.type))
 
 
 def _check_batch(id: str, table: Table, context: Context) -> None:
@@ -98,7 +109,7 @@ def append_rows(name: Name, rows: Relation, batch: Batch | None, context: Contex
 
     if table.external:
         return write_external(target, False, fill, context)
-    return write_managed(table, fill, partial(_changes, target, batch), (), context)
+    return write_managed(table, fill, partial(_changes, target, batch, context), (), context)
 
 
 def _target(name: Name, table: Table, columns: Sequence[Column]) -> Target:
@@ -112,13 +123,13 @@ def _target(name: Name, table: Table, columns: Sequence[Column]) -> Target:
     return target
 
 
-def _changes(target: Target, batch: Batch | None, write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
+def _changes(
+    target: Target, batch: Batch | None, context: Context, write_id: int, files: Sequence[WrittenFile]
+) -> Sequence[WriteChange]:
     """Returns the changes that append the rows of a batch: the partitions with rows, and the note of the batch."""
     partitions = grouped(files)
     changes: list[WriteChange] = []
     if partitions:
         writes = tuple([PartitionWrite(values, data_files) for values, data_files in partitions.items()])
         changes.append(WritePartitions(target.table, write_id, writes, overwrite=False, doubt=BY_APPEND))
-    if batch is not None:
-        changes.append(CommitBatch(target.table, batch))
-    return changes
+    return changes if batch is None else with_batch(changes, target.table, batch, files, context)

@@ -46,6 +46,17 @@ def check_events(table: Table, files: Iterable[WrittenFile], context: Context) -
         raise error
 
 
+def latest_event(table: Table, files: Iterable[WrittenFile], context: Context) -> int | None:
+    """Returns the time of the last event in files of a RAW table, in microseconds, if footers of Parquet files state
+    it; else ``None``.
+    """
+    events = _events_of(table, context)
+    if events is None or events.column is None or table.format != "parquet":
+        return None
+    bounds = [time_bounds(path, events.column) for path in {file.path for file in files}]
+    return max((bound[1] for bound in bounds if bound is not None), default=None)
+
+
 def check_moved(
     source: Table, moved: Iterable[tuple[Partition, PartitionValues]], target: Table, context: Context
 ) -> None:

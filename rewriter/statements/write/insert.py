@@ -22,7 +22,7 @@ from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import AddPartitions, Change, CommitBatch, PartitionWrite, WritePartitions
+from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.errors import (
@@ -50,6 +50,7 @@ from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
@@ -204,14 +205,18 @@ def _existing(target: Target, context: Context) -> tuple[Partition, ...]:
 
 def write_batch(insert: Checked, batch: Batch, context: Context) -> tuple[WrittenFile, ...]:
     """Writes the rows of a batch into a managed table. Its commit also notes the batch."""
-    return _write_managed(insert, context, (CommitBatch(insert.target.table, batch),))
+    return _write_managed(insert, context, batch)
 
 
-def _write_managed(insert: Checked, context: Context, notes: tuple[CommitBatch, ...] = ()) -> tuple[WrittenFile, ...]:
+def _write_managed(insert: Checked, context: Context, batch: Batch | None = None) -> tuple[WrittenFile, ...]:
+    def changes(write_id: int, files: Sequence[WrittenFile]) -> Sequence[WriteChange]:
+        made = changes_of(insert, write_id, files, context)
+        return made if batch is None else with_batch(made, insert.target.table, batch, files, context)
+
     return write_managed(
         insert.target.table,
         lambda folder: written(insert.query, insert.statement.query, insert.target, folder, context),
-        lambda write_id, files: [*changes_of(insert, write_id, files, context), *notes],
+        changes,
         insert.prepared.plan.readings,
         context,
         insert.listings(context),

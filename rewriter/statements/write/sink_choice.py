@@ -1,4 +1,4 @@
-"""How the rows of a write become files: the sink, and packed files or files by partition."""
+"""The sink of a statement's write, and the form of its files: packed, or by partition."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from rewriter.catalog import Catalog
 from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.reading.write_id_queries import transaction_list
-from rewriter.catalog.store import migrations, schema
+from rewriter.catalog.store import migrations, schema, stream_runs
 from rewriter.catalog.store.database import Database, next_number
 from rewriter.errors import OperationalError
 from rewriter.exec.engine import Engine
@@ -241,3 +241,31 @@ def test_files_of_a_release_without_packed_files_are_read_whole(tmp_path: Path, 
         session.execute("INSERT INTO t VALUES (3, 2), (4, 4)")
         session.execute("ALTER TABLE t COMPACT")
         assert sorted(session.execute("SELECT * FROM t").fetch()) == [(1, 1), (2, 2), (3, 2), (4, 4)]
+
+
+def test_the_batches_of_a_stream_are_those_that_were_committed(tmp_path: Path, catalog_url: str | None) -> None:
+    """An earlier release repeated the number of the last batch in the row of the run."""
+    location = tmp_path / "catalog.db" if catalog_url is None else catalog_url
+    Database(location).close()
+    engine = sa.create_engine(catalog_url or f"sqlite:///{location}")
+    with engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE streams ADD COLUMN batch BIGINT"))
+        connection.execute(sa.text("UPDATE schema_version SET version = 17"))
+        for stream, batch, rows in (("a", 5, 70), ("b", None, 0)):
+            run = {"stream": stream, "table_id": 3, "run": stream, "checkpoint": "c", "state": "finished"}
+            times = {"stopping": False, "started_at": 0.0, "heartbeat_at": 0.0, "process": "p", "rows": rows}
+            connection.execute(schema.streams.insert(), {**run, **times})
+            connection.execute(
+                sa.text("UPDATE streams SET batch = :batch WHERE stream = :stream"), {"batch": batch, "stream": stream}
+            )
+        # Of stream a in its table, of stream b in another table, and without a stream.
+        for table_id, stream, batch in ((3, "a", "5"), (4, "b", "8"), (3, "", "load-17")):
+            values = {"table_id": table_id, "stream": stream, "checkpoint": "c", "batch": batch, "commit_seq": 1}
+            connection.execute(schema.batches.insert(), values)
+    database = Database(location)
+    with database.read() as connection:
+        runs = stream_runs.stream_runs(connection)
+        assert "batch" not in {column["name"] for column in sa.inspect(connection).get_columns("streams")}
+    assert [(run.stream, run.batches, run.rows) for run in runs] == [("a", 6, 70), ("b", 0, 0)]
+    database.close()
+    engine.dispose()

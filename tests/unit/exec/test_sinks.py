@@ -14,7 +14,7 @@ import pytest
 
 from rewriter.connectors.table_sink import PartitionableTableSink
 from rewriter.exec.formats.registry import FORMATS
-from rewriter.exec.sinks import open_file, partition_rows, ungrouped
+from rewriter.exec.sinks import held_rows, partition_rows, ungrouped
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink, open_sink
 from rewriter.exec.sinks.choice import partition_rows as rows_of
 from rewriter.exec.sinks.file_target import FileTarget, PartitionLimit, WrittenEntry
@@ -170,7 +170,7 @@ def test_sorting_holds_a_bounded_number_of_bytes(target: FileTarget, monkeypatch
 
 
 def test_a_file_ends_at_the_target_size(target: FileTarget, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_file, "MOST_HELD_ROWS", 100)
+    monkeypatch.setattr(held_rows, "MOST_HELD_ROWS", 100)
     small = FileTarget(target.directory, "parquet", (), {}, "", target_bytes=3000)
     sink = open_sink(SinkChoice(SinkKind.SINGLE), small, ())
     for start in range(0, 5000, 100):
@@ -255,7 +255,7 @@ def test_a_table_sink_that_is_not_asked_is_ungrouped(target: FileTarget) -> None
 
 def test_two_thousand_partitions_take_the_memory_of_one(target: FileTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of the grouped sink, with the file that is open, stay below a bound that no number of partitions changes."""
-    monkeypatch.setattr(open_file, "MOST_HELD_BYTES", 1_000_000)
+    monkeypatch.setattr(held_rows, "MOST_HELD_BYTES", 1_000_000)
     partitions, size = 2_000, 50
     text = "x" * 200
     before, most = pa.total_allocated_bytes(), 0

@@ -1,0 +1,73 @@
+"""The effects of one commit on all facts whose tables it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+from rewriter.catalog.commit.stored_timelines import TimelineDifference
+from rewriter.catalog.facts.time_binding import TimeBinding, bind
+from rewriter.catalog.model.objects import Fact, Table
+
+
+class FactTimelineUpdates:
+    """The timeline updates of one commit, for all facts that it affects."""
+
+    def __init__(self, context: CommitContext) -> None:
+        self._context = context
+        self._facts: list[tuple[Fact, int]] | None = None
+        self._timeline_updates: dict[int, FactTimelineUpdate] = {}
+
+    def of(self, table: Table) -> FactTimelineUpdate | None:
+        """Returns the update of the fact that the table belongs to now; ``None`` if it belongs to none."""
+        if self._facts is None:
+            self._facts = self._context.live_facts()
+        for fact, made_by in self._facts:
+            if fact.storage_table(table.name) is not None:
+                if fact.id not in self._timeline_updates:
+                    self._timeline_updates[fact.id] = FactTimelineUpdate(
+                        self._context, bind(fact, self._context.live_object), made_by
+                    )
+                return self._timeline_updates[fact.id]
+        return None
+
+    def start(self, bindings: Sequence[TimeBinding]) -> None:
+        """Builds the timelines of a fact that was created."""
+        self.finish()
+        FactTimelineUpdate(self._context, bindings, self._context.sequence).build()
+
+    def rebuild(self, fact: Fact, tables: Collection[int] | None = None) -> list[TimelineDifference]:
+        """Rebuilds the timelines of some tables (``None``: all) of a live fact and returns the differences."""
+        self.finish()
+        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
+        return FactTimelineUpdate(self._context, bind(fact, self._context.live_object), made_by).build(tables)
+
+    def remove_tables(self, fact: Fact, removed_bindings: Sequence[TimeBinding]) -> None:
+        """Removes tables from a live fact.
+
+        A rollup that is outdated in a remaining table becomes unproven until it is written again, because a table that
+        no longer counts may have outdated it.
+        """
+        if not removed_bindings:
+            return
+        self.finish()
+        made_by = next(made_by for live, made_by in self._context.live_facts() if live.id == fact.id)
+        bindings = bind(fact, self._context.live_object)
+        outdated = FactTimelineUpdate(self._context, bindings, made_by).outdated()
+        for binding in bindings:
+            if binding not in removed_bindings and outdated.get(binding.table.id):
+                FactTimelineUpdate(self._context, bindings, made_by).remove_proofs(binding, outdated[binding.table.id])
+        FactTimelineUpdate(self._context, removed_bindings, made_by).end()
+
+    def end(self, bindings: Sequence[TimeBinding]) -> None:
+        """Ends the timelines of a fact that was dropped."""
+        self.finish()
+        FactTimelineUpdate(self._context, bindings, self._context.sequence).end()
+
+    def finish(self) -> None:
+        """Brings all timelines up to the changes made so far."""
+        for timeline_update in self._timeline_updates.values():
+            timeline_update.finish()
+        self._timeline_updates.clear()
+        self._facts = None
