@@ -201,25 +201,23 @@ def most_files(session: Session) -> int:
 
 def test_small_files_are_compacted(session: Session, tmp_path: Path) -> None:
     """Streams of Spark, of files in SQL, and appends, into one table."""
-    for number in range(6):
+    for number in range(3):
         put(tmp_path / "in", str(number), 10 * number)
     session.stream(files(tmp_path / "in")).into("t", stream_id="a", checkpoint=tmp_path / "a").wait()
-    assert most_files(session) == 6
-    session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.auto_compact.files' = '3')")
-    for number in range(6, 11):
-        put(tmp_path / "in", str(number), 10 * number)
+    assert most_files(session) == 3
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.auto_compact.files' = '2')")
+    put(tmp_path / "in", "3", 30)
     session.stream(files(tmp_path / "in")).into("t", stream_id="a", checkpoint=tmp_path / "a").wait()
-    assert most_files(session) < 3
-    options = f"OPTIONS ('stream' = 'b', 'checkpoint' = '{tmp_path}/b', 'max files' = '1')"
-    session.execute(f"INSERT INTO t BY NAME SELECT v + 110 AS v, hr FROM STREAM parquet.`{tmp_path}/in` {options}")
-    assert most_files(session) < 3
-    for number in range(220, 224):
-        session.append("t", pa.table({"hr": pa.array([1], pa.int32()), "v": [number]}), batch_id=str(number))
-        assert most_files(session) < 3
-    assert numbers(session) == list(range(224))
+    assert most_files(session) == 1
+    options = f"OPTIONS ('stream' = 'b', 'checkpoint' = '{tmp_path}/b', 'max files' = '2')"
+    session.execute(f"INSERT INTO t BY NAME SELECT v + 40 AS v, hr FROM STREAM parquet.`{tmp_path}/in` {options}")
+    assert most_files(session) == 1
+    session.append("t", pa.table({"hr": pa.array([1], pa.int32()), "v": [80]}), batch_id="80")
+    assert most_files(session) == 1
+    assert numbers(session) == list(range(81))
     assert [row[2:5] + row[9:10] for row in session.execute("SHOW STREAMS").fetch()] == [
-        ("finished", 11, 50, None),
-        ("finished", 11, 110, None),
+        ("finished", 4, 10, None),
+        ("finished", 2, 40, None),
     ]
 
 
