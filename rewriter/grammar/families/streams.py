@@ -1,4 +1,4 @@
-"""Streams: ``INSERT … SELECT … FROM STREAM format.`path` OPTIONS (…)``, SHOW STREAMS, STOP STREAM."""
+"""Streams: ``INSERT … SELECT … FROM STREAM format.`path` OPTIONS (…)``, SHOW STREAMS, STOP and DROP STREAM."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import quote
 
 RULES = r"""
-?statement: show_streams | stop_stream
+?statement: show_streams | stop_stream | drop_stream
 
 show_streams: "SHOW" "STREAMS"
 stop_stream: "STOP" "STREAM" (NAME | STRING)
+drop_stream: "DROP" "STREAM" (NAME | STRING)
 """
 
 
@@ -171,10 +172,31 @@ class StopStream(Statement):
 
 @builds("stop_stream")
 def stop_stream(stream: Terminal) -> StopStream:
-    id = stream.string if stream.type == "STRING" else stream.name
-    return StopStream(stream=id, stream_span=stream.span)
+    return StopStream(stream=_id(stream), stream_span=stream.span)
+
+
+def _id(stream: Terminal) -> str:
+    return stream.string if stream.type == "STRING" else stream.name
 
 
 @renders(StopStream)
 def stop_stream_text(s: StopStream) -> str:
     return f"STOP STREAM {quote(s.stream)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropStream(Statement):
+    """``DROP STREAM id``, the id as a word or a string."""
+
+    stream: str
+    stream_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("drop_stream")
+def drop_stream(stream: Terminal) -> DropStream:
+    return DropStream(stream=_id(stream), stream_span=stream.span)
+
+
+@renders(DropStream)
+def drop_stream_text(s: DropStream) -> str:
+    return f"DROP STREAM {quote(s.stream)}"

@@ -530,3 +530,21 @@ def test_rows_are_reported_while_a_stream_runs_and_at_its_end(
         put(tmp_path, name)
     connection.execute(statement(tmp_path, max_files="1"))
     assert shown() == ("finished", 3, 20)
+
+
+def test_a_dropped_stream_goes_on_where_it_ended(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    connection.execute("DROP STREAM s")
+    assert connection.execute("SHOW STREAMS").fetchall() == []
+    put(tmp_path, "b")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+    assert count(connection) == 20
+
+
+def test_a_running_stream_is_not_dropped(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path, trigger="10 seconds"))
+    with pytest.raises(ConflictError) as caught:
+        connection.execute("DROP STREAM s")
+    assert caught.value.condition == "STREAM_RUNNING"
