@@ -128,7 +128,7 @@ def test_every_reader_finds_the_values_that_either_engine_wrote(
             assert comparable(list(zip(*(c.to_pylist() for c in stored.columns), strict=True))) == expected
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(4)
 @pytest.mark.spark
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("form", ["(f DOUBLE, g FLOAT, k STRING)", "(f DOUBLE, g FLOAT) PARTITIONED BY (k STRING)"])

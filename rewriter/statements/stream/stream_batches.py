@@ -14,7 +14,7 @@ from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.terms import Name
-from rewriter.runtime.background import repeating
+from rewriter.runtime.background import signs_of_life
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.stream.due_partitions import commit_due_partitions
@@ -92,21 +92,20 @@ def begin(stream: str, table: Name, checkpoint: str, context: Context) -> Stream
 def alive(run: StreamRun) -> Iterator[None]:
     """Reports that a run lives while the block runs, and ends it: as finished, stopped or failed."""
 
-    def beat() -> float | None:
-        try:
-            run.report()
-            commit_due_partitions(run.table, run.context)
-        except Error as error:
-            if error.condition in ("STREAM_TAKEN_OVER", "COMMIT_POLICY_FAILED"):
-                run.failure = error  # The next batch fails with it.
-                run.stopping.set()
-                return None
-            # A passing failure; the next report may succeed.
-        return _REPORT_SECONDS
+    def report() -> None:
+        run.report()
+        commit_due_partitions(run.table, run.context)
+
+    def is_final(error: Error) -> bool:
+        if error.condition not in ("STREAM_TAKEN_OVER", "COMMIT_POLICY_FAILED"):
+            return False
+        run.failure = error  # The next batch fails with it.
+        run.stopping.set()
+        return True
 
     try:
         commit_due_partitions(run.table, run.context)
-        with repeating(beat, "rewriter-stream-report", _REPORT_SECONDS):
+        with signs_of_life(report, "rewriter-stream-report", _REPORT_SECONDS, is_final):
             yield
         if run.failure is not None:
             raise run.failure

@@ -190,6 +190,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         "refresh_claims",
         "warehouse",
         "foreign_writes",
+        "pending_policies",
         "streams",
     }
     catalog.close()
