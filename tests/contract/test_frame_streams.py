@@ -81,6 +81,23 @@ def test_what_exists_is_loaded_once(session: Session, tmp_path: Path) -> None:
     assert session.execute("SHOW PARTITIONS t").fetch() == [("hr=1",), ("hr=2",)]
 
 
+def test_partitions_are_committed_when_the_stream_has_gone_on(session: Session, tmp_path: Path) -> None:
+    session.execute(
+        "CREATE TABLE hours (v BIGINT) PARTITIONED BY (h STRING) "
+        "TBLPROPERTIES ('rewriter.partition_commit.trigger' = 'partition time')"
+    )
+    session.execute("CREATE CUBE c (v BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    session.execute("CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (h))")
+    for name, start, visible in (("a", 0, None), ("b", 10, 25), ("c", 20, 25)):
+        put(tmp_path / "in", name, start)
+        hour = "CASE WHEN v < 10 THEN '2026-01-01-00' ELSE '2026-01-01-01' END AS h"
+        frame = files(tmp_path / "in").where("hr = 1 OR v % 10 = 5").selectExpr(hour, "v")
+        session.stream(frame).into("hours", stream_id="s", checkpoint=tmp_path / "c").wait()
+        assert session.execute("SELECT SUM(v) FROM c").fetch() == [(visible,)]
+    status = [("h=2026-01-01-00", "committed"), ("h=2026-01-01-01", "open")]
+    assert session.execute("SHOW PARTITIONS hours STATUS").fetch() == status
+
+
 def test_a_stream_goes_on_until_it_is_stopped(session: Session, tmp_path: Path) -> None:
     def start() -> Any:
         return session.stream(rates()).into("t", stream_id="s", checkpoint=tmp_path / "c", trigger="0.2 seconds")
