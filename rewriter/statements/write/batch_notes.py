@@ -19,8 +19,8 @@ from rewriter.statements.write.managed_write import WriteChange
 def with_batch(
     changes: Sequence[WriteChange], table: Table, batch: Batch, files: Sequence[WrittenFile], context: Context
 ) -> list[WriteChange]:
-    """Returns the changes of a batch with its note. Those of a stream name the batch, with the time of its last event if
-    the table's trigger needs it.
+    """Returns the changes of a batch with its note. Those of a stream name the batch, with the time of its last event
+    if the table's trigger needs it.
 
     ``files`` are those that the batch has written. Removes the success files of partitions that the batch begins.
     """
