@@ -6,8 +6,8 @@ from pathlib import Path
 
 import rewriter
 from benchmarks.planning import CUBE, DATA, FACT, PERIODS
+from rewriter.cli.demo import unpack_flights
 from rewriter.dbapi import Cursor
-from rewriter.demo import unpack_flights
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant

@@ -34,8 +34,8 @@ from benchmarks.questions import (
     rows_of,
 )
 from benchmarks.timing import WideTable, shown
+from rewriter.cli.demo import unpack_flights
 from rewriter.dbapi import Connection, Cursor
-from rewriter.demo import unpack_flights
 
 EVENTS = 336_776
 SIZES = (EVENTS, 10_000_000)

@@ -269,7 +269,7 @@ def _coverage(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from rewriter.demo import run_demo
+    from rewriter.cli.demo import run_demo
 
     run_demo(arguments.directory, arguments.engine, arguments.master)
     return 0

@@ -17,8 +17,8 @@ class PartitionableTableSink(Protocol):
 
     The methods are called in this order, for each write. If ``enable_dynamic_partition_grouping`` was called and
     returned true, the rows come sorted by the dynamic partition columns, and the sink can have one partition open at a
-    time. If it returned false, the rows come in any order. If it was not called, whoever writes cannot sort (a stream),
-    or was told not to (``SET rewriter.sink = ungrouped``): the rows come in any order.
+    time. If it returned false, the rows come in any order. If it was not called, the writer cannot sort (a stream), or
+    must not (``SET rewriter.sink = ungrouped``): the rows come in any order.
     """
 
     def set_static_partition(self, partition: Mapping[str, str]) -> None:

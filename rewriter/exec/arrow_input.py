@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, InterfaceError
 from rewriter.exec.data_files import spark_type
 from rewriter.exec.formats.parquet import PARQUET
-from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,13 +41,15 @@ def batches_of(data: Any) -> pa.RecordBatchReader:
     )
 
 
-def spool(batches: pa.RecordBatchReader, directory: str, types: Mapping[str, str]) -> tuple[str, tuple[Column, ...]]:
+def spool(
+    batches: pa.RecordBatchReader, directory: str, type_of: Callable[[pa.Field], pa.DataType]
+) -> tuple[str, tuple[Column, ...]]:
     """Writes the rows into a Parquet file in a directory, and returns its path and its columns. Holds one batch in
     memory.
 
     Timestamps become microseconds in UTC, unsigned integers the next wider type, decimals those
     of at most 38 digits without a negative scale, texts and dictionaries plain strings.
-    A column of the type null gets the type that ``types`` has under its name in lower case. Raises ``DataError``
+    ``type_of`` returns the type of a column, which has a type in place of ``null``. Raises ``DataError``
     INVALID_ARROW_DATA for values and types that a table cannot hold, and where the reader fails.
     """
     import pyarrow as pa
@@ -61,7 +62,7 @@ def spool(batches: pa.RecordBatchReader, directory: str, types: Mapping[str, str
         )
     path = os.path.join(directory, "rows.parquet")
     try:
-        fields = [pa.field(field.name, _stored(_typed(field, types))) for field in batches.schema]
+        fields = [pa.field(field.name, _stored(type_of(field))) for field in batches.schema]
         columns = tuple([Column(field.name, spark_type(field.type)) for field in fields])
         with closing(PARQUET.open(path, pa.schema(fields), {})) as writer:
             for batch in _read(batches):
@@ -90,13 +91,6 @@ def _unreadable(error: Exception) -> DataError:
         condition="INVALID_ARROW_DATA",
         hint="The reader that was passed failed. Nothing was written.",
     )
-
-
-def _typed(field: pa.Field, types: Mapping[str, str]) -> pa.DataType:
-    import pyarrow as pa
-
-    type_text = types.get(field.name.lower())
-    return arrow_type(parse_type(type_text)) if pa.types.is_null(field.type) and type_text else field.type
 
 
 def _as_stored(array: pa.Array, type_: pa.DataType) -> pa.Array:

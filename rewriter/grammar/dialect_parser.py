@@ -16,7 +16,7 @@ from rewriter.grammar.dialect_rules import dialect_rules
 from rewriter.grammar.filters import Filter, check_depth
 from rewriter.grammar.lalr_tables import END, Parse, Tables, accepted
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
-from rewriter.grammar.query_spans import starts_query
+from rewriter.grammar.query_spans import misplaced_parameter, starts_query
 from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import BUILDERS, Statement
 from rewriter.grammar.stored_grammar import stored_grammar
@@ -226,12 +226,28 @@ def _without_parameters(tokens: Sequence[Token]) -> tuple[Token, ...]:
 
 def _syntax_error(tokens: Sequence[Token], index: int, terminals: Sequence[Terminal], start: str) -> ParseError:
     """Returns the error for a token that does not fit after these terminals."""
+    parameter = _parameter_at(tokens, index)
+    if parameter is not None:
+        return misplaced_parameter(parameter)
     expected = _expected(terminals, start)
     if index == len(tokens):
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
         near, position = f"'{tokens[index].shown}'", tokens[index].span
     return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
+
+
+def _parameter_at(tokens: Sequence[Token], index: int) -> Span | None:
+    """Returns the place of a parameter at a token, which ``_without_parameters`` may have split."""
+    if index < len(tokens) and tokens[index].kind is TokenKind.PARAMETER:
+        return tokens[index].span
+    if index + 1 >= len(tokens) or not tokens[index].is_operator(":"):
+        return None
+    colon, name = tokens[index : index + 2]
+    is_name = name.kind is TokenKind.WORD and name.start == colon.end
+    before = tokens[index - 1] if index and tokens[index - 1].end == colon.start else None
+    is_type = before is not None and (before.kind is not TokenKind.OPERATOR or before.is_operator(")", "]"))
+    return Span(colon.start, name.end) if is_name and not is_type else None
 
 
 def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
@@ -252,8 +268,6 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
     following = tokens[index + 1] if index + 1 < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
-        if token.text == "?" or (token.text == ":" and following is not None and following.start == token.end):
-            return "Parameters are allowed only in queries; write the value itself."
         if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
             if _is_string(tokens, index + 1):
                 return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."

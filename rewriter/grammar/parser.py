@@ -8,11 +8,11 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, cast
 
-from rewriter.errors import ParseError, Span
+from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.gc_pause import paused
 from rewriter.grammar.filters import Filter
 from rewriter.grammar.lexer import Token, tokens
-from rewriter.grammar.query_spans import QUERY_STARTS, read_query
+from rewriter.grammar.query_spans import QUERY_STARTS, first_stream, read_query
 from rewriter.grammar.statements import Statement, readers
 from rewriter.grammar.unsupported import refusal
 
@@ -34,6 +34,14 @@ def parse(text: str) -> Statement:
     with paused():
         statement_tokens = _one_statement(text, tokens(text))
         statement = read_statement(text, statement_tokens)
+        stream = None if statement.loads_stream else first_stream(text, statement_tokens)
+        if stream is not None:
+            raise NotSupportedError(
+                "A STREAM is read by INSERT INTO alone.",
+                condition="STREAM_QUERY",
+                position=stream.span,
+                hint="Write INSERT INTO a table that exists; without STREAM, a query reads the files once.",
+            )
     return replace(statement, span=Span(statement_tokens[0].start, statement_tokens[-1].end))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.grammar.lexer import Token, shifted
+from rewriter.grammar.lexer import Token, TokenKind, shifted
 from rewriter.grammar.terms import Query
 
 #: The words that begin a query; parentheses may precede them.
@@ -40,6 +40,30 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
     _check_conflicts(tokens)
     span = Span(tokens[0].start, tokens[-1].end)
     return Query(text[span.start : span.end], span, shifted(tokens, -span.start))
+
+
+def misplaced_parameter(position: Span) -> ParseError:
+    """Returns the error for a parameter outside of expressions."""
+    return ParseError(
+        "A parameter is not allowed here.",
+        position=position,
+        hint="Parameters are allowed only in expressions of queries; write the value itself.",
+    )
+
+
+def names_stream(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether a token is the STREAM in front of ``format.`path```."""
+    if not tokens[index].is_word("STREAM") or index + 3 >= len(tokens):
+        return False
+    format_token, dot, path = tokens[index + 1 : index + 4]
+    return format_token.kind is TokenKind.WORD and dot.is_operator(".") and path.kind is TokenKind.IDENTIFIER
+
+
+def first_stream(text: str, tokens: Sequence[Token]) -> Token | None:
+    """Returns the first STREAM that tokens of ``text`` read from."""
+    if "STREAM" not in text.upper():
+        return None
+    return next((token for index, token in enumerate(tokens) if names_stream(tokens, index)), None)
 
 
 def after_with(tokens: Sequence[Token]) -> int:

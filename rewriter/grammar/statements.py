@@ -37,7 +37,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from rewriter.errors import Span
 from rewriter.grammar.lexer import Token
@@ -51,6 +51,8 @@ class Statement:
     can point at it. Spans do not take part in comparison.
     """
 
+    #: Whether the statement loads rows from a STREAM. Others must not name one.
+    loads_stream: ClassVar[bool] = False
     span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:

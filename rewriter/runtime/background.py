@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rewriter.errors import Error
+
 
 @contextmanager
 def repeating(action: Callable[[], float | None], name: str, pause: float) -> Iterator[None]:
@@ -28,3 +30,24 @@ def repeating(action: Callable[[], float | None], name: str, pause: float) -> It
     finally:
         stopped.set()
         thread.join()
+
+
+@contextmanager
+def signs_of_life(
+    report: Callable[[], None], name: str, pause: float, is_final: Callable[[Error], bool]
+) -> Iterator[None]:
+    """Reports every ``pause`` seconds, while the block runs, that it lives. ``name`` is the thread's.
+
+    A report that fails is passed over, as the next may succeed. After an error that ``is_final`` there is none.
+    """
+
+    def beat() -> float | None:
+        try:
+            report()
+        except Error as error:
+            if is_final(error):
+                return None
+        return pause
+
+    with repeating(beat, name, pause):
+        yield

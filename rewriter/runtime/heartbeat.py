@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rewriter.catalog.commit.transaction import Writer
-from rewriter.errors import ConflictError, Error
-from rewriter.runtime.background import repeating
+from rewriter.errors import Error
+from rewriter.runtime.background import signs_of_life
 
 _HEARTBEAT_SECONDS = 10.0
 
@@ -19,15 +19,10 @@ def heartbeat(transaction: Writer, expiry_seconds: float | None = None) -> Itera
     """
     pause = _HEARTBEAT_SECONDS if expiry_seconds is None else min(_HEARTBEAT_SECONDS, expiry_seconds / 4)
 
-    def beat() -> float | None:
-        try:
-            transaction.heartbeat()
-        except ConflictError:
-            # The transaction is no longer open: the commit reports the same, in the statement's own thread.
-            return None
-        except Error:
-            return pause  # A passing failure; the next beat may succeed.
-        return pause
-
-    with repeating(beat, "rewriter-heartbeat", pause):
+    with signs_of_life(transaction.heartbeat, "rewriter-heartbeat", pause, _is_aborted):
         yield
+
+
+def _is_aborted(error: Error) -> bool:
+    """Tests whether the transaction is no longer open: the commit reports the same, in the statement's own thread."""
+    return error.condition == "TRANSACTION_NOT_OPEN"

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rewriter.durable_files import write_whole
 from rewriter.errors import ConflictError, IntegrityError, OperationalError
 from rewriter.storage.data_files import FoundFile
 
@@ -51,7 +50,8 @@ class FileCheckpoint:
             if os.path.lexists(os.path.join(directory, _OF_SPARK)):
                 raise _of_another(directory, "a stream of Spark")
             if not os.path.exists(marker):
-                _write_new(marker, {"format": _FORMAT, "id": uuid.uuid4().hex, "stream": stream, "source": source})
+                content = {"format": _FORMAT, "id": uuid.uuid4().hex, "stream": stream, "source": source}
+                write_whole(marker, json.dumps(content), replace=False)
             content = _read(marker)
         except OSError as error:
             raise _failed(directory, error) from error
@@ -85,7 +85,7 @@ class FileCheckpoint:
         """Writes the plan of a batch. Raises ``ConflictError`` STREAM_TAKEN_OVER if another process has planned it."""
         path = os.path.join(self.directory, _BATCHES, _name(number))
         try:
-            if not _write_new(path, {"files": [asdict(file) for file in files]}):
+            if not write_whole(path, json.dumps({"files": [asdict(file) for file in files]}), replace=False):
                 raise ConflictError(
                     f"Another process has planned batch {number} of the checkpoint {self.directory}.",
                     condition="STREAM_TAKEN_OVER",
@@ -98,30 +98,6 @@ class FileCheckpoint:
 
 def _name(number: int) -> str:
     return f"{number:08d}.json"
-
-
-def _write_new(path: str, content: Any) -> bool:
-    """Writes a file that appears with its full content; returns False if it exists."""
-    folder = os.path.dirname(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=".new-", dir=folder)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            return False
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-    folder_descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(folder_descriptor)
-    finally:
-        os.close(folder_descriptor)
-    return True
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ MOST_REFUSED = 0.04
 _BEGIN, _END = "<!-- deviations -->\n", "<!-- end of deviations -->"
 
 
-@pytest.mark.share(4, "spark")
+@pytest.mark.share(8, "spark")
 @pytest.mark.parametrize("name", recordings())
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_answers_are_those_of_spark(name: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -93,6 +93,7 @@ def named(cube_session: Session) -> Session:
     return cube_session
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", QUERIES)
 def test_count_is_that_of_the_plain_table(named: Session, query: str) -> None:
     assert named.execute(query.replace("{}", "c")).fetch() == named.execute(query.replace("{}", "base")).fetch()

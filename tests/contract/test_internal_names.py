@@ -49,6 +49,7 @@ WRITES = (
 )
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", FAILING)
 def test_a_message_has_the_names_of_the_query(
     cube_session: Session, query: str, request: pytest.FixtureRequest
@@ -60,6 +61,7 @@ def test_a_message_has_the_names_of_the_query(
         assert FAILING[query] in caught.value.message
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", GROUPED)
 def test_a_grouped_column_is_no_error(cube_session: Session, query: str) -> None:
     cube_session.execute(query).fetch()

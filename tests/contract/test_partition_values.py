@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as some
+from rotation import share, turn
 
 from rewriter.catalog.keys.values import LONGEST_NAME, canonical, parse_partition_name, partition_name
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
@@ -254,7 +255,7 @@ def _settings(examples: int) -> settings:
 
 
 @pytest.mark.parametrize("stage", ["duckdb"], indirect=True)
-@_settings(30)
+@_settings(15)
 @example(case=("string", "x" * (LONGEST_NAME - 2)), external=False)
 @example(case=("string", "x" * (LONGEST_NAME - 1)), external=True)
 @example(case=("string", ".."), external=True)
@@ -288,7 +289,7 @@ ON_SPARK = [
 
 @pytest.mark.parametrize("stage", ["spark"], indirect=True)
 def test_a_value_goes_its_way_on_spark(stage: Stage) -> None:
-    for number, (kind, text) in enumerate(ON_SPARK):
+    for number, (kind, text) in enumerate(share(ON_SPARK, 3), start=turn() // 3):
         journey(stage, kind, text, external=number % 2 == 1)
 
 

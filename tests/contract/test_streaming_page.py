@@ -19,11 +19,16 @@ def test_arrow_data_is_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     exec(compile(PROGRAMS[0], str(PAGE), "exec"), {})
 
 
+def test_partitions_are_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(PROGRAMS[2], str(PAGE), "exec"), {})
+
+
 def test_a_streaming_frame_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkEngine) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(PROGRAMS[1], str(PAGE), "exec"), {})
 
 
 def test_all_programs_are_run_and_links_lead_somewhere() -> None:
-    assert len(PROGRAMS) == 2
+    assert len(PROGRAMS) == 3
     assert dead_links(PAGE) == []

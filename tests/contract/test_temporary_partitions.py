@@ -24,6 +24,7 @@ def rows(session: Session, sql: str) -> list[tuple[object, ...]]:
     return sorted(session.execute(sql).fetch(), key=repr)
 
 
+@pytest.mark.share(3, "spark")
 @pytest.mark.parametrize("stored", ["", "STORED AS CSV", "TBLPROPERTIES ('rewriter.packed' = 'false')"])
 def test_temporary_tables_are_read_and_written_by_partition(stored: str, session: Session) -> None:
     for kind in ("", "TEMPORARY"):

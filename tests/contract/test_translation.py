@@ -64,7 +64,7 @@ def test_expressions(
     assert different == []
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("sql", [*ANSWERED, *AGGREGATES, *proof_clauses.ANSWERED])
 def test_queries(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str) -> None:
     duckdb_table, spark_table = (engine.execute(query(sql, proof_relations)).read_all() for engine in (duckdb, spark))
@@ -82,7 +82,7 @@ def test_deviations(spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: t
             assert duckdb_value == spark_value or math.isclose(duckdb_value, spark_value, rel_tol=1e-12)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("sql", [*FAILING, *FAILING_SCALARS, *proof_clauses.FAILING])
 def test_values_at_fault(
     spark: SparkEngine, duckdb: DuckDBEngine, proof_relations: tuple[Relation, ...], sql: str

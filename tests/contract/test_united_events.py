@@ -99,6 +99,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield session
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize("query", QUERIES)
 def test_counts_are_those_of_the_events(world: Session, query: str) -> None:
     over_cube, over_events = (world.execute(query.replace("{}", name)) for name in ("c", "e"))

@@ -132,7 +132,7 @@ def _random_table(source: random.Random) -> pa.Table:
     return pa.table(columns) if columns else pa.table({"other": pa.array([1] * rows)})
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("number", range(12))
 def test_external_files_of_all_types(
     session: Session, tmp_path: Path, compared: Callable[[str], bool], number: int
@@ -192,6 +192,7 @@ def test_another_stored_type_is_left_to_the_engine(session: Session, tmp_path: P
         assert "footers" not in session.execute(f"EXPLAIN SCAN SELECT {aggregate} FROM t").fetch()[0][0]
 
 
+@pytest.mark.share(4, "spark")
 @pytest.mark.parametrize(
     "query",
     [

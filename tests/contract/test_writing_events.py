@@ -62,6 +62,7 @@ def _tree(session: Session) -> list[str]:
     return sorted(str(path) for path in root.rglob("*") if path.is_file() and "catalog" not in path.name)
 
 
+@pytest.mark.share(3, "spark")
 @pytest.mark.parametrize(
     "clauses",
     ["", "TBLPROPERTIES ('rewriter.packed' = 'false')", "STORED AS csv", "STORED AS orc LOCATION 'e'",
@@ -78,12 +79,14 @@ def test_an_insert_into_a_wrong_partition_writes_nothing(session: Session, claus
         )
     query = f"SELECT 'b', {WRONG}"
     refused(session, f"INSERT INTO events PARTITION (dt = '2013-01-02') {query}", query)
-    found = refused(session, f"INSERT INTO events PARTITION (dt = NULL) {query}", query)
-    assert f"partition dt={DEFAULT_PARTITION} of events" in found
+    message = refused(session, f"INSERT INTO events PARTITION (dt = NULL) {query}", query)
+    assert f"partition dt={DEFAULT_PARTITION} of events" in message
     query = "SELECT 'b', NULL"
-    found = refused(session, f"INSERT OVERWRITE events PARTITION (dt = '2013-01-02') {query}", query)
-    assert found.startswith("An event without a time lies outside the period of its partition dt=2013-01-02 of events.")
-    assert found.endswith(f"into dt={DEFAULT_PARTITION}.")
+    message = refused(session, f"INSERT OVERWRITE events PARTITION (dt = '2013-01-02') {query}", query)
+    assert message.startswith(
+        "An event without a time lies outside the period of its partition dt=2013-01-02 of events."
+    )
+    assert message.endswith(f"into dt={DEFAULT_PARTITION}.")
     session.execute(f"INSERT OVERWRITE events PARTITION (dt = '2013-01-03') SELECT 'b', {WRONG}")
     assert session.execute("SELECT COUNT(*) FROM c").fetch() == [(3,)]
 
@@ -154,10 +157,10 @@ def test_only_events_that_nothing_proves_bring_a_warning(bare: Session) -> None:
         bare.execute(f"CREATE {external} TABLE events {COLUMNS} {clauses}")
         if write is not None:
             bare.execute(write)
-        found = list(bare.execute(FACT).warnings)
+        of_fact = list(bare.execute(FACT).warnings)
         bare.execute("DROP FACT f")
         bare.execute("DROP TABLE events")
-        return found
+        return of_fact
 
     assert warnings("", None) == []
     assert warnings("", "ALTER TABLE events ADD PARTITION (dt = '2013-01-02')") == []
@@ -225,10 +228,10 @@ def test_check_fact_finds_events_that_were_written_before_the_fact(session: Sess
     session.execute("CREATE TABLE events " + COLUMNS)
     session.execute(f"INSERT INTO events VALUES ('a', {RIGHT}, '2013-01-02'), ('a', {WRONG}, NULL), ('a', NULL, NULL)")
     session.execute(FACT)
-    found = [(row[2], row[8]) for row in session.execute("CHECK FACT f").fetch()]
-    assert found == [(None, "1 event outside the partition's period"), ("2013-01-02", "differs")]
-    found = [(row[2], row[8]) for row in session.execute("CHECK FACT f FROM '2013-01-02' TO '2013-01-03'").fetch()]
-    assert found == [("2013-01-02", "agrees")]
+    findings = [(row[2], row[8]) for row in session.execute("CHECK FACT f").fetch()]
+    assert findings == [(None, "1 event outside the partition's period"), ("2013-01-02", "differs")]
+    findings = [(row[2], row[8]) for row in session.execute("CHECK FACT f FROM '2013-01-02' TO '2013-01-03'").fetch()]
+    assert findings == [("2013-01-02", "agrees")]
     session.execute("INSERT OVERWRITE events PARTITION (dt = NULL) SELECT 'a', NULL")
     session.execute(f"INSERT INTO events PARTITION (dt = '2013-01-03') SELECT 'a', {WRONG}")
     assert [row[8] for row in session.execute("CHECK FACT f").fetch()] == ["agrees"]

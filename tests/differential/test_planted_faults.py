@@ -93,7 +93,7 @@ def _histories(fault: Fault, sound: list[Prepared], folder: Path) -> Iterator[Pr
         yield from [prepared] * (QUESTIONS // len(seeds))
 
 
-@pytest.mark.share(12)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found(fault: Fault, sound: Sound, tmp_path: Path) -> None:
     rng = random.Random(fault.name)

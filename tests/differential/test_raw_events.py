@@ -212,6 +212,7 @@ def _history(path: Path, engine: Engine | str, seed: int, steps: int, queries: i
         return world.rolled
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("number", range(3))
 def test_queries_over_events_are_those_over_the_cube(duckdb: Engine, tmp_path: Path, number: int) -> None:
     rolled = histories = 0
@@ -228,7 +229,7 @@ def test_many_queries_over_events(duckdb: Engine, tmp_path: Path, seed: int) -> 
 
 
 def test_queries_over_events_on_spark(spark: Engine, tmp_path: Path) -> None:
-    _history(tmp_path, spark, turn(), 2, 6)
+    _history(tmp_path, spark, turn(), 2, 4)
 
 
 def _serve_uncut(patch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,8 @@ def test_no_cover_has_a_half_filled_month(tmp_path: Path, kills: int, catalog_ur
         for statement in SETUP:
             connection.execute(statement)
         connection.execute("SET rewriter.partial_data = true")
+        for source in sources:
+            connection.execute(source.statement())  # From its first run on, the watermark waits for a stream.
         children = [forked(statement) for statement in statements]
         try:
             for _ in range(kills):

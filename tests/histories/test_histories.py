@@ -58,7 +58,7 @@ def _seeds(first: int, number: int) -> range:
     return range(first, first + number) if AGAIN is None else range(int(AGAIN), int(AGAIN) + 1)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("first", range(0, 50, 10))
 def test_histories(directory: Path, databases: Databases, first: int) -> None:
     tally = run(_seeds(first, 10), directory, databases, Size())

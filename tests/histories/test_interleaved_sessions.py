@@ -40,7 +40,7 @@ def test_sessions_take_turns(tmp_path: Path, catalog_url: str | None, seed: int)
     assert tally["errors"] > 5
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "plant",
     [plants.no_conflicts, plants.rollups_stay_fresh, plants.lists_are_not_compared, reads_without_own_rows],

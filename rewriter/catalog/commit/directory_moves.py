@@ -20,6 +20,7 @@ from functools import cached_property, lru_cache
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.durable_files import sync_directory
 from rewriter.errors import Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.safe_removal import remove_file
 
@@ -95,7 +96,7 @@ def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(os.path.join(source, _MARKER + moves.id), "x"):
                 pass
-            _sync(source)
+            sync_directory(source)
     except OSError as error:
         unmark(moves)
         raise _failed(source, target, error) from error
@@ -126,7 +127,7 @@ def carry_out(moves: DirectoryMoves) -> None:
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 os.rename(source, target)
                 for path in (source, target):
-                    _sync(os.path.dirname(path))
+                    sync_directory(os.path.dirname(path))
         except OSError as error:
             if not moves.is_unmoved(source):
                 continue  # another process has moved it
@@ -202,16 +203,6 @@ def _not_movable(source: str, reason: str) -> NotSupportedError:
 def _is_below(path: str, ancestor: str) -> bool:
     """Returns True if an absolute path equals another one or is inside it."""
     return path == ancestor or path.startswith(ancestor.rstrip(os.sep) + os.sep)
-
-
-def _sync(folder: str) -> None:
-    """Flushes the entries of a directory to disk before the catalog relies on them, if the file system supports it."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _failed(source: str, target: str, error: OSError) -> Error:

@@ -210,18 +210,23 @@ def _clock(
 def _table_watermark(
     connection: sa.Connection, table: Table, rule: PartitionCommitRule, now: float, own: Mapping[str, int]
 ) -> int | None:
-    """Returns the least watermark of the streams of a table; ``None`` if one is unknown, or if no stream is active."""
-    row, writer, transaction = schema.batches.c, schema.write_ids.c, schema.transactions.c
-    committed_by = sa.and_(writer.object_id == table.id, writer.commit_seq == row.commit_seq)
+    """Returns the least watermark of the streams of a table; ``None`` if one is unknown, or if no stream is active.
+
+    That of a stream is unknown from its first run to its first batch.
+    """
+    run, last, writer, transaction = schema.streams, schema.batches, schema.write_ids.c, schema.transactions.c
+    is_last = sa.and_(last.c.table_id == run.c.table_id, last.c.stream == run.c.stream)
+    committed_by = sa.and_(writer.object_id == table.id, writer.commit_seq == last.c.commit_seq)
     query = (
-        sa.select(row.stream, row.watermark, transaction.heartbeat_at)
-        .join_from(schema.batches, schema.write_ids, committed_by, isouter=True)
-        .join(schema.transactions, transaction.transaction_id == writer.transaction_id, isouter=True)
-        .where(row.table_id == table.id, row.stream != "")
+        sa.select(run.c.stream, last.c.watermark, sa.func.coalesce(transaction.heartbeat_at, run.c.started_at))
+        .outerjoin_from(run, last, is_last)
+        .outerjoin(schema.write_ids, committed_by)
+        .outerjoin(schema.transactions, transaction.transaction_id == writer.transaction_id)
+        .where(run.c.table_id == table.id)
     )
     watermarks: dict[str, int | None] = dict(own)
-    for stream, watermark, committed_at in connection.execute(query):
-        silent = 0.0 if stream in own or committed_at is None else now - committed_at
+    for stream, watermark, active_at in connection.execute(query):
+        silent = 0.0 if stream in own else now - active_at
         if rule.idle_timeout is None or silent * _MICROSECONDS <= rule.idle_timeout:
             watermarks[stream] = greatest(watermark, own.get(stream))
     known = [mark for mark in watermarks.values() if mark is not None]

@@ -1,12 +1,12 @@
 """Claims: the periods of a rollup table that a worker refreshes, so that no other worker computes them meanwhile.
 
 A claim belongs to an open transaction. It ends with the commit or rollback, or when the transaction's last heartbeat is
-older than the claim's own limit. Whoever claims next aborts such a transaction, so that its process, should it only
-have slept, cannot commit any more.
+older than the claim's own limit. The next claim aborts such a transaction, so that its process, if it was only
+suspended, cannot commit any more.
 
 **No period is computed twice.** A claim and the snapshot of its transaction are made in one database transaction. Each
 earlier claim that has ended by then ended with a commit that the snapshot sees, or without one. So what the snapshot
-shows as not fresh inside the claim is computed by nobody else, and was not computed before.
+shows as not fresh inside the claim is computed by no other worker, and was not computed before.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ longer there, a copied one is. A copy may be read. It cannot be written before `
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from rewriter.catalog.model.objects import WRITE_ID_LEVEL
 from rewriter.catalog.model.stored_paths import loaded
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
+from rewriter.durable_files import write_whole
 from rewriter.errors import OperationalError
 
 #: The file in a warehouse directory that contains its identity.
@@ -362,22 +362,9 @@ def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
 
 def _write_identity(warehouse: Path, identity: Identity) -> None:
     text = json.dumps({"identity": identity.identity, "formerly": identity.formerly}) + "\n"
-    unfinished = warehouse / f".{IDENTITY_FILE}-{uuid.uuid4().hex}"
     try:
-        with open(unfinished, "x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, warehouse / IDENTITY_FILE)
-        with contextlib.suppress(OSError):
-            descriptor = os.open(warehouse, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        write_whole(str(warehouse / IDENTITY_FILE), text, replace=True)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            os.remove(unfinished)
         raise OperationalError(
             f"the file {warehouse / IDENTITY_FILE} cannot be written: {error.strerror}",
             condition="CATALOG_UNAVAILABLE",

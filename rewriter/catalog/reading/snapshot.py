@@ -376,15 +376,14 @@ class Snapshot(FilteredReads):
             return versions.partition_history(connection, table.id, self.write_ids(table.id), key)
 
     def created(self, object_: Object) -> float | None:
-        """Returns the creation time of a table, view, cube or fact, in seconds since 1970 on the database's clock."""
+        """Returns the creation time of an object, in seconds since 1970 on the database's clock."""
         with self._database.read() as connection:
             return versions.object_created(connection, object_.id)
 
     def timeline(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """Returns the periods that exist, whole and fresh, in a storage table; empty if no fact uses the table so.
 
-        The table's properties choose its class. All timelines of a table are one read. The result is shared: do not
-        change it. Raises the errors of ``make_timeline``.
+        The table's properties choose its class. All timelines of a table are one read. Do not change the result.
         """
         return self._timeline(table_name, period, time_dimension, schema.FRESH)
 

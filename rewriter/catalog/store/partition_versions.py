@@ -21,7 +21,7 @@ from rewriter.catalog.store import range_query, schema
 
 
 class RowState(Enum):
-    """What the newest row of a key says of its partition."""
+    """The state of a partition, by the newest row of its key."""
 
     LIVE = auto()
     DROPPED = auto()

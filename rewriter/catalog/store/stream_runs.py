@@ -54,13 +54,8 @@ def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint:
     """
     previous = _run_of(connection, stream)
     row = schema.streams
-    if previous is not None and previous.state == RUNNING and not _has_ended(previous.process):
-        raise ConflictError(
-            f"The stream {stream} is running in {previous.process}.",
-            condition="STREAM_RUNNING",
-            object=stream,
-            hint=f"STOP STREAM {stream} ends it. A killed process loses its stream after {EXPIRY_SECONDS:.0f} seconds.",
-        )
+    if previous is not None:
+        _check_ended(previous)
     if previous is not None and previous.table_id != table_id and _exists(connection, previous.table_id):
         raise IntegrityError(
             f"The stream {stream} loads another table.",
@@ -105,6 +100,20 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
     """Asks the process that runs a stream to stop it after the current batch, and returns the run. Raises
     ``AnalysisError`` STREAM_NOT_FOUND.
     """
+    run, row = _existing(connection, stream), schema.streams
+    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
+    return run
+
+
+def forget(connection: sa.Connection, stream: str) -> None:
+    """Removes the last run of a stream. The note of its last batch stays, so that no batch is committed twice. Raises
+    ``AnalysisError`` STREAM_NOT_FOUND, and ``ConflictError`` STREAM_RUNNING.
+    """
+    _check_ended(_existing(connection, stream))
+    connection.execute(sa.delete(schema.streams).where(schema.streams.c.stream == stream))
+
+
+def _existing(connection: sa.Connection, stream: str) -> StreamRun:
     run = _run_of(connection, stream)
     if run is None:
         raise AnalysisError(
@@ -113,9 +122,18 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
             object=stream,
             hint="SHOW STREAMS lists the streams.",
         )
-    row = schema.streams
-    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
     return run
+
+
+def _check_ended(run: StreamRun) -> None:
+    if run.state == RUNNING and not _has_ended(run.process):
+        raise ConflictError(
+            f"The stream {run.stream} is running in {run.process}.",
+            condition="STREAM_RUNNING",
+            object=run.stream,
+            hint=f"STOP STREAM {run.stream} ends it. A killed process loses its stream after "
+            f"{EXPIRY_SECONDS:.0f} seconds.",
+        )
 
 
 def stream_runs(connection: sa.Connection) -> tuple[StreamRun, ...]:

@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from decimal import Decimal
@@ -150,6 +150,11 @@ class DuckDBEngine:
                 opened.connection.interrupt()  # Otherwise ``close`` computes the rows that are left.
                 reader.close()
 
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        with closing(self.stream_rows(query)) as stream:
+            yield stream
+
     def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
         """Returns DuckDB's statement for a query, and keeps it if it can run again."""
         (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
@@ -258,30 +263,37 @@ class DuckDBEngine:
 
         ``directory`` is the target of a write inside the block.
         """
-        import duckdb
-
         managed = all(map(is_managed, query.relations))
         opened = _OpenedQuery(self._connected(managed))
         is_clean = False
         try:
-            if prepared is None:
-                for serial, relation in enumerate(query.relations):
-                    opened.relations[relation.name] = relation_select(
-                        opened.connection, relation, serial, self._schemas, opened.tables
-                    )
-            if translation.literals is not None:
-                opened.connection.register(literal_tables.NAME, translation.literals.arrow)
-                opened.tables.append(literal_tables.NAME)
-            yield opened
-            is_clean = opened.is_stateless
+            with self._own_errors(query, directory):
+                if prepared is None:
+                    for serial, relation in enumerate(query.relations):
+                        opened.relations[relation.name] = relation_select(
+                            opened.connection, relation, serial, self._schemas, opened.tables
+                        )
+                if translation.literals is not None:
+                    opened.connection.register(literal_tables.NAME, translation.literals.arrow)
+                    opened.tables.append(literal_tables.NAME)
+                yield opened
+                is_clean = opened.is_stateless
+        finally:
+            self._release(opened.connection, is_clean, managed)
+
+    @contextmanager
+    def _own_errors(self, query: EngineQuery, directory: str | None = None) -> Iterator[None]:
+        """Turns DuckDB's errors into ours."""
+        import duckdb
+
+        try:
+            yield
         except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
             if self._is_closed:
                 raise engine_closed() from None
             if "interrupted" in str(error).lower() and isinstance(error, RuntimeError | duckdb.InterruptException):
                 raise KeyboardInterrupt from None
             raise name_damaged_file(own_error(error, directory), query.relations, _OF_FILES) from None
-        finally:
-            self._release(opened.connection, is_clean, managed)
 
     def _connected(self, managed: bool) -> duckdb.DuckDBPyConnection:
         """Returns a connection that has our settings.

@@ -18,11 +18,11 @@ from rewriter.grammar.families.partitions import (
     Truncate,
 )
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
-from rewriter.grammar.families.streams import names_stream, streamed
+from rewriter.grammar.families.streams import streamed
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.grammar.lexer import Token, shifted, tokens
 from rewriter.grammar.parser import begins_statement, read_by_grammar, read_statement
-from rewriter.grammar.query_spans import QUERY_STARTS, read_query, starts_query
+from rewriter.grammar.query_spans import QUERY_STARTS, first_stream, read_query, starts_query
 from rewriter.grammar.statements import Statement, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render
@@ -43,13 +43,15 @@ def read_rows(text: str, statement_tokens: Sequence[Token]) -> Statement:
     """Parses a query, or the inserts that follow WITH or FROM."""
     if statement_tokens[0].is_word("WITH", "FROM") and (parts := split_inserts(statement_tokens)):
         statement = read_inserts(text, parts)
+        stream = first_stream(text, statement_tokens) if isinstance(statement, MultiInsert) else None
+        if stream is not None:
+            raise NotSupportedError(
+                "Several INSERTs cannot read one STREAM.",
+                condition="STREAM_QUERY",
+                position=stream.span,
+                hint="Write an INSERT INTO for each table, each with its own stream id and checkpoint.",
+            )
         return streamed(statement) if isinstance(statement, Insert) else statement
-    if names_stream(text, statement_tokens):
-        raise ParseError(
-            "A query cannot read from a STREAM.",
-            position=statement_tokens[0].span,
-            hint="Write INSERT INTO t SELECT … FROM STREAM …, or leave STREAM out to read the files once.",
-        )
     return Select(query=_with_comments(text, read_query(text, statement_tokens)))
 
 
@@ -133,6 +135,14 @@ def explain_change_text(s: ExplainChange) -> str:
 
 @reads("EXPLAIN")
 def read_explain(text: str, statement_tokens: Sequence[Token]) -> Explain | ExplainScan | ExplainWrite | ExplainChange:
+    stream = first_stream(text, statement_tokens)
+    if stream is not None:
+        raise NotSupportedError(
+            "EXPLAIN of a STREAM is not supported.",
+            condition="STREAM_QUERY",
+            position=stream.span,
+            hint="EXPLAIN the query over the files, without STREAM and OPTIONS.",
+        )
     form, query = "ALL", statement_tokens[1:]
     before = query and query[0].is_word("WITH", "FROM") and split_inserts(query)
     if before or (query and query[0].is_word("INSERT", "LOAD")):

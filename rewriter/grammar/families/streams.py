@@ -1,24 +1,27 @@
-"""Streams: ``INSERT … SELECT … FROM STREAM format.`path` OPTIONS (…)``, SHOW STREAMS, STOP STREAM."""
+"""Streams: ``INSERT … SELECT … FROM STREAM format.`path` OPTIONS (…)``, SHOW STREAMS, STOP and DROP STREAM."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.families.writes import Insert, insert_text
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.parser import read_by_grammar
+from rewriter.grammar.query_spans import first_stream, misplaced_parameter, names_stream
 from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import quote
 
 RULES = r"""
-?statement: show_streams | stop_stream
+?statement: show_streams | stop_stream | drop_stream
 
 show_streams: "SHOW" "STREAMS"
 stop_stream: "STOP" "STREAM" (NAME | STRING)
+drop_stream: "DROP" "STREAM" (NAME | STRING)
 """
 
 
@@ -29,6 +32,8 @@ class InsertStream(Statement):
     ``insert`` is the same INSERT over the files: blanks replace STREAM and OPTIONS in its query, so that positions are
     those of ``typed``, the query as typed. ``options`` are (key, value, span), keys in lower case.
     """
+
+    loads_stream: ClassVar[bool] = True
 
     insert: Insert
     typed: Query
@@ -46,15 +51,10 @@ def insert_stream_text(s: InsertStream) -> str:
 @reads("INSERT")
 def read_insert(text: str, statement_tokens: Sequence[Token]) -> Statement | None:
     """Parses an INSERT of a STREAM. Leaves others to the grammar."""
-    if not names_stream(text, statement_tokens):
+    if first_stream(text, statement_tokens) is None:
         return None
     statement = read_by_grammar(text, statement_tokens)
     return streamed(statement) if isinstance(statement, Insert) else statement
-
-
-def names_stream(text: str, statement_tokens: Sequence[Token]) -> bool:
-    """Tests whether a text reads from a STREAM."""
-    return "STREAM" in text.upper() and any(_is_stream(statement_tokens, i) for i in range(len(statement_tokens)))
 
 
 def streamed(insert: Insert) -> Insert | InsertStream:
@@ -64,7 +64,7 @@ def streamed(insert: Insert) -> Insert | InsertStream:
     """
     text = insert.query.text
     typed_tokens = insert.query.tokens or tokens(text)
-    starts = [index for index in range(len(typed_tokens)) if _is_stream(typed_tokens, index)]
+    starts = [index for index in range(len(typed_tokens)) if names_stream(typed_tokens, index)]
     if not starts:
         return insert
     base = insert.query.span.start
@@ -92,14 +92,6 @@ def streamed(insert: Insert) -> Insert | InsertStream:
         options=options,
         path_span=Span(format_token.start + base, path_token.end + base),
     )
-
-
-def _is_stream(typed_tokens: Sequence[Token], index: int) -> bool:
-    """Tests whether a token is the STREAM in front of ``format.`path```."""
-    if not typed_tokens[index].is_word("STREAM") or index + 3 >= len(typed_tokens):
-        return False
-    format_token, dot, path = typed_tokens[index + 1 : index + 4]
-    return format_token.kind is TokenKind.WORD and dot.is_operator(".") and path.kind is TokenKind.IDENTIFIER
 
 
 def _options(typed_tokens: Sequence[Token], index: int, base: int) -> tuple[tuple[tuple[str, str, Span], ...], int]:
@@ -141,6 +133,8 @@ def _at(typed_tokens: Sequence[Token], index: int) -> Token:
 
 
 def _expected(expected: str, token: Token, base: int) -> ParseError:
+    if token.kind is TokenKind.PARAMETER:
+        return misplaced_parameter(Span(token.start + base, token.end + base))
     near = f"'{token.shown}'" if token.text else "end of input"
     return _wrong(f"Syntax error at or near {near}.", token, base, f"Expected {expected}: OPTIONS ('key' = 'value').")
 
@@ -178,10 +172,31 @@ class StopStream(Statement):
 
 @builds("stop_stream")
 def stop_stream(stream: Terminal) -> StopStream:
-    id = stream.string if stream.type == "STRING" else stream.name
-    return StopStream(stream=id, stream_span=stream.span)
+    return StopStream(stream=_id(stream), stream_span=stream.span)
+
+
+def _id(stream: Terminal) -> str:
+    return stream.string if stream.type == "STRING" else stream.name
 
 
 @renders(StopStream)
 def stop_stream_text(s: StopStream) -> str:
     return f"STOP STREAM {quote(s.stream)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropStream(Statement):
+    """``DROP STREAM id``, the id as a word or a string."""
+
+    stream: str
+    stream_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("drop_stream")
+def drop_stream(stream: Terminal) -> DropStream:
+    return DropStream(stream=_id(stream), stream_span=stream.span)
+
+
+@renders(DropStream)
+def drop_stream_text(s: DropStream) -> str:
+    return f"DROP STREAM {quote(s.stream)}"

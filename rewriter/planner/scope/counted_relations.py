@@ -313,28 +313,28 @@ class CountedRelations:
 
     def _united_values(self, query: exp.Expr, index: int) -> _Values:
         shown = f"rw_values_{index}"
-        found: list[_Values] = []
+        united: list[_Values] = []
         selects = self._selects(query)
         for select in selects:
             value, source = self._columns.value(select, index), self._row_source(select)
             if _is_null(value):
-                found.append(_Values(_type_of_null(value), None, ""))
+                united.append(_Values(_type_of_null(value), None, ""))
                 self._show(select, ShownCount(shown, text="0"))
             elif source is None:
                 type_, column = self._table_column(value, select)
-                found.append(_Values(type_, None, ""))
+                united.append(_Values(type_, None, ""))
                 self._show(select, ShownCount(shown, text=f"CASE WHEN {column} IS NOT NULL THEN 1 ELSE 0 END"))
             else:
                 values = self._values_of(value, select, source)
-                found.append(values)
+                united.append(values)
                 if self._cube(source):
                     self._show(select, ShownCount(shown, measure=values.name))
                 elif self._passes(select, selects):
                     shown = values.name
                 else:
                     self._show(select, ShownCount(shown, text=_qualified(values.name, select, source)))
-        measure = next((values.measure for values in found if values.measure is not None), None)
-        if len({values.type for values in found if values.type}) > 1:
+        measure = next((values.measure for values in united if values.measure is not None), None)
+        if len({values.type for values in united if values.type}) > 1:
             raise _NotCounted(measure)  # the sum of the union's type may round otherwise than the average
         return _Values(measure.type if measure else "", measure, shown)
 
@@ -342,15 +342,15 @@ class CountedRelations:
         """Returns the type and the text of an item that is a column of a table, perhaps through derived tables."""
         if not isinstance(value, exp.Column) or clauses(select) & {"group", "distinct", "laterals"}:
             raise _NotCounted
-        name, found = value.name.lower(), []
+        name, sources = value.name.lower(), []
         for index, relation in enumerate(relations(select)):
             if value.table.lower() in ("", relation.alias_or_name.lower()) and contributes(select, index):
                 names = self._columns.names(relation)
                 if name in names:
-                    found.append((_RowSource(relation, index), names.index(name)))
-        if len(found) != 1:
+                    sources.append((_RowSource(relation, index), names.index(name)))
+        if len(sources) != 1:
             raise _NotCounted
-        ((source, position),) = found
+        ((source, position),) = sources
         type_ = self._columns.type_in_table(source.relation, position)
         if type_ is None:
             query = self._query(source.relation)

@@ -258,7 +258,7 @@ _sees_output = one_of(exp.Order, exp.Having)
 
 @dataclass(frozen=True, eq=False)
 class _NodeContext:
-    """What stands above a node: the SELECT around it, unless an aggregate or a window stands between, and whether the
+    """The surroundings of a node: the SELECT around it, unless an aggregate or a window stands between, and whether the
     node is part of that SELECT's ORDER BY or HAVING. The node is kept, so its identity is unique.
     """
 

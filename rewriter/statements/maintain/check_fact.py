@@ -181,8 +181,8 @@ def _check_events(
     has_timeless = whole and context.snapshot.partitions(arm.table, key_ranges(timeless))
     arms = [*([arm] if checked else []), *([timeless] if has_timeless else [])]
     count = 0
-    found = (partition for arm in arms for partition in misplaced_events(arm, cube, context))
-    for count, (ordinal, events) in enumerate(found, start=1):
+    misplaced = (partition for arm in arms for partition in misplaced_events(arm, cube, context))
+    for count, (ordinal, events) in enumerate(misplaced, start=1):
         if count <= MOST_SHOWN:
             start, end = (
                 (None, None) if ordinal is None else _bounds(period.start(ordinal), period.end(ordinal), calendar)

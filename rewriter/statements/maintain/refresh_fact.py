@@ -111,7 +111,7 @@ def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Cont
 
 @dataclass(frozen=True)
 class _Search:
-    """Where rollups are looked for that need a refresh: in a range, over the complete periods of the base.
+    """A search for rollups that need a refresh, in a range, over the complete periods of the base.
 
     ``unnoted`` is the time of changes of files that a dry run found, which the timelines do not contain.
     """
@@ -122,7 +122,7 @@ class _Search:
     unnoted: RangeSet
     forced: bool
 
-    def of(self, stored: StoredPeriod, context: Context) -> _Found:
+    def of(self, stored: StoredPeriod, context: Context) -> _Rollups:
         """Returns the rollups of a storage table and period by their state. O(ranges)."""
         table, period = context.snapshot.table(stored.table.table), stored.period
         unused = {
@@ -139,9 +139,9 @@ class _Search:
         missing = computable - fresh - stale
         forced = computable & fresh if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, **unused}
-        return _Found(stored, table, self.cube, by_state, computable, (computable - fresh) | forced)
+        return _Rollups(stored, table, self.cube, by_state, computable, (computable - fresh) | forced)
 
-    def again(self, stored: StoredPeriod, context: Context) -> _Found:
+    def again(self, stored: StoredPeriod, context: Context) -> _Rollups:
         """Returns the same over a newer state. Raises ``ConflictError`` if objects have changed in between."""
         snapshot, fact = context.snapshot, stored.fact
         if snapshot.fact(fact.name) != fact or snapshot.cube(fact.cube) != self.cube:
@@ -155,7 +155,7 @@ class _Search:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Rollups:
     """The rollups of a storage table and period, by their state, and the time of those to recompute."""
 
     stored: StoredPeriod
@@ -170,7 +170,7 @@ class _Found:
         return obstacle(self.stored, self.table, self.cube)
 
     def request(self, most: int, expiry_seconds: float) -> ClaimRequest:
-        """Returns the wish to claim the oldest ``most`` rollups that nobody has claimed."""
+        """Returns the wish to claim the oldest ``most`` rollups that no worker has claimed."""
         period, wanted = self.stored.period, self.recomputed
         return ClaimRequest(
             self.table.id, period, lambda taken: first_periods(period, wanted - taken, most), expiry_seconds
@@ -208,16 +208,16 @@ class _Found:
             yield (self.table.name, self.stored.period.name, *texts, was, status, count)
 
 
-def _refresh(found: _Found, dry_run: bool, context: Context) -> Iterator[Row]:
-    reason = found.obstacle
+def _refresh(rollups: _Rollups, dry_run: bool, context: Context) -> Iterator[Row]:
+    reason = rollups.obstacle
     if reason is not None:
-        yield from found.refused(reason)
+        yield from rollups.refused(reason)
         return
     if dry_run:
-        yield from found.rows(found.recomputed, "to refresh")
-    elif found.recomputed:
-        yield from found.refresh(found.recomputed, context)
-    yield from found.incomplete()
+        yield from rollups.rows(rollups.recomputed, "to refresh")
+    elif rollups.recomputed:
+        yield from rollups.refresh(rollups.recomputed, context)
+    yield from rollups.incomplete()
 
 
 def _refresh_share(
@@ -225,31 +225,31 @@ def _refresh_share(
 ) -> tuple[int, list[Row]]:
     """Refreshes at most ``most`` partitions that no other statement has claimed. Returns their number, and the rows."""
     period, catalog = stored.period, context.catalog
-    found = search.again(stored, context)
-    reason = found.obstacle
+    rollups = search.again(stored, context)
+    reason = rollups.obstacle
     if reason is not None:
-        return 0, list(found.refused(reason))
+        return 0, list(rollups.refused(reason))
     share, rows = RangeSet.EMPTY, list[Row]()
     if dry_run:
-        share = first_periods(period, found.recomputed - catalog.claimed_time(found.table, period), most)
-        rows += found.rows(share, "to refresh")
-    while most and found.recomputed and not share and not dry_run:
+        share = first_periods(period, rollups.recomputed - catalog.claimed_time(rollups.table, period), most)
+        rows += rollups.rows(share, "to refresh")
+    while most and rollups.recomputed and not share and not dry_run:
         expiry = context.settings.claim_seconds
-        transaction, claimed = catalog.begin_claiming(context.snapshot.session, found.request(most, expiry))
+        transaction, claimed = catalog.begin_claiming(context.snapshot.session, rollups.request(most, expiry))
         with transaction, heartbeat(transaction, expiry):
             context = context.over(transaction.snapshot)
-            found = search.again(stored, context)
+            rollups = search.again(stored, context)
             if not claimed:
                 break
-            # What others have refreshed in the meantime is not refreshed again.
-            share = found.recomputed & claimed
+            # Rollups that other workers have refreshed in the meantime are not refreshed again.
+            share = rollups.recomputed & claimed
             if share:
-                rows += found.refresh(share, context, transaction)
-    remaining = found.recomputed - share
-    claimed_by_others = catalog.claimed_time(found.table, period) if remaining else RangeSet.EMPTY
-    rows += found.rows(remaining - claimed_by_others, "left: MAX was reached")
-    rows += found.rows(remaining & claimed_by_others, "left: another statement refreshes it")
-    return sum(len(overlapping(period, range_)) for range_ in share), [*rows, *found.incomplete()]
+                rows += rollups.refresh(share, context, transaction)
+    remaining = rollups.recomputed - share
+    claimed_by_others = catalog.claimed_time(rollups.table, period) if remaining else RangeSet.EMPTY
+    rows += rollups.rows(remaining - claimed_by_others, "left: MAX was reached")
+    rows += rollups.rows(remaining & claimed_by_others, "left: another statement refreshes it")
+    return sum(len(overlapping(period, range_)) for range_ in share), [*rows, *rollups.incomplete()]
 
 
 def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:

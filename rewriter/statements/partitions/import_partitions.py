@@ -48,7 +48,7 @@ def import_partitions(
     that is explained copies nothing.
     """
     if context.rehearsed is not None:
-        _add(table, [found.values for found in _found(table, additions, context)], if_not_exists, context)
+        _add(table, [imported.values for imported in _imports(table, additions, context)], if_not_exists, context)
         return Result("ALTER TABLE ADD PARTITION")
     return retried(lambda now: _import(table, additions, if_not_exists, now), True, context)
 
@@ -56,10 +56,10 @@ def import_partitions(
 def _import(table: Table, additions: Sequence[PartitionLocation], if_not_exists: bool, context: Context) -> Result:
     _add(table, [named_values(table, item.spec) for item in additions], if_not_exists, replace(context, rehearsed=[]))
     existing = {item for item in additions if context.snapshot.partition(table, named_values(table, item.spec))}
-    imports = _found(table, [item for item in additions if item not in existing], context)
+    imports = _imports(table, [item for item in additions if item not in existing], context)
     if not imports:
         return Result("ALTER TABLE ADD PARTITION")
-    by_values = {found.values: found for found in imports}
+    by_values = {imported.values: imported for imported in imports}
     if len(by_values) < len(imports):
         raise AnalysisError(
             "The statement names a partition twice.",
@@ -71,7 +71,7 @@ def _import(table: Table, additions: Sequence[PartitionLocation], if_not_exists:
         )
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        return tuple(file for found in by_values.values() for file in _copied(table, found, folder, context))
+        return tuple(file for imported in by_values.values() for file in _copied(table, imported, folder, context))
 
     def changes(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
         contents: dict[PartitionValues, tuple[DataFile, ...]] = dict.fromkeys(by_values, ())
@@ -80,7 +80,7 @@ def _import(table: Table, additions: Sequence[PartitionLocation], if_not_exists:
         return [WritePartitions(table, write_id, writes, overwrite=True, if_not_exists=True, doubt=BY_LOAD_DATA)]
 
     write_managed(table, fill, changes, (), context)
-    copies = sum(len(found.files) for found in by_values.values())
+    copies = sum(len(imported.files) for imported in by_values.values())
     amount = "1 file was" if copies == 1 else f"{copies} files were"
     warning = f"{amount} copied into {table.name}: a managed table does not read files where they are."
     return Result("ALTER TABLE ADD PARTITION", warnings=(warning,) if copies else ())
@@ -92,7 +92,7 @@ def _add(table: Table, values: Sequence[PartitionValues], if_not_exists: bool, c
         transaction.commit([AddPartitions(table, tuple(map(PartitionWrite, values)), if_not_exists)])
 
 
-def _found(table: Table, additions: Sequence[PartitionLocation], context: Context) -> list[Import]:
+def _imports(table: Table, additions: Sequence[PartitionLocation], context: Context) -> list[Import]:
     """Returns the imports with their files, each checked."""
     imports = []
     for item in additions:
@@ -121,9 +121,11 @@ def _found(table: Table, additions: Sequence[PartitionLocation], context: Contex
     return imports
 
 
-def _copied(table: Table, found: Import, folder: str, context: Context) -> tuple[WrittenFile, ...]:
-    target = Target(table, Spec(dict(enumerate(found.values)), frozenset()), (), found.values, {}, reordered=False)
+def _copied(table: Table, imported: Import, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+    target = Target(
+        table, Spec(dict(enumerate(imported.values)), frozenset()), (), imported.values, {}, reordered=False
+    )
     try:
-        return copied(found.files, target, folder, context) if found.files else ()
+        return copied(imported.files, target, folder, context) if imported.files else ()
     except Error as error:
-        raise error.at(found.span) from None
+        raise error.at(imported.span) from None

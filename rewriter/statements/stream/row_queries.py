@@ -11,6 +11,7 @@ from sqlglot import exp
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Query
 from rewriter.planner.text.query_text import QueryText
+from rewriter.statements.stream.clause_spans import call_span, clause_span, joined_span, table_span, word_span
 
 _CLAUSES = {
     "group": "GROUP BY", "having": "HAVING", "distinct": "DISTINCT", "order": "ORDER BY", "limit": "LIMIT",
@@ -38,38 +39,45 @@ def check_row_query(query: Query, path: str) -> None:
     text = QueryText(query.text, query.span.start, query.tokens)
     tree = text.tree
     if not isinstance(tree, exp.Select):
-        raise _refused("A stream is read by one SELECT, without UNION or VALUES.", query.span)
+        position = word_span(text, "UNION", "EXCEPT", "MINUS", "INTERSECT", "VALUES")
+        raise _refused("A stream is read by one SELECT, without UNION or VALUES.", position)
     uses = [table for table in tree.find_all(exp.Table) if table.name == path]
     source = tree.args.get("from_")
     first = source.this if source is not None else None
     if len(uses) != 1 or first is not uses[0]:
+        misplaced = next((use for use in uses if use is not first), first)
+        position = table_span(text, misplaced) if isinstance(misplaced, exp.Table) else query.span
         raise _refused(
-            "The STREAM has to be the first relation of the outer FROM, and its path may occur once.", query.span
+            "The STREAM has to be the first relation of the outer FROM, and its path may occur once.", position
         )
-    for key, word in _CLAUSES.items():
+    for key, words in _CLAUSES.items():
         if tree.args.get(key):
-            raise _refused(f"{word} would be computed for each batch of the stream alone.", query.span)
+            position = word_span(text, words) if key == "distinct" else clause_span(text, words)
+            raise _refused(f"{words} would be computed for each batch of the stream alone.", position)
     for join in tree.args.get("joins") or ():
-        if join.side.upper() in ("RIGHT", "FULL"):
-            raise _refused(
-                f"A {join.side.upper()} JOIN would return the rows of the other side with each batch.", query.span
-            )
-    _check_stream(first, query)
+        side = join.side.upper()
+        if side in ("RIGHT", "FULL"):
+            position = joined_span(text, join.this, side)
+            raise _refused(f"A {side} JOIN would return the rows of the other side with each batch.", position)
+    _check_stream(first, text)
     for item in tree.expressions:
         for node in item.walk(prune=lambda node: isinstance(node, exp.Query)):
             if is_fold(node):
                 raise _refused(
-                    "An aggregate or window would be computed for each batch of the stream alone.", query.span
+                    "An aggregate or window would be computed for each batch of the stream alone.",
+                    call_span(text, node),
                 )
 
 
-def _check_stream(stream: exp.Table, query: Query) -> None:
+def _check_stream(stream: exp.Table, text: QueryText) -> None:
     """Checks what follows the stream in FROM."""
     if any(not pivot.args.get("unpivot") for pivot in stream.args.get("pivots") or ()):
-        raise _refused("PIVOT would be computed for each batch of the stream alone.", query.span)
+        position = word_span(text, "PIVOT")
+        raise _refused("PIVOT would be computed for each batch of the stream alone.", position)
     sample = stream.args.get("sample")
     if sample is not None and sample.args.get("size") is not None:
-        raise _refused("TABLESAMPLE (… ROWS) would be computed for each batch of the stream alone.", query.span)
+        position = word_span(text, "TABLESAMPLE")
+        raise _refused("TABLESAMPLE (… ROWS) would be computed for each batch of the stream alone.", position)
 
 
 def is_fold(node: exp.Expr) -> bool:

@@ -1,4 +1,4 @@
-"""SHOW STREAMS and STOP STREAM: the streams of all processes, through the catalog."""
+"""SHOW STREAMS, STOP STREAM and DROP STREAM: the streams of all processes, through the catalog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error
-from rewriter.grammar.families.streams import ShowStreams, StopStream
+from rewriter.grammar.families.streams import DropStream, ShowStreams, StopStream
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -65,3 +65,16 @@ def stop_stream(statement: StopStream, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.stream_span) from None
     return Result("STOP STREAM")
+
+
+@runs(DropStream)
+def drop_stream(statement: DropStream, context: Context) -> Result:
+    """Removes a stream that does not run from the list. It does not hold the watermark of its table back any more. A
+    later run goes on where it ended.
+    """
+    try:
+        with context.catalog.database.write() as connection:
+            stream_runs.forget(connection, statement.stream)
+    except Error as error:
+        raise error.at(statement.stream_span) from None
+    return Result("DROP STREAM")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
@@ -23,11 +24,17 @@ from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.type_trees import type_tree
+from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.insert import retried, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.null_types import with_types
 from rewriter.statements.write.written_files import rows_of, stats_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @runs(Append, in_transaction=True)
@@ -35,7 +42,8 @@ def append(statement: Append, context: Context) -> Result:
     """Appends rows by the names of their columns, as INSERT … BY NAME does, and with its errors.
 
     A batch whose id was committed to the table before is skipped: the result has 0 rows and a warning. The data is
-    written twice: first as it is, then into partitions.
+    written twice: first as it is, then into partitions. Afterwards the partitions are compacted, where the table asks
+    for it.
     """
     table = context.table(statement.table)
     if statement.batch_id is not None:
@@ -45,11 +53,16 @@ def append(statement: Append, context: Context) -> Result:
     batches = batches_of(statement.data)
     spooled = ScratchDirectory("append")
     try:
-        types = {column.name.lower(): column.type for column in table.all_columns}
-        path, columns = spool(batches, spooled.path, types)
-        return retried(lambda now: _append(statement, path, columns, now), True, context)
+        path, columns = spool(batches, spooled.path, partial(_type_of, table))
+        result, files = retried(lambda now: _append(statement, path, columns, now), True, context)
     finally:
         spooled.remove()
+    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
+
+
+def _type_of(table: Table, field: pa.Field) -> pa.DataType:
+    column = next((column for column in table.all_columns if column.name.lower() == field.name.lower()), None)
+    return field.type if column is None else with_types(field.type, type_tree(column.type))
 
 
 def _check_batch(id: str, table: Table, context: Context) -> None:
@@ -70,14 +83,16 @@ def _skipped(id: str, table: Table) -> Result:
     return Result("APPEND", rowcount=0, warnings=(warning,))
 
 
-def _append(statement: Append, path: str, columns: tuple[Column, ...], context: Context) -> Result:
+def _append(
+    statement: Append, path: str, columns: tuple[Column, ...], context: Context
+) -> tuple[Result, tuple[WrittenFile, ...]]:
     started = time.perf_counter()
     table, id = context.table(statement.table), statement.batch_id
     if id is not None and context.catalog.has_batch(table, id):
-        return _skipped(id, table)
+        return _skipped(id, table), ()
     relation = Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
     files = append_rows(statement.table, relation, None if id is None else Batch(id), context)
-    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started))
+    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started)), files
 
 
 def append_rows(name: Name, rows: Relation, batch: Batch | None, context: Context) -> tuple[WrittenFile, ...]:

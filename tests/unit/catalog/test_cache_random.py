@@ -87,7 +87,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import rotation
 import sqlalchemy as sa
 
 from rewriter.catalog import Catalog
@@ -145,10 +146,11 @@ def emptied(catalog: Catalog) -> None:
                 connection.execute(table.delete())
 
 
-def test_every_kind_of_damage_is_found(catalog: Catalog) -> None:
+def test_every_kind_of_damage_is_found(catalog: Catalog, catalog_url: str | None) -> None:
     assert said(catalog) == []
     lines, missed = list(dump(catalog.database, catalog.warehouse)), []
-    for statement, wanted in DAMAGE:
+    # A dump takes longer to restore on a server.
+    for statement, wanted in DAMAGE if catalog_url is None else rotation.share(DAMAGE, 3):
         with catalog.database.write() as connection:
             # A key of no table.
             connection.execute(sa.text(statement), {"key": b"\x01\x80" + b"\x55" * 9} if ":key" in statement else {})
@@ -188,6 +190,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         "refresh_claims",
         "warehouse",
         "foreign_writes",
+        "pending_policies",
         "streams",
     }
     catalog.close()

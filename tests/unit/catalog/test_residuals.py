@@ -360,6 +360,7 @@ def test_what_nests_deep_stays_outside(store: Store, levels: int, exact: bool) -
     assert check(store, columns, rows, parse_filter(text))[0].exact is exact
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("type", ["int", "string"])
 @pytest.mark.parametrize(("unknown", "least"), [(0, 10), (1, 8), (2, 4), (3, 1), (5, 0)])
 def test_the_deepest_condition_leaves_room_for_a_statement(type: str, unknown: int, least: int) -> None:

@@ -672,7 +672,7 @@ class Random:
             assert tx.differences == ()
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])
 def test_random_histories_of_countries(tmp_path: Path, catalog_url: str | None, seed: int) -> None:
     history = Random(tmp_path, seed, catalog_url)

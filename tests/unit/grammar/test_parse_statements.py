@@ -55,6 +55,7 @@ from rewriter.grammar.families.multi_inserts import MultiInsert
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.partitions import (
     AddPartitions,
+    CommitPartitions,
     DropPartitions,
     ExchangePartitions,
     PartitionLocation,
@@ -66,7 +67,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, ExplainChange, ExplainScan, ExplainWrite, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
-from rewriter.grammar.families.streams import InsertStream, ShowStreams, StopStream
+from rewriter.grammar.families.streams import DropStream, InsertStream, ShowStreams, StopStream
 from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
@@ -258,6 +259,15 @@ STATEMENTS: list[tuple[str, Statement]] = [
             specs=((Comparison("d", "=", number("1")),), (Comparison("d", "=", number("2")),)),
         ),
     ),
+    (
+        "ALTER TABLE t COMMIT PARTITION (d=1), PARTITION (d<5)",
+        CommitPartitions(
+            table=name("t"),
+            specs=((Comparison("d", "=", number("1")),), (Comparison("d", "<", number("5")),)),
+        ),
+    ),
+    ("SHOW PARTITIONS t STATUS LIMIT 3", ShowPartitions(table=name("t"), status=True, limit=3)),
+    ("SHOW PARTITIONS status STATUS", ShowPartitions(table=name("status"), status=True)),
     ("SHOW PARTITIONS country_page_view;", ShowPartitions(table=name("country_page_view"))),
     (
         "SHOW PARTITIONS table_name PARTITION(ds='2010-03-03', hr='12');",
@@ -765,6 +775,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("SHOW STREAMS", ShowStreams()),
     ("STOP STREAM s", StopStream(stream="s")),
     ("STOP STREAM 'a b'", StopStream(stream="a b")),
+    ("DROP STREAM s", DropStream(stream="s")),
+    ("DROP STREAM 'a b'", DropStream(stream="a b")),
     ("SHOW FUNCTIONS", ShowFunctions()),
     ("SHOW ALL FUNCTIONS FROM s LIKE 'a*|b'", ShowFunctions(like="a*|b", database=DatabaseName("s"))),
     ("SHOW SYSTEM FUNCTIONS 'a'", ShowFunctions(like="a")),

@@ -55,6 +55,7 @@ from rewriter.grammar.families.multi_inserts import MultiInsert
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.partitions import (
     AddPartitions,
+    CommitPartitions,
     DropPartitions,
     ExchangePartitions,
     PartitionLocation,
@@ -66,7 +67,7 @@ from rewriter.grammar.families.partitions import (
 from rewriter.grammar.families.queries import Explain, Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting, ShowCache
 from rewriter.grammar.families.storage import SetFileFormat, SetLocation, SetSerde
-from rewriter.grammar.families.streams import ShowStreams, StopStream
+from rewriter.grammar.families.streams import DropStream, ShowStreams, StopStream
 from rewriter.grammar.families.table_caching import CacheTable, ClearCache, RefreshPath, UncacheTable
 from rewriter.grammar.families.table_properties import SetProperties, SetTimeline, UnsetProperties
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
@@ -396,9 +397,11 @@ statements = some.one_of(
         if_exists=flags,
         purge=flags,
     ),
+    some.builds(CommitPartitions, table=qualified, specs=tuples(tuples(conditions, one_value_each))),
     some.builds(
         ShowPartitions,
         table=qualified,
+        status=some.just(False),
         partition=optional(static),
         where=optional(filters),
         order_by=tuples(some.builds(SortKey, names, flags), least=0),
@@ -492,6 +495,7 @@ statements = some.one_of(
     some.builds(RefreshPath, path=texts),
     some.just(ShowStreams()),
     some.builds(StopStream, stream=texts),
+    some.builds(DropStream, stream=texts),
     some.builds(ShowFunctions, like=optional(texts), user=flags, database=optional(databases)),
     some.builds(
         DescribeFunction, function=some.lists(names, min_size=1).map(lambda n: ColumnName(tuple(n))), extended=flags

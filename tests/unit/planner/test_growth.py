@@ -88,6 +88,7 @@ def test_a_chain_of_a_thousand_ctes_is_planned() -> None:
         plan(chained(first, PLAIN, GROUPED, 1000))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "term",
     [
@@ -121,6 +122,7 @@ RANGE = "departed >= '2013-02-01' AND departed < '2013-02-03'"
 ARM = f"SELECT carrier, SUM(distance) FROM flights WHERE {RANGE} GROUP BY carrier"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "text",
     [

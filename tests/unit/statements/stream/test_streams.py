@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,7 +20,7 @@ import pytest
 
 import rewriter
 from rewriter.catalog.store import stream_runs
-from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError
+from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, ParseError
 from rewriter.storage.data_files import expand
 
 TEN = pa.table({"x": pa.array(range(10), pa.int32()), "dt": [dt.date(2013, 1, 1 + n % 3) for n in range(10)]})
@@ -78,7 +79,7 @@ def test_a_failed_run_names_any_file(connection: rewriter.Connection, tmp_path: 
         assert caught.value.condition == "FAILED_READ_FILE"
     (stream,) = connection.execute("SHOW STREAMS").fetchall()
     assert stream[2] == "failed"
-    assert "FAILED_READ_FILE" in stream[-1]
+    assert "FAILED_READ_FILE" in stream[9]
 
 
 @pytest.mark.parametrize("broken", ["a", "b"])
@@ -87,6 +88,8 @@ def test_a_file_that_is_gone_can_be_replaced(connection: rewriter.Connection, tm
         put(tmp_path, name)
     path = tmp_path / "in" / f"{broken}.parquet"
     path.write_bytes(b"")
+    for name in "ab":  # The first file of a batch, by time and name, tells the columns.
+        os.utime(tmp_path / "in" / f"{name}.parquet", (1_400_000_000, 1_400_000_000))
     for condition in ("FAILED_READ_FILE", "PATH_NOT_FOUND" if broken == "a" else "FAILED_READ_FILE"):
         with pytest.raises(Error) as caught:
             connection.execute(statement(tmp_path))
@@ -135,33 +138,47 @@ def test_a_query_that_computes_each_row_alone_runs(connection: rewriter.Connecti
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "at"),
     [
-        "SELECT MAX(x), dt FROM {stream} GROUP BY dt",
-        "SELECT MAX(x), DATE'2013-01-01' FROM {stream}",
-        "SELECT CAST(mean(x) AS INT), DATE'2013-01-01' FROM {stream}",
-        "SELECT CAST(`try_sum`(x) AS INT), DATE'2013-01-01' FROM {stream}",
-        "SELECT IF(any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}",
-        "SELECT IF(TRUE = any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}",
-        "SELECT a, DATE'2013-01-01' FROM {stream} PIVOT (COUNT(*) FOR x IN (1 AS a))",
-        "SELECT x, dt FROM {stream} TABLESAMPLE (5 ROWS) AS s",
-        "SELECT COUNT(*) OVER (), dt FROM {stream}",
-        "SELECT DISTINCT x, dt FROM {stream}",
-        "SELECT x, dt FROM {stream} ORDER BY x LIMIT 3",
-        "SELECT x, dt FROM {stream} UNION ALL SELECT x, dt FROM t",
-        "SELECT o.x, o.dt FROM t AS o JOIN {stream} AS s ON s.x = o.x",
-        "SELECT o.x, o.dt FROM {stream} AS s RIGHT JOIN t AS o ON s.x = o.x",
-        "SELECT o.x, o.dt FROM {stream} AS s FULL JOIN t AS o ON s.x = o.x",
-        "SELECT x, dt FROM (SELECT x, dt FROM {stream})",
-        "SELECT x, dt FROM t WHERE x IN (SELECT x FROM {stream})",
+        ("SELECT MAX(x), dt FROM {stream} GROUP BY dt", "GROUP BY dt"),
+        ("SELECT MAX(x), dt FROM {stream} WHERE x > (SELECT 1) GROUP BY (dt) HAVING x > 1", "GROUP BY (dt)"),
+        ("SELECT MAX(x), DATE'2013-01-01' FROM {stream} HAVING MAX(x) > 1", "HAVING MAX(x) > 1"),
+        ("SELECT MAX(x), DATE'2013-01-01' FROM {stream}", "MAX(x)"),
+        ("SELECT 1 + MAX(x), DATE'2013-01-01' FROM {stream}", "MAX(x)"),
+        ("SELECT CAST(mean(x) AS INT), DATE'2013-01-01' FROM {stream}", "mean(x)"),
+        ("SELECT CAST(`try_sum`(x) AS INT), DATE'2013-01-01' FROM {stream}", "`try_sum`(x)"),
+        ("SELECT IF(any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}", "any(x > 1)"),
+        ("SELECT IF(TRUE = any(x > 1), 1, 0), DATE'2013-01-01' FROM {stream}", "any(x > 1)"),
+        ("SELECT IF(any((x) > 1), 1, 0), DATE'2013-01-01' FROM {stream}", "IF(any((x) > 1), 1, 0)"),
+        ("SELECT a, DATE'2013-01-01' FROM {stream} PIVOT (COUNT(*) FOR x IN (1 AS a))", "PIVOT"),
+        ("SELECT x, dt FROM {stream} TABLESAMPLE (5 ROWS) AS s", "TABLESAMPLE"),
+        ("SELECT COUNT(*) OVER (), dt FROM {stream}", "COUNT(*) OVER ()"),
+        ("SELECT LAG(x) IGNORE NULLS OVER (ORDER BY (x)), dt FROM {stream}", "LAG(x) IGNORE NULLS OVER (ORDER BY (x))"),
+        ("SELECT MAX(x) OVER w, dt FROM {stream} WINDOW w AS (ORDER BY x)", "WINDOW w AS (ORDER BY x)"),
+        ("SELECT DISTINCT x, dt FROM {stream}", "DISTINCT"),
+        ("SELECT x, dt FROM {stream} ORDER BY x LIMIT 3", "ORDER BY x"),
+        ("SELECT x, dt FROM {stream} LIMIT 3", "LIMIT 3"),
+        ("SELECT x, dt FROM {stream} UNION ALL SELECT x, dt FROM t", "UNION"),
+        ("SELECT o.x, o.dt FROM t AS o JOIN {stream} AS s ON s.x = o.x", "parquet."),
+        ("SELECT o.x, o.dt FROM {stream} AS s RIGHT JOIN t AS o ON s.x = o.x", "RIGHT JOIN t AS o"),
+        ("SELECT o.x, o.dt FROM {stream} AS s FULL OUTER JOIN t AS o ON s.x = o.x", "FULL OUTER JOIN t AS o"),
+        ("SELECT x, dt FROM (SELECT x, dt FROM {stream})", "parquet."),
+        ("SELECT x, dt FROM t WHERE x IN (SELECT x FROM {stream})", "parquet."),
+        ("SELECT x, {stream} FROM t", "t"),
+        ("VALUES (1, {stream})", "VALUES"),
     ],
 )
-def test_a_query_that_depends_on_how_rows_arrive_is_refused(
-    connection: rewriter.Connection, tmp_path: Path, query: str
+def test_a_query_that_depends_on_how_rows_arrive_is_refused_at_its_place(
+    connection: rewriter.Connection, tmp_path: Path, query: str, at: str
 ) -> None:
     put(tmp_path, "a")
+    text = statement(tmp_path, query)
     with pytest.raises(NotSupportedError) as caught:
-        connection.execute(statement(tmp_path, query))
+        connection.execute(text)
+    position = caught.value.position
+    assert position is not None
+    marked = text[position.start : position.end]
+    assert marked == (f"parquet.`{tmp_path}/in`" if at == "parquet." else at)
     assert caught.value.condition == "STREAM_QUERY"
     assert connection.execute("SHOW STREAMS").fetchall() == []
 
@@ -170,7 +187,14 @@ def test_a_query_that_depends_on_how_rows_arrive_is_refused(
     ("text", "condition", "at"),
     [
         ("INSERT OVERWRITE t SELECT * FROM STREAM csv.`z`", "PARSE_SYNTAX_ERROR", "STREAM"),
-        ("SELECT * FROM STREAM csv.`z`", "PARSE_SYNTAX_ERROR", "SELECT"),
+        ("SELECT * FROM STREAM csv.`z`", "STREAM_QUERY", "STREAM"),
+        ("CREATE TABLE u AS SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = 's')", "STREAM_QUERY", "STREAM"),
+        ("CREATE VIEW v AS SELECT * FROM STREAM csv.`z`", "STREAM_QUERY", "STREAM"),
+        ("FROM STREAM csv.`z` INSERT INTO t SELECT * INSERT INTO t SELECT *", "STREAM_QUERY", "STREAM"),
+        ("WITH c AS (SELECT * FROM STREAM csv.`z`) SELECT * FROM c", "STREAM_QUERY", "STREAM"),
+        ("INSERT OVERWRITE DIRECTORY 'd' USING csv SELECT * FROM STREAM csv.`z`", "STREAM_QUERY", "STREAM"),
+        ("EXPLAIN SELECT * FROM STREAM csv.`z`", "STREAM_QUERY", "STREAM"),
+        ("EXPLAIN INSERT INTO t SELECT * FROM STREAM csv.`z`", "STREAM_QUERY", "STREAM"),
         ("INSERT INTO t SELECT * FROM STREAM csv.`z`, STREAM csv.`y`", "PARSE_SYNTAX_ERROR", "STREAM"),
         ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a')", "PARSE_SYNTAX_ERROR", ")"),
         ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a' = 'b', 'A' = 'c')", "DUPLICATE_KEY", "'A' = 'c'"),
@@ -215,6 +239,22 @@ def test_a_wrong_statement_is_an_error_at_its_place(
     assert caught.value.condition == (condition or "TABLE_OR_VIEW_NOT_FOUND")
 
 
+@pytest.mark.parametrize(("mark", "values"), [("?", ["s"]), (":name", {"name": "s"})])
+def test_an_option_is_no_parameter(connection: rewriter.Connection, mark: str, values: Any) -> None:
+    text = f"INSERT INTO t SELECT x, dt FROM STREAM csv.`z` OPTIONS ('stream' = {mark}, 'checkpoint' = 'c')"
+    with pytest.raises(ParseError, match="A parameter is not allowed here") as caught:
+        connection.execute(text, values)
+    position = caught.value.position
+    assert position is not None
+    assert text[position.start : position.end] == mark
+
+
+def test_a_table_may_be_named_stream(connection: rewriter.Connection) -> None:
+    connection.execute("CREATE TABLE stream (x INT)")
+    connection.execute("INSERT INTO stream SELECT 1")
+    assert connection.execute("SELECT stream.x FROM stream").fetchall() == [(1,)]
+
+
 def test_errors_of_a_batch_are_at_their_place(connection: rewriter.Connection, tmp_path: Path) -> None:
     put(tmp_path, "a")
     text = statement(tmp_path, "SELECT y, dt FROM {stream} AS s")
@@ -225,7 +265,7 @@ def test_errors_of_a_batch_are_at_their_place(connection: rewriter.Connection, t
     assert text[position.start : position.end] == "y"
     (stream,) = connection.execute("SHOW STREAMS").fetchall()
     assert stream[2] == "failed"
-    assert "UNRESOLVED_COLUMN" in stream[-1]
+    assert "UNRESOLVED_COLUMN" in stream[9]
 
 
 def test_a_reset_checkpoint_is_an_error(connection: rewriter.Connection, tmp_path: Path) -> None:
@@ -490,3 +530,21 @@ def test_rows_are_reported_while_a_stream_runs_and_at_its_end(
         put(tmp_path, name)
     connection.execute(statement(tmp_path, max_files="1"))
     assert shown() == ("finished", 3, 20)
+
+
+def test_a_dropped_stream_goes_on_where_it_ended(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path))
+    connection.execute("DROP STREAM s")
+    assert connection.execute("SHOW STREAMS").fetchall() == []
+    put(tmp_path, "b")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
+    assert count(connection) == 20
+
+
+def test_a_running_stream_is_not_dropped(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    connection.execute(statement(tmp_path, trigger="10 seconds"))
+    with pytest.raises(ConflictError) as caught:
+        connection.execute("DROP STREAM s")
+    assert caught.value.condition == "STREAM_RUNNING"
