@@ -130,6 +130,9 @@ class FakeReader:
     def unproven(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, self._unproven.get((table_name, period), ()))
 
+    def open(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, ())
+
     def incomplete(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, self._incomplete.get((table_name, period), ()))
 

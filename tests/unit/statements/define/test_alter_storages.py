@@ -48,7 +48,7 @@ def assert_only_the_first_day_agrees(session: Session) -> None:
     second differs.
     """
     days = {row[0]: row for row in run(session, "SHOW TIMELINES OF f")}["days"]
-    assert days[10:] == (0, 2, 0, "it existed before the fact")
+    assert days[10:] == (0, 2, 0, 0, "it existed before the fact")
     assert covered(session, "2013-01-01", "2013-01-03") == ["hours"]
     accepted = {(row[2], row[3]) for row in run(session, "CHECK FACT f ACCEPT") if row[8] == "accepted"}
     assert accepted == {("2013-01-01", "2013-01-02")}

@@ -148,7 +148,7 @@ def test_what_it_made_before_the_fact_is_unproven(session: Session, visits: str,
         f"(dt = 'yyyy-MM-dd-HH'), TABLE days {days}) STORED IN STORAGE b (TABLE other_days {days})"
     )
     timelines = {row[0]: row for row in rows(session, "SHOW TIMELINES OF f")}
-    assert timelines["other_days"][10:] == (0, 1, 0, "it existed before the fact")
+    assert timelines["other_days"][10:] == (0, 1, 0, 0, "it existed before the fact")
     assert served(session) == ([(7,)], {"hours"})
     findings = {row[0]: row[8] for row in rows(session, "CHECK FACT f ACCEPT")}
     assert findings["other_days"] == ("accepted" if accepted else "differs")
