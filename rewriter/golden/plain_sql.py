@@ -64,16 +64,17 @@ def _with_commands(sql: str, spans: Sequence[Span], semicolons: Sequence[int], l
         blank = _BLANK_LINES.match(rest) if rest.strip() else re.match(r"\s*", rest)
         assert blank is not None
         rest = rest[blank.end() :]
-        separated = _separated(blank[0], line_end)
-        parts += separated if rest or blank[0].count("\n") > 1 else separated[:-1]
+        parts += _separated(blank[0], line_end, last=not rest)
     parts += [f"# {line.text}{line.end}" if line.text.strip() else line.text + line.end for line in lines_of(rest)]
     return "".join(parts)
 
 
-def _separated(blank: str, line_end: str) -> list[str]:
-    """Returns the separator between a statement and the blank lines after it, of which there is at least one."""
+def _separated(blank: str, line_end: str, *, last: bool = False) -> list[str]:
+    """Returns the separator between a statement and the blanks after it, which are a line if it is not the last."""
     end = blank.find("\n") + 1
-    return [blank[:end] or line_end, SEPARATOR, line_end, blank[end:] or line_end]
+    ended = [blank[:end]] if end else [blank, line_end]
+    lines = blank[end:] if end else ""
+    return [*ended, SEPARATOR, line_end, lines if lines or last else line_end]
 
 
 def _end_of_statement(sql: str, end: int, semicolons: Sequence[int]) -> int:

@@ -327,7 +327,7 @@ def _coverage_lines(coverage: Coverage) -> Iterator[str]:
         shown = reference.calendar.shown
         yield f"{reference.cube}: {shown(reference.requested)}"
         for part in reference.parts:
-            yield f"  {part.fact}.{part.table} {part.period}: {part.partitions} partitions"
+            yield f"  {part.fact}.{part.table} {part.period.name}: {part.partitions} partitions"
         yield f"  missing: {shown(reference.missing) if reference.missing else 'nothing'}"
         yield f"  outdated: {shown(reference.outdated) if reference.outdated else 'nothing'}"
     yield from (f"note: {note}" for note in coverage.notes)
