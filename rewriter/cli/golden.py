@@ -122,7 +122,7 @@ def _init(arguments: argparse.Namespace) -> int:
         raise InterfaceError(f"--now: {problem}.", object="now", hint="Write --now 2024-03-01.")
     header = f"# Accept changed results: rewriter golden --rewrite.\noptions engine={arguments.engine} now={now}\n\n"
     file = read_golden_file(header + sql)
-    if not file.of_plain_sql:
+    if not file.of_plain_sql or not file.cases:
         raise InterfaceError("There is no query.", object=arguments.file, hint="Write queries, separated by ;.")
     run = run_text(path, b"", file, _user_warehouse(arguments))
     if failures := report(run, rewrite=True):

@@ -121,14 +121,17 @@ def bytes_of(path: Path) -> bytes:
 def text_of(path: Path, read: bytes) -> str:
     """Returns the text of a golden file. Raises ``ParseError`` INVALID_GOLDEN_FILE."""
     try:
-        return read.decode("utf-8")
+        text = read.decode("utf-8")
     except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
         raise ParseError(
-            f"The file {path} is not UTF-8.",
+            f"The file {path} is not text in UTF-8.",
             condition="INVALID_GOLDEN_FILE",
             object=str(path),
             hint="A golden file is a text file. Each case has a command, its input, ---- and the expected output.",
-        ) from None
+        )
+    return text
 
 
 def golden_files(path: Path) -> list[Path]:

@@ -12,8 +12,8 @@ from rewriter.golden.plain_sql import read_golden_file
 
 def test_statements_become_cases_with_their_comments() -> None:
     sql = (
-        "# Ours.\noptions now=2024\n\n-- The first.\nSELECT ';' AS a; -- same line\n\n\nCREATE TABLE t (x INT);SHOW TABLES"
-        "\n;\n-- The end.\n\n-- Really.\n"
+        "# Ours.\noptions now=2024\n\n-- The first.\nSELECT ';' AS a; -- same line\n\n\nCREATE TABLE t (x INT);"
+        "SHOW TABLES\n;\n-- The end.\n\n-- Really.\n"
     )
     file = read_golden_file(sql)
     assert file.of_plain_sql
@@ -42,7 +42,22 @@ def test_a_text_that_cannot_be_split_is_one_case() -> None:
 
 
 pieces = st.sampled_from(
-    ["SELECT 1", ";", "\n", "\n\n", " ", "-- c\n", "/* c\n; */", "'a;\n\nb'", "`;`", "\r\n", "sql", "# x", "-- c\\\n", "ä"]
+    [
+        "SELECT 1",
+        ";",
+        "\n",
+        "\n\n",
+        " ",
+        "-- c\n",
+        "/* c\n; */",
+        "'a;\n\nb'",
+        "`;`",
+        "\r\n",
+        "sql",
+        "# x",
+        "-- c\\\n",
+        "ä",
+    ]
 )
 
 
@@ -51,9 +66,8 @@ pieces = st.sampled_from(
 def test_all_characters_stay_in_their_order(sql: str) -> None:
     try:
         text = read_golden_file(sql).text
-    except ParseError as error:
-        assert error.condition == "INVALID_GOLDEN_FILE"
-        return
+    except ParseError:
+        return  # A command without a separator.
     position = 0
     for character in sql:
         position = text.find(character, position) + 1

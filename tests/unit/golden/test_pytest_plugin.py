@@ -1,4 +1,4 @@
-"""The plugin of pytest, in projects of users: what it collects, reports and rewrites, and that it leaves others alone."""
+"""The plugin of pytest in projects of users: what it collects, reports, rewrites, and leaves alone."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_processes_of_xdist_share_the_files(project: Project) -> None:
         project.write(f"{number}.golden", GOOD if number % 2 else BAD)
     assert "2 failed, 2 passed" in project.pytest("-n", "2", code=1)
     shown = project.pytest("-n", "2", "--rewrite")
-    assert re.findall(r"rewritten: (\S+)::golden", shown).sort() == ["0.golden", "2.golden"].sort()
+    assert sorted(re.findall(r"rewritten: (\S+)::golden", shown)) == ["0.golden", "2.golden"]
     assert "4 passed" in shown
     project.pytest("-n", "2")
 
@@ -112,7 +112,7 @@ def test_mistakes_in_a_file_are_errors_of_collection(project: Project) -> None:
     shown = project.pytest(code=2)
     assert "Line 8: unknown command qurey." in shown
     assert "Hint: Did you mean query?" in shown
-    assert f"The file {project.folder}/b.golden is not UTF-8." in shown
+    assert f"The file {project.folder}/b.golden is not text in UTF-8." in shown
     assert "Traceback" not in shown
 
 

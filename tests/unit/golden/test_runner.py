@@ -158,9 +158,7 @@ def test_a_missing_warehouse_is_an_error(tmp_path: Path, user: UserWarehouse) ->
             run(tmp_path, f"options warehouse={place}\n", None)
 
 
-def test_an_older_catalog_is_not_upgraded(
-    tmp_path: Path, user: UserWarehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_catalog_is_not_upgraded(tmp_path: Path, user: UserWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rewriter.catalog.catalog.Catalog.stored_version", lambda *_: 1)
     with pytest.raises(OperationalError, match="run rewriter catalog upgrade"):
         run(tmp_path, "query\nSELECT 1\n----\n", user)
@@ -190,7 +188,10 @@ def test_plain_sql_becomes_a_golden_file(tmp_path: Path) -> None:
     first = run(tmp_path, "-- One.\nSELECT 1 AS one;\n\nSELECT 2 AS two; -- Two.\n")
     assert "a.golden:2: query\n-- One.\nSELECT 1 AS one;\n--- expected\n+++ actual\n" in report(first, rewrite=False)
     assert accept(first)
-    written = "query\n-- One.\nSELECT 1 AS one;\n----\none\n---\n  1\n\nquery\nSELECT 2 AS two; -- Two.\n----\ntwo\n---\n  2\n"
+    written = (
+        "query\n-- One.\nSELECT 1 AS one;\n----\none\n---\n  1\n\n"
+        "query\nSELECT 2 AS two; -- Two.\n----\ntwo\n---\n  2\n"
+    )
     assert first.path.read_text() == written
     assert not accept(run(tmp_path, written))
 
