@@ -21,6 +21,7 @@ _SPARK = "spark"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    # The plugin for golden files (rewriter_pytest) adds this option only where a project has none, and obeys it here.
     parser.addoption("--rewrite", action="store_true", default=False, help="write what came out into the golden files")
 
 

@@ -17,7 +17,8 @@ import sqlglot
 
 from benchmarks.timing import Figure, Table
 from rewriter.errors import Error
-from rewriter.golden import Case, golden_files, read_cases
+from rewriter.golden.golden_file import Case, read_cases
+from rewriter.golden.runner import golden_files
 from rewriter.grammar.families.queries import Explain, Select
 from rewriter.grammar.parser import parse
 from rewriter.planner.plan_query import plan_query
@@ -53,7 +54,7 @@ def measure() -> Table:
 def _timings() -> Iterator[tuple[float, float]]:
     """Returns the seconds to plan a query and to parse it."""
     for path in golden_files(GOLDENS):
-        cases, _ = read_cases(path.read_text(encoding="utf-8"))
+        cases = read_cases(path.read_text(encoding="utf-8")).cases
         with (
             tempfile.TemporaryDirectory() as folder,
             contextlib.chdir(folder),

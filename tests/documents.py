@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rewriter.golden import accept, differences, run_file
+from rewriter.golden.differences import differences
+from rewriter.golden.runner import accept, run_file
 
 OPEN, CLOSE = "```golden", "```"
 
@@ -21,11 +22,11 @@ def check_examples(document: Path, scratch: Path, *, rewrite: bool) -> None:
     """
     cases = scratch / f"{document.stem}.test"
     cases.write_text(_as_golden(document.read_text(encoding="utf-8")), encoding="utf-8")
-    outcomes, after = run_file(cases)
+    run = run_file(cases)
     if rewrite:
-        accept(cases, outcomes, after)
+        accept(run)
         document.write_text(_as_document(cases.read_text(encoding="utf-8")), encoding="utf-8")
-    bad = [outcome for outcome in outcomes if (outcome.failed if rewrite else not outcome.passed)]
+    bad = run.faults(rewrite=rewrite)
     report = "\n\n".join(differences(document, outcome) for outcome in bad)
     assert not bad, f"\n{report}\n\npytest --rewrite accepts the actual output."
 

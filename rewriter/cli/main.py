@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from rewriter import __version__
-from rewriter.cli import coverage
+from rewriter.cli import coverage, golden
 from rewriter.cli.catalog import add_commands, opened_text, require_warehouse
 from rewriter.errors import Error, InterfaceError, InternalError, foreign, render
 from rewriter.shell.rendering import FORMATS, rendered
@@ -35,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     usage, 130 for Ctrl-C.
     """
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if tuple(words[:2]) == golden.INIT:
+        words[:2] = [golden.INIT_NAME]
+    arguments = parser.parse_args(words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Characters that the terminal's encoding lacks are shown as escapes.
@@ -113,17 +116,9 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("directory", nargs="?", default="demo", metavar="DIR", help="where to build it (default: demo)")
     _engine_options(demo)
     demo.set_defaults(run=_demo)
-    golden = commands.add_parser("golden", parents=[common_options], help="run golden files")
-    golden.add_argument("path", metavar="PATH", help="a .test file, or a directory of them")
-    golden.add_argument(
-        "-w",
-        "--warehouse",
-        metavar="DIR",
-        help="an existing warehouse in which all files run; their changes remain (default: a new one for each file)",
-    )
-    golden.add_argument("--catalog", metavar="URL", help="the PostgreSQL database of its catalog")
-    golden.add_argument("--rewrite", action="store_true", help="write the actual output into the files")
-    golden.set_defaults(run=_golden)
+    files = commands.add_parser("golden", parents=[common_options], help="run golden files; golden init writes one")
+    golden.add_command(files)
+    golden.add_init_command(commands.add_parser(golden.INIT_NAME, parents=[common_options]))
     return parser
 
 
@@ -273,18 +268,6 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     run_demo(arguments.directory, arguments.engine, arguments.master)
     return 0
-
-
-def _golden(arguments: argparse.Namespace) -> int:
-    from rewriter.golden import run_command
-
-    if arguments.warehouse is not None:
-        require_warehouse(arguments, "Name an existing warehouse, or omit -w: each file then gets a new one.")
-    elif arguments.catalog is not None:
-        raise InterfaceError("--catalog needs -w.", object="catalog", hint="Name the warehouse's directory with -w.")
-    return run_command(
-        arguments.path, rewrite=arguments.rewrite, warehouse=arguments.warehouse, catalog=arguments.catalog
-    )
 
 
 def _session(

@@ -190,7 +190,8 @@ def settle_words(query: QueryPlanning) -> None:
     text, current = query.text, query.reader.current
     edited = {edit.span for edit in query.edits}
     # The engine has to ask for what the partitions were chosen by.
-    now = query.clock_edits() if query.planned or any(pruning.timed for pruning in query.prunings) else []
+    timed = query.planned or query.settings.now_is_fixed or any(pruning.timed for pruning in query.prunings)
+    now = query.clock_edits() if timed else []
     values = [*current_edits(text, current), *(edit for edit in now if edit.span not in edited)]
     other_edits = [*_qualifier_edits(text, query.resolved, current), *values]
     query.edits += other_edits

@@ -285,6 +285,7 @@ class SessionSettings:
             periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
             cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
             strict_bounds=self.get("rewriter.strict_bounds") == "true",
+            now_is_fixed=bool(pinned),
         )
 
 

@@ -9,8 +9,8 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from rewriter import golden
 from rewriter.errors import Error
+from rewriter.golden.runner import run_file
 from rewriter.shell.rendering import rendered
 
 from .checking import Question, Wrong, check, expected
@@ -210,9 +210,9 @@ def golden_text(case: Case, title: str, folder: Path) -> str:
             "",
         ]
         path.write_text("\n".join(lines), encoding="utf-8")
-        outcomes, after = golden.run_file(path)
+        run = run_file(path)
         table = "\n".join(rendered([name for name, _ in right.columns], iter(right.rows), "table"))
-        outcomes[-1] = replace(outcomes[-1], actual=table, failed=False)
-        return golden.write_cases(outcomes, after)
+        right_outcome = replace(run.outcomes[-1], actual=table, failed=False)
+        return replace(run, outcomes=(*run.outcomes[:-1], right_outcome)).rewritten
     finally:
         shutil.rmtree(directory)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import rotation
 
-from rewriter.golden import read_cases, run_file
+from rewriter.golden.golden_file import read_cases
+from rewriter.golden.runner import run_file
 from rewriter.planner.rewrite import union_arms
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timeline import OrdinalRange
@@ -163,13 +164,13 @@ def test_a_failure_shrinks_to_a_golden_file(tmp_path: Path, monkeypatch: pytest.
     assert len(tally.failures) == 1
     assert tally.failures[0].startswith("seed 4: ")
     path = tmp_path / "shrunk_4.test"
-    setup, question = read_cases(path.read_text(encoding="utf-8"))[0][-2:]
+    setup, question = read_cases(path.read_text(encoding="utf-8")).cases[-2:]
     assert setup.text.count("INSERT") < 6
     assert len(question.text) < 200
-    assert not run_file(path)[0][-1].passed
+    assert not run_file(path).outcomes[-1].passed
     monkeypatch.undo()
     # Without the fault the answer is the one that the file expects, in some order.
-    last = run_file(path)[0][-1]
+    last = run_file(path).outcomes[-1]
     assert Counter(last.actual.splitlines()) == Counter(question.expected.splitlines())
 
 

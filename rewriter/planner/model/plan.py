@@ -47,7 +47,7 @@ class Settings:
     ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
     ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
     columns are computed from, which an INSERT into a rollup table needs; ``strict_bounds`` makes a bound inside a base
-    period an error.
+    period an error. ``now_is_fixed``: the user has chosen ``now``, so that no engine may use its own clock.
     """
 
     now: SupportsInt
@@ -57,6 +57,7 @@ class Settings:
     cost_in_bytes: bool = False
     derive: bool = False
     strict_bounds: bool = False
+    now_is_fixed: bool = False
 
 
 @dataclass(frozen=True)

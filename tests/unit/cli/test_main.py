@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -402,6 +403,9 @@ class TestGoldenFiles:
         assert main.main([*sql, "CREATE TABLE t (x INT); INSERT INTO t VALUES (1)"]) == 0
         file = tmp_path / "a.test"
         file.write_text("sql\nSELECT * FROM t\n----\nx\n-\n1\n\nsql\nINSERT INTO t VALUES (2)\n----\nOK, 1 rows\n")
+        assert main.main(["golden", "-w", str(warehouse), str(file)]) == 1
+        assert "[GOLDEN_FILE_READS_ONLY]" in capsys.readouterr().out
+        file.write_text(f"options warehouse=write\n{file.read_text()}")
         assert main.main(["golden", "-w", str(warehouse), str(file)]) == 0
         assert main.main(["golden", str(file)]) == 1
         assert main.main(["golden", "-w", str(warehouse), str(file)]) == 1
@@ -436,6 +440,66 @@ class TestGoldenFiles:
         (tmp_path / "a.test").write_text(text)
         assert main.main(["golden", str(tmp_path / "a.test")]) == 1
         assert "INVALID_GOLDEN_FILE" in capsys.readouterr().err
+
+    def test_several_paths_and_the_variable_of_the_warehouse(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        warehouse = str(tmp_path / "w")
+        assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", "CREATE TABLE t AS SELECT 1 AS x"]) == 0
+        (tmp_path / "sub").mkdir()
+        for name in ("sub/a.golden", "sub/b.test", "c.golden"):
+            (tmp_path / name).write_text("query\nSELECT x FROM t\n----\nx\n-\n1\n")
+        monkeypatch.setenv("REWRITER_WAREHOUSE", warehouse)
+        capsys.readouterr()
+        assert main.main(["golden", str(tmp_path / "sub"), str(tmp_path / "c.golden"), str(tmp_path / "sub")]) == 0
+        assert capsys.readouterr().out == "3 cases, 0 failed.\n"
+        assert main.main(["golden", "-w", "", str(tmp_path / "c.golden")]) == 1
+
+    def test_init_writes_a_file_that_passes(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        warehouse, file = str(tmp_path / "w"), tmp_path / "a.golden"
+        assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", "CREATE TABLE t AS SELECT 1 AS x"]) == 0
+        init = ["golden", "init", str(file), "-w", warehouse]
+        assert (
+            main.main([*init, "--now", "2024-02-03", "-e", "SELECT x FROM t;", "-e", "SELECT current_date() AS d"]) == 0
+        )
+        assert file.read_text() == (
+            "# Accept changed results: rewriter golden --rewrite.\noptions engine=duckdb now=2024-02-03\n\n"
+            "query\nSELECT x FROM t;\n----\nx\n-\n1\n\nquery\nSELECT current_date() AS d;\n----\n"
+            "d\n----------\n2024-02-03\n"
+        )
+        assert main.main(["golden", "-w", warehouse, str(file)]) == 0
+        capsys.readouterr()
+        before = file.read_text()
+        assert main.main([*init, "-e", "SELECT 1"]) == 1  # It exists.
+        assert "FAILED_WRITE_FILE" in capsys.readouterr().err
+        assert file.read_text() == before
+
+    def test_init_reads_a_file_of_sql(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        source, file = tmp_path / "q.sql", tmp_path / "a.golden"
+        source.write_text("-- The first.\nSELECT now() IS NULL AS n;\nSELECT 2 AS two\n")
+        assert main.main(["golden", "init", str(file), "-f", str(source)]) == 0
+        text = file.read_text()
+        assert "query\n-- The first.\nSELECT now() IS NULL AS n;\n----\nn\n-----\nfalse\n\nquery\n" in text
+        assert re.search(r"^options engine=duckdb now=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$", text, re.MULTILINE)
+        assert main.main(["golden", str(file)]) == 0
+
+    @pytest.mark.parametrize("sql", ["SELECT nope", "DROP TABLE t", "SELECT 'open", "", "-- nothing"])
+    def test_init_writes_nothing_if_a_query_fails(
+        self, tmp_path: Path, sql: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        warehouse, file = str(tmp_path / "w"), tmp_path / "a.golden"
+        assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", "CREATE TABLE t AS SELECT 1 AS x"]) == 0
+        assert main.main(["golden", "init", str(file), "-w", warehouse, "-e", "SELECT 1", "-e", sql]) == (
+            0 if sql in ("", "-- nothing") else 1
+        )
+        assert file.exists() == (sql in ("", "-- nothing"))
+        file.unlink(missing_ok=True)
+        assert main.main(["golden", "init", str(file), "-w", warehouse, "-e", sql]) == 1
+        assert not file.exists()
+        assert main.main(["golden", "init", str(file), "-e", "SELECT 1", "--now", "soon"]) == 1
+        assert not file.exists()
+        assert main.main(["golden", "init", str(tmp_path / "no" / "a.golden"), "-e", "SELECT 1 AS a"]) == 1
+        assert "Traceback" not in capsys.readouterr().err
 
 
 ROLLUPS = """

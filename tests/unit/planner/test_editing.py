@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.golden import Case, read_cases
+from rewriter.golden.golden_file import Case, read_cases
 from rewriter.session import Session
 
-CASES, _ = read_cases((Path(__file__).parents[2] / "golden" / "editing.test").read_text(encoding="utf-8"))
+CASES = read_cases((Path(__file__).parents[2] / "golden" / "editing.test").read_text(encoding="utf-8")).cases
 SEVERAL_LINES = [case for case in CASES if case.command == "rewrite" and "\n" in case.text]
 
 

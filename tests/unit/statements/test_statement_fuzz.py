@@ -22,7 +22,7 @@ from rotation import turn
 
 from rewriter.errors import Error, InternalError, render
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.golden import read_cases
+from rewriter.golden.golden_file import read_cases
 from rewriter.grammar.lexer import TokenKind, split_statements, tokens
 from rewriter.grammar.parser import parse
 from rewriter.grammar.unparse import render as render_statement
@@ -131,8 +131,7 @@ def statements(*names: str) -> list[str]:
     """Returns the statements of golden files, or of all of them if no names are given."""
     examples: dict[str, None] = {}
     for path in (GOLDEN / f"{name}.test" for name in names) if names else sorted(GOLDEN.glob("*.test")):
-        cases, _ = read_cases(path.read_text(encoding="utf-8"))
-        for case in cases:
+        for case in read_cases(path.read_text(encoding="utf-8")).cases:
             try:
                 spans = split_statements(case.text)
             except Error:

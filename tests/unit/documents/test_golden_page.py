@@ -1,0 +1,64 @@
+"""docs/golden.md: its golden file runs, its table lists the commands and options, its commands and settings exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from documents import dead_links
+
+from rewriter.cli.main import main
+from rewriter.golden.commands import COMMANDS
+from rewriter.golden.differences import report
+from rewriter.golden.runner import accept, run_file
+from rewriter.session import Session
+
+PAGE = Path(__file__).parents[3] / "docs" / "golden.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_the_example_is_a_golden_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (block,) = re.findall(r"```golden\n(.*?)```", TEXT, re.DOTALL)
+    path = tmp_path / "page.golden"
+    path.write_text(block, encoding="utf-8")
+    run = run_file(path)
+    rewrite = request.config.getoption("--rewrite")
+    if rewrite and accept(run):
+        PAGE.write_text(TEXT.replace(block, path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert report(run, rewrite=rewrite) == ""
+
+
+def test_the_table_lists_the_commands_and_options() -> None:
+    cells = [re.split(r"(?<!\\)\|", line) for line in TEXT.splitlines() if re.match(r"\| `\w+` \|", line)]
+    documented = {row[1].strip(" `"): set(re.findall(r"`(\w+)", row[4])) for row in cells}
+    assert documented == {name: set(options) for name, options in COMMANDS.items() if name != "options"}
+    assert all(f"`{option}=" in TEXT for option in COMMANDS["options"])
+
+
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```\n(rewriter golden.*?)```", TEXT, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REWRITER_WAREHOUSE", raising=False)
+    Path("queries").mkdir()
+    Path("queries/daily.golden").write_text("query\nSELECT 1 AS a\n----\na\n-\n1\n")
+    Path("queries.sql").write_text("SELECT x FROM t")
+    with Session("warehouse", "duckdb") as session:
+        session.execute("CREATE TABLE t AS SELECT 1 AS x")
+    commands = [line.partition("#")[0].split()[1:] for line in block.splitlines()]
+    assert len(commands) == 4
+    for command in commands:
+        assert main(command) == 0, capsys.readouterr()
+    assert Path("first.golden").read_text().endswith("query\nSELECT x FROM t\n----\nx\n-\n1\n")
+
+
+def test_the_settings_of_pytest_exist() -> None:
+    plugin = (PAGE.parents[1] / "rewriter_pytest" / "__init__.py").read_text(encoding="utf-8")
+    named = set(re.findall(r"\b(rewriter_(?:golden|warehouse|catalog)|--rewriter-\w+)\b", TEXT))
+    named |= set(re.findall(r"(--rewriter-\w+)", TEXT))
+    assert named >= {"rewriter_golden", "rewriter_warehouse", "rewriter_catalog", "--rewriter-warehouse"}
+    assert all(f'"{name}"' in plugin for name in named)
+
+
+def test_links_lead_somewhere() -> None:
+    assert dead_links(PAGE) == []
