@@ -128,6 +128,7 @@ _SLICE = 4096
 #: The beginning of Arrow's time. Its own conversion of an instant takes ten times as long as an addition.
 _EPOCH, _UTC_EPOCH = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
+_FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH_DAY, date.max.toordinal() - _EPOCH_DAY
 
 
 class _Slices:
@@ -181,7 +182,9 @@ def _python_values(array: pa.Array) -> list[Any]:
             return [None if value is None else epoch + timedelta(0, 0, value) for value in microseconds]
         if pa.types.is_date32(array.type):
             days = array.view(pa.int32()).to_pylist()
-            return [None if value is None else date.fromordinal(_EPOCH_DAY + value) for value in days]
+            if any(day is not None and not _FIRST_DAY <= day <= _LAST_DAY for day in days):
+                raise OverflowError("date value out of range")
+            return [None if day is None else date.fromordinal(_EPOCH_DAY + day) for day in days]
         values: list[Any] = array.to_pylist()
     except (OverflowError, ValueError) as error:
         raise DataError(
