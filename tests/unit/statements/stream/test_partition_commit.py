@@ -378,6 +378,23 @@ class TestPolicies:
         warehouse.connection.execute("ALTER TABLE hours DROP PARTITION (h = '2026-01-01-00')")
         assert not marker.exists()
 
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "ALTER TABLE hours PARTITION (h = '2026-01-01-00') RENAME TO PARTITION (h = '2026-01-01-09')",
+            "ALTER TABLE other EXCHANGE PARTITION (h = '2026-01-01-00') WITH TABLE hours",
+        ],
+    )
+    def test_a_partition_that_moves_away_leaves_no_success_file(self, tmp_path: Path, statement: str) -> None:
+        warehouse = Warehouse(tmp_path, trigger="partition time", policies="metastore,success-file")
+        warehouse.fact()
+        warehouse.connection.execute("CREATE TABLE other (n BIGINT) PARTITIONED BY (h STRING)")
+        warehouse.load("01-00", "01-01")
+        marker = tmp_path / "w" / "hours-1" / "h=2026-01-01-00" / "_SUCCESS"
+        assert marker.exists()
+        warehouse.connection.execute(statement)
+        assert not marker.exists()
+
     def test_policies_are_called_in_order_and_again_for_late_rows(self, tmp_path: Path) -> None:
         called: list[tuple[str, tuple[str | None, ...], bool, int | None]] = []
 
