@@ -6,12 +6,15 @@ A name from the catalog is only looked up among those that this process register
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
-from rewriter.catalog.model.partition_commit import METASTORE, SUCCESS_FILE, CommittedPartition
 from rewriter.errors import AnalysisError
 
+if TYPE_CHECKING:
+    from rewriter.catalog.model.partition_commit import CommittedPartition
+
 #: What a policy does with a partition that was committed. It may be called again for the same commit.
-CommitPolicy = Callable[[CommittedPartition], object]
+CommitPolicy: TypeAlias = "Callable[[CommittedPartition], object]"
 
 _registered: dict[str, CommitPolicy] = {}
 
@@ -28,6 +31,8 @@ def register_commit_policy(name: str, policy: CommitPolicy) -> None:
 
     Raises ``AnalysisError`` INVALID_PARTITION_COMMIT for a name that is empty, built in, or has a comma.
     """
+    from rewriter.catalog.model.partition_commit import METASTORE, SUCCESS_FILE  # Loads the catalog.
+
     plain = name.strip()
     if not plain or "," in plain or plain in (METASTORE, SUCCESS_FILE):
         raise AnalysisError(

@@ -8,7 +8,8 @@ commits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -164,6 +165,11 @@ class WrittenFile:
     part: PackedPart | None = None
 
 
+def input_bytes(query: EngineQuery) -> int:
+    """Returns the bytes of the files that a query reads."""
+    return sum([file.bytes for relation in query.relations for file in relation.files])
+
+
 def written_file(
     path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
 ) -> WrittenFile:
@@ -241,6 +247,12 @@ class Engine(Protocol):
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
         """Runs the query. Column types are the same on all engines: timestamps are ``timestamp[us, UTC]``."""
+
+    def batches(self, query: EngineQuery) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
+        """Runs the query, with rows as those of ``execute``, and bounded memory: the engine does not hold the result.
+
+        Errors of the query are raised when the block begins, or by the iterator. The rows can be read in the block.
+        """
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes its rows. A failure leaves files only below ``write.directory``, if any."""

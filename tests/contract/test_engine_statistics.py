@@ -12,6 +12,7 @@ from contract.conftest import columns, parquet, scan_file
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Relation, ScanFile
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.session import Session
 
 DATA, DAYS = columns("k int", "x string"), columns("dt string")
 JOIN = "SELECT big.x, small.x AS y FROM big JOIN small ON big.k = small.k"
@@ -83,3 +84,24 @@ def test_duckdb_counts_the_rows_of_the_files(tmp_path: Path, duckdb: DuckDBEngin
             relation = Relation("t", "parquet", DATA, DAYS, big[:kept])
             plan = duckdb.explain(EngineQuery("SELECT * FROM t", (relation,)))
             assert f"{kept * 5_000:,} rows" in plan, plan
+
+
+def test_spark_broadcasts_a_few_partitions_of_a_packed_file(tmp_path: Path, sized: SparkEngine) -> None:
+    """The catalog knows the bytes of each partition of the file, and Spark only those of the file."""
+    sql = "EXPLAIN ENGINE SELECT big.id FROM big JOIN packed ON big.id = packed.id {where}"
+    with Session(tmp_path / "warehouse", sized) as session:
+        session.execute("CREATE TABLE packed (id BIGINT) PARTITIONED BY (p BIGINT)")
+        session.execute("CREATE TABLE big (id BIGINT)")
+        for table, items in (("packed", "id, id % 20"), ("big", "id")):
+            session.execute(f"INSERT INTO {table} SELECT {items} FROM (SELECT explode(sequence(0L, 99999L)) AS id)")
+        snapshot = session.catalog.snapshot()
+        (size,) = {file.file_bytes for _, file in snapshot.files(snapshot.table("packed"))}
+        broadcast_below(sized, f"{size // 4}b")
+        plans = [
+            str(session.execute(sql.format(where=where)).fetch())
+            for where in ("", "WHERE packed.p < 15", "WHERE packed.p = 3", "WHERE packed.p IN (1, 9)")
+        ]
+        assert ["BroadcastHashJoin" in plan for plan in plans] == [False, False, True, True]
+        assert ["SortMergeJoin" in plan for plan in plans] == [True, True, False, False]
+        broadcast_below(sized, "-1")
+        assert "SortMergeJoin" in str(session.execute(sql.format(where="WHERE packed.p = 4")).fetch())

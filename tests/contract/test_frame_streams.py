@@ -211,6 +211,33 @@ def test_sql_loads_files_on_spark_as_on_duckdb(session: Session, tmp_path: Path)
     assert numbers(session) == list(range(20))
 
 
+def most_files(session: Session) -> int:
+    snapshot = session.catalog.snapshot()
+    return max(partition.files for partition in snapshot.partitions(snapshot.table("t")))
+
+
+def test_small_files_are_compacted(session: Session, tmp_path: Path) -> None:
+    """Streams of Spark, of files in SQL, and appends, into one table."""
+    for number in range(3):
+        put(tmp_path / "in", str(number), 10 * number)
+    session.stream(files(tmp_path / "in")).into("t", stream_id="a", checkpoint=tmp_path / "a").wait()
+    assert most_files(session) == 3
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.auto_compact.files' = '2')")
+    put(tmp_path / "in", "3", 30)
+    session.stream(files(tmp_path / "in")).into("t", stream_id="a", checkpoint=tmp_path / "a").wait()
+    assert most_files(session) == 1
+    options = f"OPTIONS ('stream' = 'b', 'checkpoint' = '{tmp_path}/b', 'max files' = '2')"
+    session.execute(f"INSERT INTO t BY NAME SELECT v + 40 AS v, hr FROM STREAM parquet.`{tmp_path}/in` {options}")
+    assert most_files(session) == 1
+    session.append("t", pa.table({"hr": pa.array([1], pa.int32()), "v": [80]}), batch_id="80")
+    assert most_files(session) == 1
+    assert numbers(session) == list(range(81))
+    assert [row[2:5] + row[9:10] for row in session.execute("SHOW STREAMS").fetch()] == [
+        ("finished", 4, 10, None),
+        ("finished", 2, 40, None),
+    ]
+
+
 def test_arrow_data_with_nested_types_is_appended(session: Session) -> None:
     session.execute("CREATE TABLE n (i ARRAY<STRING>, k BINARY, m MAP<STRING, INT>, s STRUCT<a: INT, b: STRING>)")
     data = pa.table(
@@ -262,6 +289,7 @@ _PROGRAM = """
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long)])
 def test_a_killed_process_of_spark_loads_each_row_once(session: Session, tmp_path: Path, kills: int) -> None:
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('rewriter.auto_compact.files' = '2')")
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(_PROGRAM))
     arguments = [str(tmp_path / name) for name in ("warehouse", "in", "c")]

@@ -23,7 +23,7 @@ from rewriter.exec.engine import Engine
 from rewriter.exec.sinks.file_target import FileTarget
 from rewriter.exec.sinks.packed import GROUP_ROWS, PackedSink
 from rewriter.session import Session
-from rewriter.statements.maintain import compact
+from rewriter.statements.write import merged_files
 from tests.rotation import turn
 
 #: The types of partition columns, with values as Spark SQL. The first four of each are the most frequent.
@@ -348,13 +348,13 @@ def _reads_whole_files(patch: pytest.MonkeyPatch) -> None:
 
 def _compact_keeps_dead_rows(patch: pytest.MonkeyPatch) -> None:
     """A COMPACT that leaves files with dead rows and calls all their rows live."""
-    original = compact.scan_file
+    original = merged_files.scan_file
 
     def scan_file(file: Any, values: Any) -> Any:
         return original(file, values)._replace(part=None)
 
-    patch.setattr(compact, "scan_file", scan_file)
-    patch.setattr(compact, "_check_rows", lambda *_: None)
+    patch.setattr(merged_files, "scan_file", scan_file)
+    patch.setattr(merged_files, "_check_rows", lambda *_: None)
 
 
 def _vacuum_takes_one_row_for_all(patch: pytest.MonkeyPatch) -> None:

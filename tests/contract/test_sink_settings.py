@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rewriter.errors import DataError, EngineError
@@ -98,37 +100,76 @@ def test_explain_names_the_sink(session: Session, engine: Engine) -> None:
     create(session, "single")
     create(session, "texts", "CSV")
     few = "there are at most {} partitions, and {} files may be open"
-    tasks = "each partition gets files of one task"
     session.execute(f"INSERT INTO single {SOURCE}")
     size = "of up to 134,217,728 bytes"
     spark = engine.name == "spark"
-    for statement, expected in (
-        ("INSERT INTO packed SELECT * FROM single",
-         f"packed: grouped sink, packed files {size}: a packed file holds several partitions, one after the other"),
-        ("INSERT INTO single PARTITION (p = 1, k = 'a') SELECT 1, 'x'",
-         f"single: single-partition sink, PARQUET files {size}: there is only one partition"),
-        ("INSERT INTO texts SELECT * FROM single",
-         f"texts: {'grouped' if spark else 'ungrouped'} sink, CSV files {size}: "
-         f"{tasks if spark else few.format(12, 64)}"),
-        ("INSERT INTO texts SELECT x, s, p, 'a' FROM single WHERE p > 2",
-         f"texts: {'grouped' if spark else 'ungrouped'} sink, CSV files {size}: "
-         f"{tasks if spark else few.format(3, 64)}"),
-        ("INSERT INTO single SELECT * FROM single",
-         f"single: grouped sink, PARQUET files {size}: "
-         f"{tasks if spark else 'there may be 12 partitions, more than 8'}"),
-        ("INSERT INTO single SELECT x, s, x, k FROM single",
-         f"single: grouped sink, PARQUET files {size}: {tasks if spark else 'the number of partitions is unknown'}"),
-        ("INSERT INTO texts SELECT a.* FROM single a JOIN single b ON a.x = b.x",
-         f"texts: grouped sink, CSV files {size}: {tasks if spark else 'the number of partitions is unknown'}"),
-        ("INSERT INTO texts SELECT * FROM single AS t(k, p, x, s)",
-         f"texts: grouped sink, CSV files {size}: {tasks if spark else 'the number of partitions is unknown'}"),
+    little = "one task reads all, and sorts it"
+    for statement, table, form, sink, reason in (
+        ("INSERT INTO packed SELECT * FROM single", "packed", "packed", "grouped",
+         "a packed file holds several partitions, one after the other"),
+        ("INSERT INTO single PARTITION (p = 1, k = 'a') SELECT 1, 'x'", "single", "PARQUET", "single-partition",
+         "there is only one partition"),
+        ("INSERT INTO texts SELECT * FROM single", "texts", "CSV", "ungrouped", few.format(12, 64)),
+        ("INSERT INTO texts SELECT x, s, p, 'a' FROM single WHERE p > 2", "texts", "CSV", "ungrouped",
+         few.format(3, 64)),
+        ("INSERT INTO single SELECT * FROM single", "single", "PARQUET", "grouped",
+         "there may be 12 partitions, more than 8"),
+        ("INSERT INTO single SELECT x, s, x, k FROM single", "single", "PARQUET", "grouped",
+         "the number of partitions is unknown"),
+        ("INSERT INTO texts SELECT * FROM single AS t(k, p, x, s)", "texts", "CSV", "grouped",
+         "the number of partitions is unknown"),
     ):  # fmt: skip
-        assert explained(session, statement) == expected, statement
+        if spark and sink != "single-partition":
+            sink, reason = "sorted", little
+        assert explained(session, statement) == f"{table}: {sink} sink, {form} files {size}: {reason}", statement
+    unknown = "each partition gets files of one task" if spark else "the number of partitions is unknown"
+    queries = [  # Of few rows, they may make many.
+        "SELECT a.* FROM single a JOIN single b ON a.x = b.x",
+        "SELECT * FROM (SELECT * FROM single)",
+        "SELECT explode(sequence(0L, x)), s, p, k FROM single",
+    ]
+    for query in queries[: 3 if spark else 2]:
+        assert explained(session, f"INSERT INTO texts {query}") == f"texts: grouped sink, CSV files {size}: {unknown}"
     session.execute("SET rewriter.sink = Sorted")
     session.execute("SET rewriter.sink.target_file_bytes = 1000")
     assert explained(session, "INSERT OVERWRITE texts SELECT * FROM single") == (
         "texts: sorted sink, CSV files of up to 1,000 bytes: rewriter.sink names it"
     )
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Returns files of a million rows, which several tasks of Spark would read."""
+    folder = tmp_path_factory.mktemp("source")
+    for number in range(4):
+        ids = range(number * 250_000, (number + 1) * 250_000)
+        table = pa.table({"id": pa.array(ids, pa.int64()), "p": pa.array((x % 400 for x in ids), pa.int32())})
+        pq.write_table(table, folder / f"{number}.parquet")
+    return f"parquet.`{folder}`"
+
+
+def test_a_small_query_makes_few_files(session: Session, source: str) -> None:
+    """On Spark, too, where several tasks would have made one each."""
+    for properties in ("", "TBLPROPERTIES ('rewriter.packed' = 'false')"):
+        session.execute(f"CREATE OR REPLACE TABLE t (id BIGINT) PARTITIONED BY (p INT) {properties}")
+        session.execute(f"INSERT INTO t SELECT * FROM {source}")
+        assert len(set(files_of(session, "t"))) == (400 if properties else 1)
+        assert session.execute("SELECT COUNT(DISTINCT id), MAX(p) FROM t").fetch() == [(1_000_000, 399)]
+        session.execute(f"INSERT OVERWRITE t PARTITION (p = 5) SELECT id FROM {source}")
+        assert session.execute("SELECT COUNT(id) FROM t WHERE p = 5").fetch() == [(1_000_000,)]
+        table = session.catalog.snapshot().table("t")
+        partition = session.catalog.snapshot().partition(table, ("5",))
+        assert partition is not None
+        assert partition.files == 1
+
+
+def test_one_partition_gets_files_of_the_given_size(session: Session, source: str) -> None:
+    session.execute("CREATE TABLE t (id BIGINT, s STRING)")
+    session.execute("SET rewriter.sink.target_file_bytes = 100000")
+    session.execute(f"INSERT INTO t SELECT id, repeat(CAST(id AS STRING), 25) FROM {source}")
+    # A file can end when 64 MiB of rows have come together.
+    assert len(files_of(session, "t")) == 3
+    assert session.execute("SELECT COUNT(DISTINCT id) FROM t WHERE length(s) > 24").fetch() == [(1_000_000,)]
 
 
 def test_the_chosen_ungrouped_sink_writes_the_rows(duckdb: Engine, tmp_path: Path) -> None:

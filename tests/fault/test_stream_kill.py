@@ -3,6 +3,7 @@
 The first test kills a stream at a counted moment: before a statement of the catalog's database, or at a step on disk.
 The second kills two streams of one table, which run at the same time, at random moments; a reader asks beside them. The
 ordinary run has a share of the kills, ``pytest -m long tests/fault/test_stream_kill.py`` has a hundred and more.
+The table of the streams compacts its files after most batches, so that kills fall into that, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kills import killed_at
 from rotation import turn
 
 import rewriter
+from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
@@ -58,19 +60,29 @@ def numbers_in(session: Session) -> list[int]:
     return sorted(int(row[0]) for row in session.execute("SELECT x FROM t").fetch())
 
 
+CREATE = "CREATE TABLE t (x INT) PARTITIONED BY (dt DATE) TBLPROPERTIES ('rewriter.auto_compact.files' = '2')"
+
+
+def compactions(session: Session) -> int:
+    """Returns the number of compactions that were committed. The catalog has to be consistent after them."""
+    assert list(findings(session.catalog.database)) == []
+    return sum(event.kind == "COMPACT" for event in session.catalog.events(limit=1_000_000))
+
+
 @pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.long)])
 def test_a_batch_of_a_killed_stream_is_loaded_once(
     tmp_path: Path, duckdb: DuckDBEngine, stride: int, catalog_url: str | None
 ) -> None:
     source = Source(tmp_path / "a", 0, random.Random(turn()))
     with Session(tmp_path / "w", duckdb, catalog=catalog_url) as session:
-        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt DATE)")
-        moment, kills = 1 + turn() % stride, 0
+        session.execute(CREATE)
+        moment, kills, kills_after_commit = 1 + turn() % stride, 0, 0
         source.add()
         while killed_at(tmp_path / "w", source.statement(), moment, catalog_url):
             numbers = numbers_in(session)
             assert numbers == list(range(len(numbers))), f"moment {moment}"
             assert len(numbers) % ROWS == 0
+            kills_after_commit += numbers == list(source.numbers)
             session.execute(source.statement())
             assert numbers_in(session) == list(source.numbers), f"moment {moment}"
             source.add()
@@ -78,6 +90,9 @@ def test_a_batch_of_a_killed_stream_is_loaded_once(
         assert kills > 40 / stride
         assert numbers_in(session) == list(source.numbers)
         assert session.execute("SHOW STREAMS").fetch()[0][2] == "finished"
+        assert compactions(session) > 0
+        # Without compaction, few moments come after the commit of a batch.
+        assert stride > 1 or kills_after_commit > kills / 3
 
 
 def forked(run: Callable[[], None]) -> int:
@@ -107,7 +122,7 @@ def test_two_killed_streams_on_one_table_load_each_row_once(
                 time.sleep(0.01)
 
     with rewriter.connect(tmp_path / "w", engine="duckdb", catalog=catalog_url) as connection:
-        connection.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt DATE)")
+        connection.execute(CREATE)
 
         def check() -> None:
             numbers = numbers_in(connection.session)
@@ -137,3 +152,4 @@ def test_two_killed_streams_on_one_table_load_each_row_once(
         for source in sources:
             connection.execute(source.statement())
         assert numbers_in(connection.session) == sorted(x for source in sources for x in source.numbers)
+        assert compactions(connection.session) > kills / 2

@@ -28,7 +28,15 @@ TYPE_OBJECTS = {"STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"}
 
 def test_the_package_exports_what_it_says() -> None:
     expected = EXCEPTIONS | CONSTRUCTORS | TYPE_OBJECTS
-    expected |= {"__version__", "apilevel", "connect", "paramstyle", "register_timeline", "threadsafety"}
+    expected |= {
+        "__version__",
+        "apilevel",
+        "connect",
+        "paramstyle",
+        "register_commit_policy",
+        "register_timeline",
+        "threadsafety",
+    }
     assert set(rewriter.__all__) == expected
     visible = {name for name in vars(rewriter) if not name.startswith("_")}
     modules = {name.split(".")[1] for name in sys.modules if name.startswith("rewriter.")}

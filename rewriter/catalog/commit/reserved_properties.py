@@ -2,8 +2,9 @@
 
 ``comment`` is the table's comment, and not an additional property. ``immutable`` is Hive's: INSERT INTO fills empty
 partitions and is refused if rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
-may hold several partitions. The owner of a table, and its storage, belong in clauses of statements; as properties they
-are refused, as in Spark. Names are case-sensitive, as there.
+may hold several partitions; ``rewriter.auto_compact.files`` is the number of small files of a partition at which
+streams and appends compact it. The owner of a table, and its storage, belong in clauses of statements; as properties
+they are refused, as in Spark. Names are case-sensitive, as there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rewriter.errors import AnalysisError
 COMMENT = "comment"
 IMMUTABLE = "immutable"
 PACKED = "rewriter.packed"
+AUTO_COMPACT = "rewriter.auto_compact.files"
 
 #: Spark's reserved properties, and their replacements.
 _RESERVED = {
@@ -76,6 +78,37 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
             hint=f"{PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
         )
     return PACKED, text
+
+
+def auto_compact_files(table: Table) -> int | None:
+    """Returns the number of small files of a partition at which a stream compacts it; ``None`` if it never does."""
+    text = table.properties.get(AUTO_COMPACT, "")
+    return int(text) if text.isdecimal() and not table.external else None
+
+
+def is_about_auto_compact(key: str) -> bool:
+    """Returns whether a property is ``AUTO_COMPACT``, in any case."""
+    return key.lower() == AUTO_COMPACT
+
+
+def checked_auto_compact(key: str, value: str, table: Table) -> tuple[str, str]:
+    """Returns the property in its canonical spelling.
+
+    Raises ``AnalysisError`` INVALID_FILE_PROPERTY for a value that is no whole number from 2 on, and for an external
+    table.
+    """
+    text = value.strip()
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if number < 2 or table.external:
+        raise AnalysisError(
+            f"The files of the external table {table.name} belong to the user: nothing compacts them."
+            if table.external
+            else f"'{value}' is not a number of files from 2 on.",
+            condition="INVALID_FILE_PROPERTY",
+            object=key,
+            hint=f"{AUTO_COMPACT} = '20' lets streams and appends compact a partition that has 20 small files.",
+        )
+    return AUTO_COMPACT, str(number)
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:

@@ -119,6 +119,36 @@ class DuckDBEngine:
             )
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
 
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        translation = translate(query)
+        with self._opened(query, translation) as opened:
+            connection, sql = opened.connection, self._complete(translation.sql, opened)
+            reader = interruptible(
+                lambda: connection.sql(sql, params=_parameters(translation)).to_arrow_reader(_BATCH_ROWS),
+                connection.interrupt,
+            )
+            try:
+                yield self._read(iter(reader), query, translation, connection)
+            finally:
+                reader.close()
+
+    def _read(
+        self,
+        reader: Iterator[pa.RecordBatch],
+        query: EngineQuery,
+        translation: Translation,
+        connection: duckdb.DuckDBPyConnection,
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        while True:
+            with self._own_errors(query):
+                batch = interruptible(lambda: next(reader, None), connection.interrupt)
+            if batch is None:
+                return
+            yield from _as_declared(pa.Table.from_batches([batch]), translation).to_batches()
+
     def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
         """Returns DuckDB's statement for a query, and keeps it if it can run again."""
         (statement,) = opened.connection.extract_statements(self._complete(translation.sql, opened))
@@ -227,30 +257,37 @@ class DuckDBEngine:
 
         ``directory`` is the target of a write inside the block.
         """
-        import duckdb
-
         managed = all(map(is_managed, query.relations))
         opened = _OpenedQuery(self._connected(managed))
         is_clean = False
         try:
-            if prepared is None:
-                for serial, relation in enumerate(query.relations):
-                    opened.relations[relation.name] = relation_select(
-                        opened.connection, relation, serial, self._schemas, opened.tables
-                    )
-            if translation.literals is not None:
-                opened.connection.register(literal_tables.NAME, translation.literals.arrow)
-                opened.tables.append(literal_tables.NAME)
-            yield opened
-            is_clean = opened.is_stateless
+            with self._own_errors(query, directory):
+                if prepared is None:
+                    for serial, relation in enumerate(query.relations):
+                        opened.relations[relation.name] = relation_select(
+                            opened.connection, relation, serial, self._schemas, opened.tables
+                        )
+                if translation.literals is not None:
+                    opened.connection.register(literal_tables.NAME, translation.literals.arrow)
+                    opened.tables.append(literal_tables.NAME)
+                yield opened
+                is_clean = opened.is_stateless
+        finally:
+            self._release(opened.connection, is_clean, managed)
+
+    @contextmanager
+    def _own_errors(self, query: EngineQuery, directory: str | None = None) -> Iterator[None]:
+        """Turns DuckDB's errors into ours."""
+        import duckdb
+
+        try:
+            yield
         except (duckdb.Error, RuntimeError, OSError, ValueError) as error:
             if self._is_closed:
                 raise engine_closed() from None
             if "interrupted" in str(error).lower() and isinstance(error, RuntimeError | duckdb.InterruptException):
                 raise KeyboardInterrupt from None
             raise name_damaged_file(own_error(error, directory), query.relations, _OF_FILES) from None
-        finally:
-            self._release(opened.connection, is_clean, managed)
 
     def _connected(self, managed: bool) -> duckdb.DuckDBPyConnection:
         """Returns a connection that has our settings.

@@ -37,12 +37,13 @@ _MOST_ROW_GROUPS = 8
 
 @dataclass(frozen=True)
 class SinkChoice:
-    """A sink, the reason for it, and its settings."""
+    """A sink, the reason for it, and its settings. With ``is_one_task``, one task of Spark runs the query."""
 
     kind: SinkKind = SinkKind.GROUPED
     reason: str = ""
     target_file_bytes: int | None = None
     max_open_writers: int = 64
+    is_one_task: bool = False
 
     @property
     def is_grouped(self) -> bool:
@@ -62,18 +63,22 @@ def choose_sink(
     is_static: bool,
     is_packed: bool,
     has_many_tasks: bool,
+    reads_little: bool,
     max_open_writers: int,
 ) -> tuple[SinkKind, str]:
     """Returns the sink of a write and the reason in words.
 
     ``setting`` is a value of ``rewriter.sink``. ``most_partitions`` returns a bound of the number of partitions, if
     there is one, and is called only if the choice depends on it. ``has_many_tasks`` is true of Spark, where each task
-    writes files of its own: without grouping, a partition would get a file of each task.
+    writes files of its own: without grouping, a partition would get a file of each task. A query that ``reads_little``
+    runs in one task there, whose sink sorts the rows: that needs no exchange of rows between tasks.
     """
     if is_static:
         return SinkKind.SINGLE, "there is only one partition"
     if setting != "auto":
         return SinkKind(setting), "rewriter.sink names it"
+    if has_many_tasks and reads_little:
+        return SinkKind.SORTED, "one task reads all, and sorts it"
     if is_packed:
         return SinkKind.GROUPED, "a packed file holds several partitions, one after the other"
     if has_many_tasks:

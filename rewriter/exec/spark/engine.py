@@ -28,10 +28,12 @@ from rewriter.exec.engine import (
     check_partitions,
     disk_content,
     engine_closed,
+    input_bytes,
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.errors import translated
 from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
@@ -57,6 +59,9 @@ _OF_FILES = (
 
 #: The most bytes of the files of a small query, which one task may read.
 _SMALL_BYTES = 8 << 20
+
+#: The bytes of files that one task of Spark reads.
+_TASK_BYTES = 128 << 20
 
 
 class SparkEngine:
@@ -104,15 +109,39 @@ class SparkEngine:
             table: pa.Table = self._job(query.sql, frame, frame.toArrow)
         return table.cast(_plain_schema(table.schema)).to_reader()
 
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Runs the query to its end; its rows wait in temporary files. With a Spark of several machines, they are held
+        in memory.
+        """
+        from rewriter.exec.spark.spooled_rows import read_spooled, spool
+
+        if not interruptible(self._running_spark).session.sparkContext.master.startswith("local"):
+            yield iter(self.execute(query))
+            return
+        spooled = ScratchDirectory("rows")
+        try:
+            with self._frame(query) as frame:
+                names = list(frame.columns)
+                paths = self._job(query.sql, frame, lambda: spool(frame, spooled.path))
+            yield read_spooled(paths, names)
+        finally:
+            spooled.remove()
+
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
         is so big that Spark splits it.
+
+        A single partition gets a file of each task. Spark's own writer fills those of Parquet if they may be as large
+        as what a task reads.
         """
         check_written(write.format, write.columns)
         with self._frame(query, write.directory) as frame:
             assigned = _assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)
-            if write.dynamic_columns or write.format.lower() != "parquet":
+            if write.used_sink.kind in (SinkKind.SINGLE, SinkKind.SORTED):
+                assigned = _with_few_tasks(assigned, query, write)
+            if write.dynamic_columns or write.format.lower() != "parquet" or _most_file_bytes(write) < _TASK_BYTES:
                 return self._write_partitions(assigned, query, write)
             return self._write_one(assigned, query, write)
 
@@ -170,7 +199,7 @@ class SparkEngine:
         ``directory`` is the target of a write inside the block.
         """
         started = interruptible(self._running_spark)
-        is_small = directory is None and _input_bytes(query) <= _SMALL_BYTES
+        is_small = directory is None and input_bytes(query) <= _SMALL_BYTES
         session = started.small_session if is_small else started.session
         views: list[Views] = []
         with self._lock:
@@ -278,8 +307,19 @@ def _spark_errors(sql: str, directory: str | None) -> Iterator[None]:
         raise EngineError(str(error), condition="FAILED_WRITE_FILE", sqlstate="58030") from None
 
 
-def _input_bytes(query: EngineQuery) -> int:
-    return sum([file.bytes for relation in query.relations for file in relation.files])
+def _most_file_bytes(write: Write) -> int:
+    target_bytes = write.used_sink.target_file_bytes
+    return _TASK_BYTES if target_bytes is None else target_bytes
+
+
+def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataFrame:
+    """Returns the query in fewer tasks, each of which makes files of its own, where these would be small: in one if the
+    sink says so, and otherwise, for larger files, in as many as the files that it reads would fill.
+    """
+    if write.sink.is_one_task:
+        return frame.coalesce(1)
+    read_bytes, most_bytes = input_bytes(query), _most_file_bytes(write)
+    return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
 
 
 def _arguments(query: EngineQuery) -> dict[str, Any] | None:

@@ -86,9 +86,9 @@ class Views:
         frame = frames[0]
         for other in frames[1:]:
             frame = frame.unionAll(other)
-        is_joined = joined_parts or (groups.by_value and relation.partition_columns)
-        if is_joined and self._is_small(relation):
-            # Behind the join with its values, Spark does not see how small it is.
+        is_part = selections or joined_parts or (groups.by_value and relation.partition_columns)
+        if is_part and self._is_small(relation):
+            # Spark takes the size of whole packed files, and sees none behind the join with values.
             frame = frame.hint("broadcast")
         return frame
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.scratch_directories import ScratchDirectory
-from rewriter.exec.spark import single_column_csv, text_files, writer
+from rewriter.exec.spark import single_column_csv, spooled_rows, text_files, writer
 from rewriter.exec.spark.java import find_java_home
 
 if TYPE_CHECKING:
@@ -129,9 +129,9 @@ def register_data_sources(session: SparkSession) -> None:
     earlier = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)
     try:
-        for source in (writer.data_source(), single_column_csv.data_source(), text_files.data_source()):
+        for module in (writer, spooled_rows, single_column_csv, text_files):
             try:
-                session.dataSource.register(source)
+                session.dataSource.register(module.data_source())
             except AnalysisException as error:
                 if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                     raise

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rewriter.catalog.commit.reserved_properties import COMMENT, checked_packing, is_about_packing, refuse_reserved
+from rewriter.catalog.commit.reserved_properties import (
+    COMMENT,
+    checked_auto_compact,
+    checked_packing,
+    is_about_auto_compact,
+    is_about_packing,
+    refuse_reserved,
+)
 from rewriter.catalog.commit.stored_timelines import States, TimelineDifference
 from rewriter.catalog.facts import timeline_properties as properties
 from rewriter.catalog.facts.timeline_properties import Choice
@@ -195,6 +202,8 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
     _refuse_text_property(key, value, table)
     if is_about_packing(key):
         return checked_packing(key, value, table)
+    if is_about_auto_compact(key):
+        return checked_auto_compact(key, value, table)
     if is_about_partition_commit(key):
         return checked_partition_commit(key, value, table)
     if is_about_sharing(key):

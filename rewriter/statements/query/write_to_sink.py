@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def write_to_sink(
     statement: Select, sink: PartitionableTableSink, partition: Mapping[str, str], context: Context
 ) -> Result:
-    """Runs a query and passes its rows to a sink. The rows are held in memory.
+    """Runs a query and passes its rows to a sink, batch by batch. An error of the query may come after some of them.
 
     Raises ``AnalysisError`` UNRESOLVED_PARTITION_COLUMN if the query lacks a column that the sink names, or returns one
     that ``partition`` has; and ``OperationalError`` SINK_FAILED for errors of the sink, with the original as its cause.
@@ -40,17 +40,14 @@ def write_to_sink(
         may_group = context.settings.sink != SinkKind.UNGROUPED
         is_grouped = bool(dynamic) and may_group and with_sink.enable_grouping()
         query = _sorted(prepared.query, dynamic) if is_grouped else prepared.query
-        reader = context.engine().execute(query)
+        rows = _QueryRows()
+        with context.engine().batches(query) as batches:
+            with_sink.write(with_static_columns(rows.passed(batches), partition), rows)
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from error.__cause__
-    counter = _Counter()
-    try:
-        with_sink.write(with_static_columns(counter.counted(reader), partition))
-    except Error as error:
-        raise error.at(statement.query.span) from error.__cause__
     return Result(
         "WRITE",
-        rowcount=counter.rows,
+        rowcount=rows.count,
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
         warnings=prepared.plan.warnings,
@@ -86,23 +83,32 @@ class _Guarded:
         except Exception as error:
             raise _failed(error) from error
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> None:
+    def write(self, batches: Iterator[pa.RecordBatch], rows: _QueryRows) -> None:
+        """Passes the batches. Raises the error of the query, if there was one, whatever the sink made of it."""
         try:
             self._sink.write(batches)
         except Exception as error:
-            raise _failed(error) from error
+            if rows.error is None:
+                raise _failed(error) from error
+        if rows.error is not None:
+            raise rows.error
 
 
-class _Counter:
-    """Counts the rows that a sink has taken."""
+class _QueryRows:
+    """The rows of a query on their way to a sink. ``count`` is that of the rows that it has taken."""
 
     def __init__(self) -> None:
-        self.rows = 0
+        self.count = 0
+        self.error: Exception | None = None
 
-    def counted(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            self.rows += batch.num_rows
-            yield batch
+    def passed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in batches:
+                self.count += batch.num_rows
+                yield batch
+        except Exception as error:
+            self.error = error
+            raise
 
 
 def _failed(error: Exception) -> OperationalError:

@@ -46,7 +46,7 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
     with alive(run):
         FileBatches.open(statement, options, run).load()
     late = context.catalog.stream_progress(table, options.stream).late - late_before
-    return replace(result, rowcount=run.rows, warnings=(_late(late, table.name),) if late else ())
+    return replace(result, rowcount=run.rows, warnings=((_late(late, table.name),) if late else ()) + run.warnings)
 
 
 def _late(count: int, table: str) -> str:

@@ -18,6 +18,7 @@ from rewriter.runtime.background import signs_of_life
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.stream.due_partitions import commit_due_partitions
+from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.commit_policies import check_policies, run_policies
 from rewriter.statements.write.insert import retried
 from rewriter.statements.write.written_files import rows_of
@@ -31,20 +32,24 @@ LoadBatch = Callable[[Batch, Context], Sequence[WrittenFile]]
 
 @dataclass
 class StreamRun:
-    """A run of a stream into a table. ``rows`` counts what this run has committed."""
+    """A run of a stream into a table. ``rows`` counts what this run has committed. ``warnings`` say what failed beside
+    the batches.
+    """
 
     stream: str
     table: Name
     context: Context
     id: str
     rows: int = 0
+    warnings: tuple[str, ...] = ()
     #: Set when STOP STREAM asks the run to end.
     stopping: threading.Event = field(default_factory=threading.Event)
     #: The error of a report that found another run, or of a policy; the run ends with it.
     failure: Error | None = None
 
     def load(self, number: int, checkpoint: str, load: LoadBatch) -> bool:
-        """Loads a batch, unless it was committed before. Returns whether it was loaded now.
+        """Loads a batch, unless it was committed before, and compacts what it has written, where the table asks for it.
+        Returns whether it was loaded now.
 
         Raises the errors of ``batches.is_committed`` and of the INSERT, and ``ConflictError`` STREAM_TAKEN_OVER if
         another run has begun since. The policies of the partitions that the batch commits follow: raises their errors.
@@ -52,18 +57,21 @@ class StreamRun:
         if self.failure is not None:
             raise self.failure
         batch = Batch(str(number), self.stream, checkpoint)
-        loaded: list[Sequence[WrittenFile]] = []
+        loaded: list[tuple[Sequence[WrittenFile], Context]] = []
 
         def attempt(context: Context) -> None:
             table = context.table(self.table)
             if not is_committed(batch, context.catalog.last_batch(table, self.stream)):
-                loaded.append(load(batch, context))
+                loaded.append((load(batch, context), context))
 
         planning = self.context.settings.for_planner()
         context = self.context.renewed()
         retried(attempt, True, replace(context, planning=planning))
-        self.rows += sum(rows_of(files) for files in loaded)
+        self.rows += sum(rows_of(files) for files, _ in loaded)
         run_policies(context.table(self.table), context)
+        if loaded and not self.stopping.is_set():
+            warnings = compact_after(self.table, *loaded[-1])
+            self.warnings = tuple(dict.fromkeys((*self.warnings, *warnings)))
         return bool(loaded)
 
     def report(self) -> None:
@@ -105,7 +113,8 @@ def alive(run: StreamRun) -> Iterator[None]:
     except BaseException as error:
         end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
-    end(run, stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED)
+    state = stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED
+    end(run, state, "\n".join(run.warnings) or None)
 
 
 def end(run: StreamRun, state: str, message: str | None = None) -> None:

@@ -25,6 +25,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.type_trees import type_tree
+from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.insert import retried, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
@@ -41,7 +42,8 @@ def append(statement: Append, context: Context) -> Result:
     """Appends rows by the names of their columns, as INSERT … BY NAME does, and with its errors.
 
     A batch whose id was committed to the table before is skipped: the result has 0 rows and a warning. The data is
-    written twice: first as it is, then into partitions.
+    written twice: first as it is, then into partitions. Afterwards the partitions are compacted, where the table asks
+    for it.
     """
     table = context.table(statement.table)
     if statement.batch_id is not None:
@@ -52,9 +54,10 @@ def append(statement: Append, context: Context) -> Result:
     spooled = ScratchDirectory("append")
     try:
         path, columns = spool(batches, spooled.path, partial(_type_of, table))
-        return retried(lambda now: _append(statement, path, columns, now), True, context)
+        result, files = retried(lambda now: _append(statement, path, columns, now), True, context)
     finally:
         spooled.remove()
+    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
 
 
 def _type_of(table: Table, field: pa.Field) -> pa.DataType:
@@ -80,14 +83,16 @@ def _skipped(id: str, table: Table) -> Result:
     return Result("APPEND", rowcount=0, warnings=(warning,))
 
 
-def _append(statement: Append, path: str, columns: tuple[Column, ...], context: Context) -> Result:
+def _append(
+    statement: Append, path: str, columns: tuple[Column, ...], context: Context
+) -> tuple[Result, tuple[WrittenFile, ...]]:
     started = time.perf_counter()
     table, id = context.table(statement.table), statement.batch_id
     if id is not None and context.catalog.has_batch(table, id):
-        return _skipped(id, table)
+        return _skipped(id, table), ()
     relation = Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
     files = append_rows(statement.table, relation, None if id is None else Batch(id), context)
-    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started))
+    return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started)), files
 
 
 def append_rows(name: Name, rows: Relation, batch: Batch | None, context: Context) -> tuple[WrittenFile, ...]:

@@ -7,15 +7,21 @@ from sqlglot import exp
 from rewriter.catalog.commit.reserved_properties import is_packed
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
-from rewriter.exec.engine import EngineQuery, Packing
+from rewriter.exec.engine import EngineQuery, Packing, input_bytes
 from rewriter.exec.formats.registry import format_named
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.write.insert_target import Target
 
-#: The longest query text that is searched for the source of its partition columns.
+#: The longest query text that is searched for its source.
 _LONGEST = 10_000
+#: The most bytes of the files of a query for one task of Spark. Two tasks on two cores were not faster for 22 MB.
+_ONE_TASK_BYTES = 32 << 20
+#: Functions that return many rows for one.
+_GENERATORS = frozenset({
+    "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "stack",
+})  # fmt: skip
 
 
 def packing_of(table: Table, sink: SinkChoice) -> Packing | None:
@@ -36,16 +42,37 @@ def sink_of(target: Target, query: EngineQuery, context: Context) -> SinkChoice:
     ``query`` returns the provided columns of the target.
     """
     settings, table = context.settings, target.table
+    has_many_tasks = context.engine_name == "spark"
+    reads_little = has_many_tasks and _reads_little(query)
     kind, reason = choose_sink(
         settings.sink,
         format_named(table.format),
         lambda: most_partitions(target, query),
         is_static=target.is_static,
         is_packed=is_packed(table),
-        has_many_tasks=context.engine_name == "spark",
+        has_many_tasks=has_many_tasks,
+        reads_little=reads_little,
         max_open_writers=settings.max_open_writers,
     )
-    return SinkChoice(kind, reason, settings.target_file_bytes, settings.max_open_writers)
+    is_one_task = reads_little and kind in (SinkKind.SINGLE, SinkKind.SORTED)
+    return SinkChoice(kind, reason, settings.target_file_bytes, settings.max_open_writers, is_one_task)
+
+
+def _reads_little(query: EngineQuery) -> bool:
+    """Tests whether a query is a SELECT from few bytes, so that one task of Spark can run it and write its rows.
+
+    It must not make many rows of one, by joins or functions.
+    """
+    if len(query.relations) != 1 or not 0 < input_bytes(query) <= _ONE_TASK_BYTES or len(query.sql) > _LONGEST:
+        return False
+    try:
+        tree = QueryText(query.sql, lexed=query.tokens).tree
+    except Error:
+        return False
+    calls = (node for node in tree.find_all(exp.Func))
+    return _is_plain_select(tree, query.relations[0].name) and not any(
+        (call.name if isinstance(call, exp.Anonymous) else call.sql_name()).lower() in _GENERATORS for call in calls
+    )
 
 
 def most_partitions(target: Target, query: EngineQuery) -> int | None:
@@ -79,17 +106,20 @@ def most_partitions(target: Target, query: EngineQuery) -> int | None:
     return len({tuple([file.values[index] for index in read]) for file in relation.files})
 
 
+def _is_plain_select(tree: exp.Expr, relation: str) -> bool:
+    """Tests whether a query is a SELECT from a relation, without joins."""
+    if not isinstance(tree, exp.Select) or tree.args.get("joins") or tree.args.get("laterals"):
+        return False
+    source = tree.args.get("from_")
+    table = source.this if isinstance(source, exp.From) else None
+    return isinstance(table, exp.Table) and table.name.lower() == relation.lower() and not table.args.get("pivots")
+
+
 def _items(tree: exp.Expr, relation: str) -> list[str | None] | None:
     """Returns the names of the columns that a SELECT from one relation returns: ``*`` is all, ``None`` a literal, and
     an empty text another expression. Returns ``None`` for another query.
     """
-    if not isinstance(tree, exp.Select) or tree.args.get("joins") or tree.args.get("laterals"):
-        return None
-    source = tree.args.get("from_")
-    table = source.this if isinstance(source, exp.From) else None
-    if not isinstance(table, exp.Table) or table.name.lower() != relation.lower() or table.args.get("pivots"):
-        return None
-    if table.alias_column_names:
+    if not _is_plain_select(tree, relation) or tree.args["from_"].this.alias_column_names:
         return None
     items: list[str | None] = []
     for item in tree.expressions:

@@ -275,7 +275,7 @@ def test_two_thousand_partitions_take_the_memory_of_one(target: FileTarget, monk
 
 
 def chosen(setting: str = "auto", format: str = "csv", most: int | None = None, **facts: bool) -> SinkKind:
-    given = {"is_static": False, "is_packed": False, "has_many_tasks": False, **facts}
+    given = {"is_static": False, "is_packed": False, "has_many_tasks": False, "reads_little": False, **facts}
     return choose_sink(setting, FORMATS[format], lambda: most, max_open_writers=20, **given)[0]
 
 
@@ -288,4 +288,7 @@ def test_the_choice() -> None:
     assert chosen(most=8, format="orc") is SinkKind.UNGROUPED
     assert chosen(most=1, is_packed=True) is SinkKind.GROUPED
     assert chosen(most=1, has_many_tasks=True) is SinkKind.GROUPED
+    assert chosen(most=1, has_many_tasks=True, reads_little=True) is SinkKind.SORTED
+    assert chosen(has_many_tasks=True, reads_little=True, is_packed=True) is SinkKind.SORTED
+    assert chosen(most=1, reads_little=True) is SinkKind.UNGROUPED
     assert chosen("sorted", most=1, is_packed=True) is SinkKind.SORTED

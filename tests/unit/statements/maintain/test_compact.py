@@ -130,16 +130,16 @@ def test_a_conflict_leaves_nothing(session: Session, monkeypatch: pytest.MonkeyP
     session.execute("CREATE TABLE t (x INT)")
     for number in range(2):
         session.execute(f"INSERT INTO t VALUES ({number})")
-    from rewriter.statements.maintain import compact
+    from rewriter.statements.write import merged_files
 
-    written = compact._write_files
+    written = merged_files._write_files
 
     def meanwhile(*args: object) -> object:
         with Session(session.catalog.warehouse, "duckdb") as other:
             other.execute("INSERT OVERWRITE t VALUES (7)")
         return written(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compact, "_write_files", meanwhile)
+    monkeypatch.setattr(merged_files, "_write_files", meanwhile)
     with pytest.raises(ConflictError):
         session.execute("ALTER TABLE t COMPACT")
     assert content(session) == ["(7,)"]
