@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from benchmarks import (
     peers,
     planning,
     querying,
+    results,
     scanning,
     sinks,
     statements,
@@ -44,6 +45,7 @@ GROUPS = (
     "cache",
     "statements",
     "footers",
+    "results",
     "streams",
     "duckdb",
     "spark",
@@ -87,6 +89,9 @@ def main(
         show(statements.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
+    if not chosen or "results" in chosen:
+        for engine in ("duckdb", "spark"):
+            print(wide_markdown(results.measure(engine)), flush=True)
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from rewriter.catalog.catalog import Catalog, not_found
-from rewriter.catalog.model.objects import Column
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.temporary_names import plainly
 from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -32,30 +33,33 @@ from rewriter.errors import (
     Span,
     only_ours,
 )
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
-from rewriter.grammar.families.cubes import CreateCube
+from rewriter.exec.interrupts import Cancellation, cancellable
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
-from rewriter.grammar.families.facts import CreateFact
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
-from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable
+from rewriter.grammar.families.tables import DropTable
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.families.views import CreateView, DropView
+from rewriter.grammar.families.views import DropView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
-from rewriter.runtime.multi_statement import OpenTransaction, already_open, none_open, not_in_transaction
+from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
-from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
-from rewriter.runtime.settings import CacheSettings, SessionSettings, effect_warning
-from rewriter.runtime.statement_context import Context, single
+from rewriter.runtime.session_transaction import SessionTransaction
+from rewriter.runtime.set_statement import run_set
+from rewriter.runtime.settings import CacheSettings, SessionSettings
+from rewriter.runtime.statement_context import Context
+from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
@@ -109,7 +113,10 @@ class Session:
             self._caching = CacheSettings()
             self._use_cache()
         self._database = DEFAULT_DATABASE
-        self._transaction: OpenTransaction | None = None
+        self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
+        self._cancellation = Cancellation()
+        #: The results that may still have rows.
+        self._results: weakref.WeakSet[BatchStream] = weakref.WeakSet()
         self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
@@ -119,13 +126,29 @@ class Session:
 
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
-        with only_ours():
+        with self._statement():
             try:
                 return self._execute(text, parameters)
             finally:
                 self._temporaries.sources.end_statement()
                 if self._reads is not None and not self._reads.is_small:
                     self._reads = None
+
+    def cancel(self) -> None:
+        """Ends the statement that the session is executing, and the results whose rows are not all read. Call it from
+        another thread. They raise ``OperationalError`` OPERATION_CANCELED; a statement leaves no changes and no files.
+
+        The engine ends its work within about a second. A statement that is committing already succeeds.
+        """
+        self._cancellation.request()
+        for stream in list(self._results):
+            stream.cancel()
+
+    @contextmanager
+    def _statement(self) -> Iterator[None]:
+        self._cancellation = Cancellation()
+        with only_ours(), cancellable(self._cancellation):
+            yield
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
         """Makes the rows of a source readable in this session's queries as the table ``name``, until it is closed.
@@ -157,7 +180,7 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
-        with only_ours():
+        with self._statement():
             check_sink(sink)
             try:
                 return self._execute(
@@ -176,7 +199,7 @@ class Session:
         """
         if batch_id is not None and not isinstance(batch_id, str):
             raise InterfaceError(f"The batch_id is a {type(batch_id).__name__}.", hint="Pass it as a str.")
-        with only_ours():
+        with self._statement():
             return self._run_program(Append(table=parse_name(table), data=data, batch_id=batch_id))
 
     def stream(self, frame: object) -> StreamWriter:
@@ -200,12 +223,21 @@ class Session:
     def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
         _ = self.catalog
         bound = bind(text, parameters)
-        try:
-            return self._run_statement(parse(bound.text), bound.parameters, run)
-        except Error as error:
+
+        def as_typed(error: Error) -> Error:
             error.position = bound.original(error.position)
             self._show_plainly(error)
+            return error
+
+        try:
+            result = self._run_statement(parse(bound.text), bound.parameters, run)
+        except Error as error:
+            as_typed(error)
             raise
+        if result.stream is not None:
+            result.stream.convert_errors(as_typed)
+            self._results.add(result.stream)
+        return result
 
     def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: Run | None = None) -> Result:
         """Runs a statement by its own function, or by ``run``."""
@@ -218,10 +250,8 @@ class Session:
                 return Result(f"DROP {type(statement).__name__.removeprefix('Drop').upper()}")
             raise not_found(catalog.warehouse).at(statement.span)
         if isinstance(statement, StartTransaction | Commit | Rollback):
-            return self._bound(statement)
-        if self._transaction is not None and runner is not None and not runner.in_transaction:
-            raise not_in_transaction("This statement commits automatically").at(statement.span)
-        catalog.find_warehouse()
+            return self._transaction.run(statement)
+        self._transaction.prepare(statement, runner, catalog.find_warehouse())
         context = self._context(parameters)
         if runner is None:
             assert isinstance(statement, UseDatabase)
@@ -231,7 +261,7 @@ class Session:
             statement = qualified(statement, self._database, context.is_temporary)
         try:
             if catalog.is_absent:
-                _check_database(statement, context)
+                check_database(statement, context)
             return self._run(runner.run if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
@@ -254,7 +284,7 @@ class Session:
             parameters,
             self._temporaries,
             ProgressReporter(self._progress),
-            self._transaction,
+            self._transaction.opened,
             self._prepared,
             streams=self.streams,
         )
@@ -320,15 +350,30 @@ class Session:
     @property
     def in_transaction(self) -> bool:
         """Returns whether START TRANSACTION was executed, and neither COMMIT nor ROLLBACK since."""
-        return self._transaction is not None
+        return self._transaction.opened is not None
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement commits by itself; True unless set. Without it, a statement opens a transaction where
+        none is open. One that cannot be part of a transaction (NOT_IN_TRANSACTION) runs if no changes are pending, and
+        commits by itself. So do statements that make the warehouse.
+
+        Setting it raises ``ProgrammingError`` TRANSACTION_ALREADY_OPEN while changes of such a transaction are pending.
+        """
+        return self._transaction.autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        with only_ours():
+            self._transaction.autocommit = value
 
     def close(self) -> None:
-        """Ends streams after their current batch, rolls an open transaction back, closes the engine if the session
-        started it, drops temporary tables, and closes the catalog. Idempotent.
+        """Ends streams after their current batch, and results; rolls an open transaction back, closes the engine if the
+        session started it, drops temporary tables, and closes the catalog. Idempotent.
         """
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
-        transaction, self._transaction = self._transaction, None
+        transaction = self._transaction.take()
         with only_ours():
             try:
                 self.streams.close()
@@ -341,6 +386,8 @@ class Session:
         try:
             if engine is not None and isinstance(self._engine_name, str):
                 engine.close()
+            for stream in list(self._results):
+                stream.close()
         finally:
             if catalog is not None:
                 try:
@@ -374,86 +421,37 @@ class Session:
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
-        if self._transaction is not None:
-            return self._transaction.snapshot.within(self._database).showing(self._temporaries.views)
+        if self._transaction.opened is not None:
+            return self._transaction.opened.snapshot.within(self._database).showing(self._temporaries.views)
         snapshot = catalog.snapshot(self._temporaries.session)
         snapshot.resume(self._reads)
         self._reads = snapshot.reads
         return snapshot.within(self._database).showing(self._temporaries.views)
 
-    def _bound(self, statement: StartTransaction | Commit | Rollback) -> Result:
-        """Runs START TRANSACTION, COMMIT or ROLLBACK. The last two end the transaction even if they raise."""
-        transaction = self._transaction
-        if isinstance(statement, StartTransaction):
-            if transaction is not None:
-                raise already_open().at(statement.span)
-            self._transaction = OpenTransaction(self.catalog, self._temporaries.session)
-            return Result("START TRANSACTION")
-        word = "COMMIT" if isinstance(statement, Commit) else "ROLLBACK"
-        if transaction is None:
-            raise none_open(word).at(statement.span)
-        self._transaction = None
-        try:
-            (transaction.commit if isinstance(statement, Commit) else transaction.rollback)()
-        except Error as error:
-            raise error.at(statement.span) from None
-        return Result(word)
-
     def _run(self, run: Run, statement: Statement, context: Context) -> Result:
         try:
             return run(statement, context)
         except NotSupportedError as error:
+            if self._transaction.left_for(error):
+                return run(statement, self._context(context.parameters))
             # The snapshot that raises the error does not have the position.
             if error.condition == "CHANGED_IN_TRANSACTION":
                 error.at(statement.span)
             raise
 
     def _set(self, statement: SetSetting | ResetSetting) -> Result:
+        result = run_set(statement, self.settings)
         try:
-            if isinstance(statement, ResetSetting):
-                self.settings.reset(statement.key)
-                self._use_cache()
-                return Result("RESET")
-            rows: list[Row]
-            if statement.key is None:
-                rows = list(self.settings.items())
-                return listing("SET", strings("key", "value", "meaning"), rows)
-            if statement.value is not None:
-                self.settings.set(statement.key, statement.value)
-                self._use_cache()
-            rows = [(statement.key, self.settings.get(statement.key))]
-            warning = None if statement.value is None else effect_warning(statement.key)
-            warnings = () if warning is None else (warning,)
-            columns = (Column("key", "string"), Column("value", "string"))
-            return Result("SET", columns, rows, rowcount=1, warnings=warnings)
+            self._use_cache()
         except Error as error:
             raise error.at(statement.span) from None
+        return result
 
     def _use_cache(self) -> None:
         requested = self.settings.caching
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _check_database(statement: Statement, context: Context) -> None:
-    """Raises SCHEMA_NOT_FOUND for an object that is to be created in a missing database.
-
-    This check runs before the warehouse is made for the object; afterwards it would be too late.
-    """
-    match statement:
-        case CreateTable() | CreateTableAs() | CreateTableLike():
-            name = statement.table
-        case CreateView():
-            name = statement.view
-        case CreateCube() | CreateFact():
-            name = statement.name
-        case _:
-            return
-    try:
-        context.snapshot.database(database_of(single(name)))
-    except Error as error:
-        raise error.at(name.span) from None
 
 
 def _sunk(

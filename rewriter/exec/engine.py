@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.sinks.choice import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token
 
@@ -246,7 +247,15 @@ class Engine(Protocol):
         """
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
-        """Runs the query. Column types are the same on all engines: timestamps are ``timestamp[us, UTC]``."""
+        """Runs the query, and holds its rows in memory. Column types are the same on all engines: timestamps are
+        ``timestamp[us, UTC]``.
+        """
+
+    def stream_rows(self, query: EngineQuery) -> BatchStream:
+        """Runs the query as far as its first rows, and computes the others while they are read, with little memory.
+
+        Types are those of ``execute``. Other calls may come between two batches.
+        """
 
     def batches(self, query: EngineQuery) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
         """Runs the query, with rows as those of ``execute``, and bounded memory: the engine does not hold the result.

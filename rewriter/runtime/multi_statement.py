@@ -54,6 +54,11 @@ class OpenTransaction:
         """Returns the snapshot of the next statement."""
         return self._snapshot
 
+    @property
+    def has_changes(self) -> bool:
+        """Returns whether a statement has handed over changes."""
+        return bool(self._changes)
+
     def part(self) -> Writer:
         """Returns the transaction as a ``Writer`` for one statement."""
         return _Part(self)
@@ -198,6 +203,16 @@ def already_open() -> ProgrammingError:
         condition="TRANSACTION_ALREADY_OPEN",
         sqlstate="25001",
         hint="COMMIT or ROLLBACK it first.",
+    )
+
+
+def pending_changes() -> ProgrammingError:
+    """Returns the error of a change of ``autocommit`` while changes wait for a commit."""
+    return ProgrammingError(
+        "Changes wait for a commit, so autocommit cannot be changed now.",
+        condition="TRANSACTION_ALREADY_OPEN",
+        sqlstate="25001",
+        hint="Call commit() or rollback() first.",
     )
 
 

@@ -1,22 +1,20 @@
 """Values for the placeholders of a statement: ``?`` by position, ``:name`` by name.
 
 Engines support named parameters only. So each ``?`` becomes ``:p1``, ``:p2`` … in the text, and positions in errors
-are mapped back to the text that was typed.
+are mapped back to the text that was typed. A list is allowed as an operand of IN: ``IN (?)`` with three values becomes
+``IN (:p1_1, :p1_2, :p1_3)``. Values never become a part of the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from decimal import Decimal
 
 from rewriter.errors import DataError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
+from rewriter.runtime.parameter_values import list_items, parameter_value
 
 Parameters = Sequence[object] | Mapping[str, object] | None
-
-_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,10 @@ def _by_name(text: str, marks: list[Token], names: list[Token], parameters: Mapp
             position=marks[0].span,
             hint="Write :name in the text, or pass a list of values.",
         )
-    values = {}
     for token in names:
-        name = token.text[1:]
-        if name not in parameters:
-            raise _error_unbound(token, f"Add a value for '{name}' to the parameters.")
-        values[name] = _checked(parameters[name], token)
-    return BoundText(text, values)
+        if token.text[1:] not in parameters:
+            raise _error_unbound(token, f"Add a value for '{token.text[1:]}' to the parameters.")
+    return _bound(text, [(token, token.text[1:], parameters[token.text[1:]]) for token in names])
 
 
 def _by_position(text: str, marks: list[Token], names: list[Token], parameters: Sequence[object]) -> BoundText:
@@ -101,43 +96,79 @@ def _by_position(text: str, marks: list[Token], names: list[Token], parameters: 
             position=marks[-1].span if marks else None,
             hint="Give one value for each ?.",
         )
+    numbered = enumerate(zip(marks, parameters, strict=True), start=1)
+    return _bound(text, [(token, f"p{number}", value) for number, (token, value) in numbered])
+
+
+def _bound(text: str, placeholders: list[tuple[Token, str, object]]) -> BoundText:
+    """Returns the text with each placeholder under its name, and a list under one name for each of its items."""
     parts: list[str] = []
     edits: list[tuple[Span, int]] = []
     values: dict[str, object] = {}
+    taken = {name for _, name, _ in placeholders}
     position = 0
-    for number, (token, value) in enumerate(zip(marks, parameters, strict=True), start=1):
-        name = f"p{number}"
-        values[name] = _checked(value, token)
-        parts += [text[position : token.start], f":{name}"]
-        edits.append((token.span, len(name) + 1))
-        position = token.end
+    for token, name, value in placeholders:
+        items = list_items(value)
+        if items is None:
+            values[name] = parameter_value(value, token.span)
+            replacement = f":{name}"
+        else:
+            expanded = {_free_name(name, number, taken): item for number, item in enumerate(items, start=1)}
+            values |= {item_name: parameter_value(item, token.span) for item_name, item in expanded.items()}
+            replacement = _in_list(text, token, [f":{item_name}" for item_name in expanded])
+        if replacement != token.text:
+            parts += [text[position : token.start], replacement]
+            edits.append((token.span, len(replacement)))
+            position = token.end
     return BoundText("".join([*parts, text[position:]]), values, tuple(edits))
 
 
-def _checked(value: object, token: Token) -> object:
-    """Returns the value as engines accept it: instants are aware and in UTC, numbers fit."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    if value is None or isinstance(value, bool | str | date):
-        return value
-    if isinstance(value, int):
-        if -_LARGEST - 1 <= value <= _LARGEST:
-            return value
+def _free_name(name: str, number: int, taken: set[str]) -> str:
+    """Returns the name of an item of a list, which no placeholder of the statement has."""
+    item_name = f"{name}_{number}"
+    while item_name in taken:
+        item_name += "_"
+    return item_name
+
+
+def _in_list(text: str, placeholder: Token, items: list[str]) -> str:
+    """Returns the placeholders of a list's items as the operand of IN, with parentheses unless the text has them.
+
+    Raises ``DataError`` for an empty list, because ``IN ()`` is no SQL, and NOT IN of it would have to be true; and
+    where the placeholder is no operand of IN.
+    """
+    before = [token for token in tokens(text) if token.end <= placeholder.start]
+    bare = bool(before) and before[-1].is_word("IN")
+    if not bare and not _is_in_parentheses_of_in(before):
         raise DataError(
-            f"{value} does not fit a BIGINT.", position=token.span, hint="Pass it as a Decimal, or as a str with CAST."
+            f"The value of {placeholder.text} is a list, which only IN takes.",
+            position=placeholder.span,
+            hint=f"Write column IN ({placeholder.text}), or pass a single value.",
         )
-    if isinstance(value, float):
-        return value
-    if isinstance(value, Decimal):
-        digits, exponent = value.as_tuple().digits, value.as_tuple().exponent
-        if isinstance(exponent, int) and max(len(digits), -exponent) + max(exponent, 0) <= 38:
-            return value
-        raise DataError(f"{value} is not a DECIMAL of at most 38 digits.", position=token.span, hint="Round it first.")
-    raise DataError(
-        f"A value of the type {type(value).__name__} cannot be a parameter.",
-        position=token.span,
-        hint="Use None, bool, int, float, str, Decimal, date or datetime.",
-    )
+    if not items:
+        raise DataError(
+            f"The list for {placeholder.text} is empty.",
+            condition="EMPTY_LIST_PARAMETER",
+            position=placeholder.span,
+            hint="Leave the condition out: nothing is in an empty list.",
+        )
+    joined = ", ".join(items)
+    return f"({joined})" if bare else joined
+
+
+def _is_in_parentheses_of_in(before: list[Token]) -> bool:
+    """Tests whether the innermost open parenthesis follows IN, and the last token is it, or a comma."""
+    if not before or not before[-1].is_operator("(", ","):
+        return False
+    depth = 0
+    for index in range(len(before) - 1, -1, -1):
+        if before[index].is_operator(")"):
+            depth += 1
+        elif before[index].is_operator("("):
+            if depth == 0:
+                return index > 0 and before[index - 1].is_word("IN")
+            depth -= 1
+    return False
 
 
 def _error_unbound(token: Token, hint: str) -> ProgrammingError:

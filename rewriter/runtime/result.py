@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, only_ours
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.planner.model.plan import Coverage, Plan
 
 if TYPE_CHECKING:
@@ -60,15 +61,15 @@ class Result:
     """The result of one statement.
 
     ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` is ``None`` where a statement returns
-    no rows. Rows come from an engine's ``reader`` as they arrive, or are in ``data``; they can be taken once, by
-    ``rows`` or by ``arrow_table``. ``rowcount`` is the number of rows written, or of rows where it is known, else
+    no rows. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
+    ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
     -1. ``differs`` states that CHECK FACT found a difference from the base.
     """
 
     kind: str
     columns: tuple[Column, ...] | None = None
     data: Sequence[Row] = ()
-    reader: pa.RecordBatchReader | None = None
+    stream: BatchStream | None = None
     rowcount: int = -1
     coverage: Coverage = field(default_factory=Coverage)
     plan: Plan | None = None
@@ -76,57 +77,92 @@ class Result:
     stats: Stats = field(default_factory=Stats)
     differs: bool = False
     _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
+    _slices: _Slices | None = field(default=None, init=False, repr=False)
 
     def rows(self) -> Iterator[Row]:
         """Returns the rows not taken yet, as Python values; timestamps are aware and in UTC.
 
-        All calls return the same iterator. From a reader, one batch is held at a time.
+        All calls share their place in the result. From a stream, one batch is held at a time.
         """
-        if self._rows is None:
-            self._rows = iter(self.data) if self.reader is None else self._from_reader(self.reader)
-        return self._rows
-
-    def _from_reader(self, reader: pa.RecordBatchReader) -> Iterator[Row]:
-        while True:
-            with only_ours():
-                batch = next(reader, None)
-            if batch is None:
-                return
-            for start in range(0, batch.num_rows, _SLICE):
-                part = batch.slice(start, _SLICE)
-                with only_ours():
-                    columns = [_python_values(column) for column in part.columns]
-                yield from zip(*columns, strict=True) if columns else (() for _ in range(part.num_rows))
+        if self.stream is None:
+            if self._rows is None:
+                self._rows = iter(self.data)
+            return self._rows
+        if self._slices is None:
+            self._slices = _Slices(self.stream)
+        return self._slices.rows()
 
     def fetch(self, count: int | None = None) -> list[Row]:
         """Returns at most ``count`` rows, or all, as a list."""
         return list(self.rows() if count is None else islice(self.rows(), count))
 
-    def arrow_table(self) -> pa.Table:
-        """Returns all rows as an Arrow table."""
-        with only_ours():
-            return self._arrow_table()
+    def batches(self) -> BatchStream:
+        """Returns the rows not taken yet as Arrow batches. From a stream, one batch is held at a time."""
+        if self.stream is None:
+            with only_ours():
+                return BatchStream.of_table(self._table_of(list(self.rows())))
+        if self._slices is None:
+            return self.stream
+        return BatchStream(self.stream.schema, self._slices.batches())
 
-    def _arrow_table(self) -> pa.Table:
-        if self.reader is not None:
-            return self.reader.read_all()
+    def arrow_table(self) -> pa.Table:
+        """Returns the rows not taken yet as an Arrow table."""
+        with only_ours():
+            return self.batches().read_all()
+
+    def _table_of(self, rows: Sequence[Row]) -> pa.Table:
         import pyarrow as pa
 
         columns = self.columns or ()
         schema = pa.schema([(column.name, _arrow_types().get(column.type, pa.string())) for column in columns])
-        arrays = [
-            pa.array([row[i] for row in self.data], type=schema_field.type) for i, schema_field in enumerate(schema)
-        ]
+        arrays = [pa.array([row[i] for row in rows], type=schema_field.type) for i, schema_field in enumerate(schema)]
         return pa.Table.from_arrays(arrays, schema=schema)
 
     def close(self) -> None:
-        """Closes the engine's reader. Idempotent."""
-        if self.reader is not None:
-            with only_ours():
-                self.reader.close()
+        """Ends the query, if its rows were not all taken. Idempotent."""
+        if self.stream is not None:
+            self.stream.close()
 
 
 _SLICE = 4096
+#: The beginning of Arrow's time. Its own conversion of an instant takes ten times as long as an addition.
+_EPOCH, _UTC_EPOCH = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.toordinal()
+
+
+class _Slices:
+    """The rows of a stream, of which short slices become Python values at a time."""
+
+    def __init__(self, stream: BatchStream) -> None:
+        self._stream = stream
+        #: The slice whose rows are being taken, the rows of it that are left, and the batch behind it.
+        self._slice: pa.RecordBatch | None = None
+        self._slice_rows: Iterator[Row] = iter(())
+        self._rest: pa.RecordBatch | None = None
+
+    def rows(self) -> Iterator[Row]:
+        """Yields the rows that are left. After an error of the stream, it is raised again."""
+        yield from self._slice_rows
+        while True:
+            batch = next(self._stream, None) if self._rest is None else self._rest
+            if batch is None:
+                return
+            self._slice = batch.slice(0, _SLICE)
+            self._rest = batch.slice(_SLICE) if batch.num_rows > _SLICE else None
+            with only_ours():
+                columns = [_python_values(column) for column in self._slice.columns]
+            self._slice_rows = iter(zip(*columns, strict=True) if columns else [()] * self._slice.num_rows)
+            yield from self._slice_rows
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yields the rows that are left, without making Python values of them."""
+        left = sum(1 for _ in self._slice_rows)
+        if self._slice is not None and left:
+            yield self._slice.slice(self._slice.num_rows - left)
+        if self._rest is not None:
+            rest, self._rest = self._rest, None
+            yield rest
+        yield from self._stream
 
 
 def _arrow_types() -> dict[str, pa.DataType]:
@@ -135,11 +171,18 @@ def _arrow_types() -> dict[str, pa.DataType]:
     return {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
-def _python_values(array: pa.Array) -> list[object]:
+def _python_values(array: pa.Array) -> list[Any]:
     import pyarrow as pa
 
     try:
-        values: list[object] = array.to_pylist()
+        if pa.types.is_timestamp(array.type) and array.type.unit == "us":
+            epoch = _EPOCH if array.type.tz is None else _UTC_EPOCH
+            microseconds = array.view(pa.int64()).to_pylist()
+            return [None if value is None else epoch + timedelta(0, 0, value) for value in microseconds]
+        if pa.types.is_date32(array.type):
+            days = array.view(pa.int32()).to_pylist()
+            return [None if value is None else date.fromordinal(_EPOCH_DAY + value) for value in days]
+        values: list[Any] = array.to_pylist()
     except (OverflowError, ValueError) as error:
         raise DataError(
             f"A value of the type {spark_type(array.type)} cannot be shown: {error}.",
@@ -147,8 +190,6 @@ def _python_values(array: pa.Array) -> list[object]:
             sqlstate="22008",
             hint="Python supports the years 1 to 9999: write CAST(… AS STRING), or fetch Arrow.",
         ) from None
-    if pa.types.is_timestamp(array.type) and array.type.tz is not None:
-        return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in values]
     return values
 
 

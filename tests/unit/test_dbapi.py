@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -153,10 +155,11 @@ def test_closed_things(connection: dbapi.Connection) -> None:
             call()
 
 
-def test_transactions(connection: dbapi.Connection) -> None:
+def test_without_a_transaction_commit_and_rollback_do_nothing(connection: dbapi.Connection) -> None:
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a")
     connection.commit()
-    with pytest.raises(rewriter.NotSupportedError):
-        connection.rollback()
+    connection.rollback()
+    assert connection.execute("SELECT a FROM t").fetchall() == [(1,)]
 
 
 def test_constructors() -> None:
@@ -204,3 +207,173 @@ def test_a_catalog_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
         assert second.execute("SHOW TABLES").fetchall() == []
     assert not (tmp_path / "catalog.db").exists()
     assert list(tmp_path.glob("**/*.parquet"))
+
+
+def test_description_of_decimals(connection: dbapi.Connection) -> None:
+    cursor = connection.execute("SELECT CAST(1 AS DECIMAL(10,2)) AS d, 1 AS n, array(CAST(1 AS DECIMAL(3,1))) AS a")
+    assert cursor.description == [
+        ("d", "decimal(10,2)", None, None, 10, 2, None),
+        ("n", "int", None, None, None, None, None),
+        ("a", "array<decimal(3,1)>", None, None, None, None, None),
+    ]
+
+
+class TestWith:
+    """``with connection`` commits, or rolls back after an exception, and closes."""
+
+    def test_commits(self, tmp_path: Path) -> None:
+        with rewriter.connect(tmp_path, engine="duckdb", autocommit=True) as connection:
+            connection.execute("CREATE TABLE t (a INT)")
+            connection.execute("START TRANSACTION")
+            connection.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(rewriter.InterfaceError):
+            connection.cursor()
+        assert rewriter.connect(tmp_path, engine="duckdb").execute("SELECT a FROM t").fetchall() == [(1,)]
+
+    def test_rolls_back(self, tmp_path: Path) -> None:
+        with (  # noqa: PT012
+            pytest.raises(ZeroDivisionError),
+            rewriter.connect(tmp_path, engine="duckdb", autocommit=False) as connection,
+        ):
+            connection.execute("CREATE TABLE t (a INT)")
+            connection.commit()
+            connection.execute("INSERT INTO t VALUES (1)")
+            raise ZeroDivisionError
+        with pytest.raises(rewriter.InterfaceError):
+            connection.cursor()
+        assert rewriter.connect(tmp_path, engine="duckdb").execute("SELECT a FROM t").fetchall() == []
+
+    def test_a_failing_commit_closes(self, tmp_path: Path) -> None:
+        with (  # noqa: PT012
+            rewriter.connect(tmp_path, engine="duckdb") as other,
+            pytest.raises(rewriter.OperationalError) as caught,
+            rewriter.connect(tmp_path, engine="duckdb") as connection,
+        ):
+            connection.execute("CREATE TABLE t (a INT) PARTITIONED BY (p INT)")
+            connection.execute("START TRANSACTION")
+            connection.execute("INSERT OVERWRITE t VALUES (1, 1)")
+            other.execute("INSERT OVERWRITE t VALUES (2, 1)")
+        assert caught.value.condition == "CONCURRENT_WRITE"
+        with pytest.raises(rewriter.InterfaceError):
+            connection.cursor()
+
+    def test_a_closed_connection(self, tmp_path: Path) -> None:
+        with rewriter.connect(tmp_path, engine="duckdb") as connection:
+            connection.close()
+
+
+class TestAutocommit:
+    @pytest.fixture
+    def two(self, tmp_path: Path) -> Iterator[tuple[dbapi.Connection, dbapi.Connection]]:
+        """A connection without autocommit, and one with it. There are a managed table ``t`` and an external ``e``."""
+        with (
+            rewriter.connect(tmp_path / "w", engine="duckdb") as other,
+            rewriter.connect(tmp_path / "w", engine="duckdb", autocommit=False) as connection,
+        ):
+            other.execute("CREATE TABLE t (a INT)")
+            other.execute("CREATE TABLE u (a INT)")
+            other.execute(f"CREATE EXTERNAL TABLE e (a INT) STORED AS PARQUET LOCATION '{tmp_path / 'e'}'")
+            yield connection, other
+
+    def count(self, connection: dbapi.Connection, table: str = "t") -> object:
+        (row,) = connection.execute(f"SELECT COUNT(*) FROM {table}").fetchall()
+        return row[0]
+
+    def test_the_default(self, connection: dbapi.Connection) -> None:
+        assert connection.autocommit is True
+        with pytest.raises(rewriter.InterfaceError):
+            connection.autocommit = 1  # type: ignore[assignment]
+
+    def test_a_statement_opens_a_transaction(self, two: tuple[dbapi.Connection, dbapi.Connection]) -> None:
+        connection, other = two
+        assert not connection.session.in_transaction
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.cursor().executemany("INSERT INTO t VALUES (?)", [(2,), (3,)])
+        assert self.count(other) == 0
+        connection.commit()
+        assert self.count(other) == 3
+        connection.execute("INSERT INTO t VALUES (4)")
+        connection.rollback()
+        assert (self.count(other), self.count(connection)) == (3, 3)
+
+    def test_reads_see_one_snapshot(self, two: tuple[dbapi.Connection, dbapi.Connection]) -> None:
+        connection, other = two
+        assert self.count(connection) == 0
+        other.execute("INSERT INTO t VALUES (1)")
+        assert self.count(connection) == 0
+        connection.rollback()
+        assert self.count(connection) == 1
+
+    @pytest.mark.parametrize("statement", ["INSERT INTO e VALUES (1)", "VACUUM", "ANALYZE TABLE u COMPUTE STATISTICS"])
+    def test_statements_that_no_transaction_takes(
+        self, two: tuple[dbapi.Connection, dbapi.Connection], statement: str
+    ) -> None:
+        connection, other = two
+        connection.execute("SELECT * FROM t").fetchall()
+        connection.execute(statement)  # Nothing is pending.
+        assert not connection.session.in_transaction
+        connection.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(rewriter.NotSupportedError) as caught:
+            connection.execute(statement)
+        assert caught.value.condition == "NOT_IN_TRANSACTION"
+        connection.commit()
+        connection.execute(statement)
+        assert self.count(other, "e") == (2 if "INSERT" in statement else 0)
+
+    def test_an_explicit_transaction(self, two: tuple[dbapi.Connection, dbapi.Connection]) -> None:
+        connection, other = two
+        connection.execute("SELECT * FROM t").fetchall()
+        connection.execute("START TRANSACTION")
+        with pytest.raises(rewriter.NotSupportedError):
+            connection.execute("INSERT INTO e VALUES (1)")
+        connection.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(rewriter.ProgrammingError):
+            connection.execute("START TRANSACTION")
+        connection.execute("COMMIT")
+        connection.execute("COMMIT")
+        connection.execute("ROLLBACK")
+        assert self.count(other) == 1
+
+    def test_a_change(self, two: tuple[dbapi.Connection, dbapi.Connection]) -> None:
+        connection, other = two
+        connection.execute("SELECT * FROM t").fetchall()
+        connection.autocommit = True
+        assert not connection.session.in_transaction
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.autocommit = False
+        connection.execute("INSERT INTO t VALUES (1)")
+        with pytest.raises(rewriter.ProgrammingError) as caught:
+            connection.autocommit = True
+        assert caught.value.condition == "TRANSACTION_ALREADY_OPEN"
+        connection.rollback()
+        connection.autocommit = True
+        assert self.count(other) == 1
+
+    def test_a_new_warehouse(self, tmp_path: Path) -> None:
+        with rewriter.connect(tmp_path / "new", engine="duckdb", autocommit=False) as connection:
+            assert connection.execute("SELECT 1").fetchall() == [(1,)]
+            connection.commit()
+            connection.execute("CREATE TABLE t (a INT)")
+            connection.execute("INSERT INTO t VALUES (1)")
+            connection.rollback()
+            assert self.count(connection) == 0
+
+
+def test_threads_with_connections_of_their_own(tmp_path: Path) -> None:
+    """``threadsafety`` is 1: threads share the module."""
+    rewriter.connect(tmp_path, engine="duckdb").execute("CREATE TABLE t (i INT, n INT)")
+    barrier = threading.Barrier(4)
+
+    def work(i: int) -> int:
+        with rewriter.connect(tmp_path, engine="duckdb") as own:
+            barrier.wait()
+            for n in range(5):
+                own.cursor().executemany("INSERT INTO t VALUES (?, ?)", [(i, n), (i, n)])
+            rows = own.execute("SELECT n FROM t WHERE i = ? ORDER BY n", [i]).fetchall()
+            assert rows == [(n,) for n in range(5) for _ in range(2)]
+            return len(rows)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [10] * 4
+    with rewriter.connect(tmp_path, engine="duckdb") as connection:
+        assert connection.execute("SELECT COUNT(*), COUNT(DISTINCT i) FROM t").fetchall() == [(40, 4)]

@@ -7,8 +7,8 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from decimal import Decimal
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import InternalError, NotSupportedError
+from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
+from rewriter.exec.duckdb.copied_results import is_copied
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.duckdb.prepared_queries import PreparedQueries, PreparedQuery
@@ -55,8 +57,6 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extr
 _BATCH_ROWS = 122_880
 #: The most connections that wait for the next queries.
 _MOST_IDLE = 4
-#: The most bytes of files whose rows may be copied once more, in memory, for a faster start of the query.
-_MOST_COPIED = 64 << 20
 #: The conditions of DuckDB's errors for a file that it cannot read.
 _OF_FILES = ("DUCKDB_ERROR", "FAILED_READ_FILE")
 
@@ -119,35 +119,41 @@ class DuckDBEngine:
             )
         return _as_declared(table, translation).to_reader() if table.num_columns else pa.table({}).to_reader()
 
-    @contextmanager
-    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
-        translation = translate(query)
-        with self._opened(query, translation) as opened:
-            connection, sql = opened.connection, self._complete(translation.sql, opened)
-            reader = interruptible(
-                lambda: connection.sql(sql, params=_parameters(translation)).to_arrow_reader(_BATCH_ROWS),
-                connection.interrupt,
-            )
+    def stream_rows(self, query: EngineQuery) -> BatchStream:
+        """Runs the query. Rows of many small files are computed at once, which is faster."""
+        if is_copied(query):
+            return BatchStream.of_table(self.execute(query).read_all())
+        prepared = self._prepared.get(query)
+        translation = translate(query) if prepared is None else prepared.translation
+        schema = _declared_schema(translation)
+        return prefetched(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
+
+    def _batches(
+        self, query: EngineQuery, translation: Translation, schema: pa.Schema, prepared: PreparedQuery | None
+    ) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the rows of a query. Between two batches, its connection is not busy, so ``close`` does not wait."""
+        with self._opened(query, translation, prepared) as opened:
+            statement = self._parsed(query, translation, opened) if prepared is None else prepared.statement
+
+            def start() -> pa.RecordBatchReader:
+                relation = opened.connection.sql(statement, params=_parameters(translation))
+                return relation.to_arrow_reader(_BATCH_ROWS)
+
+            reader = interruptible(start, opened.connection.interrupt)
+            _check_arrow_types(reader.schema, schema, translation)
             try:
-                yield self._read(iter(reader), query, translation, connection)
+                while (batch := interruptible(lambda: next(reader, None), opened.connection.interrupt)) is not None:
+                    self._leave(opened.connection)
+                    yield _cast(batch, schema)
+                    self._enter(opened.connection)
             finally:
+                opened.connection.interrupt()  # Otherwise ``close`` computes the rows that are left.
                 reader.close()
 
-    def _read(
-        self,
-        reader: Iterator[pa.RecordBatch],
-        query: EngineQuery,
-        translation: Translation,
-        connection: duckdb.DuckDBPyConnection,
-    ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        while True:
-            with self._own_errors(query):
-                batch = interruptible(lambda: next(reader, None), connection.interrupt)
-            if batch is None:
-                return
-            yield from _as_declared(pa.Table.from_batches([batch]), translation).to_batches()
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        with closing(self.stream_rows(query)) as stream:
+            yield stream
 
     def _parsed(self, query: EngineQuery, translation: Translation, opened: _OpenedQuery) -> duckdb.Statement:
         """Returns DuckDB's statement for a query, and keeps it if it can run again."""
@@ -306,6 +312,16 @@ class DuckDBEngine:
             self._busy.add(connection)
             return connection
 
+    def _leave(self, connection: duckdb.DuckDBPyConnection) -> None:
+        with self._lock:
+            self._busy.discard(connection)
+
+    def _enter(self, connection: duckdb.DuckDBPyConnection) -> None:
+        with self._lock:
+            if self._is_closed:
+                raise engine_closed()
+            self._busy.add(connection)
+
     def _release(self, connection: duckdb.DuckDBPyConnection, is_clean: bool, managed: bool) -> None:
         """Keeps the connection of a query for the next one if the query left nothing in it."""
         import duckdb
@@ -366,9 +382,9 @@ def _table(
     query: EngineQuery,
 ) -> pa.Table:
     """Runs a statement. DuckDB plans a relation's statement twice; rows of all others are copied in memory."""
-    if sum([file.bytes for relation in query.relations for file in relation.files]) > _MOST_COPIED:
-        return connection.sql(statement, params=parameters).to_arrow_table()
-    return connection.execute(statement, parameters).to_arrow_table()
+    if is_copied(query):
+        return connection.execute(statement, parameters).to_arrow_table()
+    return connection.sql(statement, params=parameters).to_arrow_table()
 
 
 def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) -> None:
@@ -381,14 +397,18 @@ def _check_types(relation: duckdb.DuckDBPyRelation, translation: Translation) ->
         )
 
 
-def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
-    """Returns the table with Spark's names and types. Raises ``InternalError`` if a type differs from the
-    promised one.
-    """
+def _declared_schema(translation: Translation) -> pa.Schema:
+    """Returns Spark's names and types of the columns."""
     import pyarrow as pa
 
-    schema = pa.schema([pa.field(name, arrow_type(type_)) for name, type_ in translation.columns])
-    for field, declared_field in zip(table.schema, schema, strict=True):
+    return pa.schema([pa.field(name, arrow_type(type_)) for name, type_ in translation.columns])
+
+
+def _check_arrow_types(returned: pa.Schema, declared: pa.Schema, translation: Translation) -> None:
+    """Raises ``InternalError`` if a type that DuckDB returned differs from the promised one."""
+    import pyarrow as pa
+
+    for field, declared_field in zip(returned, declared, strict=True):
         same_type = field.type == declared_field.type or (
             pa.types.is_timestamp(declared_field.type) and field.type == pa.timestamp("us")
         )
@@ -396,6 +416,12 @@ def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
             raise InternalError(
                 f"DuckDB returned {field.type} where {declared_field.type} was expected: {translation.sql}"
             )
+
+
+def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
+    """Returns the table with Spark's names and types."""
+    schema = _declared_schema(translation)
+    _check_arrow_types(table.schema, schema, translation)
     return table.rename_columns(schema.names).cast(schema)
 
 

@@ -7,14 +7,16 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
+from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
@@ -56,6 +58,12 @@ _OF_FILES = (
     "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS",
     "SPARK_ERROR",
 )
+
+#: The first whole year in which Java counts days as we do.
+_FIRST_GREGORIAN_YEAR = 1583
+
+#: The rows that are computed when a query starts.
+_FIRST_ROWS = 100_000
 
 #: The most bytes of the files of a small query, which one task may read.
 _SMALL_BYTES = 8 << 20
@@ -108,6 +116,41 @@ class SparkEngine:
         with self._frame(query) as frame:
             table: pa.Table = self._job(query.sql, frame, frame.toArrow)
         return table.cast(_plain_schema(table.schema)).to_reader()
+
+    def stream_rows(self, query: EngineQuery) -> BatchStream:
+        """Runs the query. Its partitions are computed in groups (``ArrowPartitions``); the JVM holds those of one."""
+        batches = self._batches(query)
+        return prefetched(next(batches).schema, batches, _FIRST_ROWS)
+
+    def _batches(self, query: EngineQuery) -> Generator[pa.RecordBatch, None, None]:
+        """Yields an empty batch, and then the rows. Between two batches, no query is running."""
+        import pyarrow as pa
+
+        from rewriter.exec.spark.arrow_partitions import ArrowPartitions
+
+        with self._frame(query) as frame:
+            partitions = self._job(query.sql, frame, lambda: ArrowPartitions(frame))
+            schema = _plain_schema(partitions.schema)
+            yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+            for group in partitions.groups():
+                address = self._job(query.sql, frame, partial(partitions.compute, group))
+                with partitions.reading(address) as batches:
+                    while (batch := interruptible(partial(next, batches, None))) is not None:
+                        with self._paused():
+                            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """Lets ``close`` not wait for a query while its rows are not being read."""
+        with self._lock:
+            self._queries -= 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._queries += 1
+        if self._is_closed:
+            raise engine_closed()
 
     @contextmanager
     def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -324,11 +367,22 @@ def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataF
 
 def _arguments(query: EngineQuery) -> dict[str, Any] | None:
     """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC."""
-    arguments = {
-        name: value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
-        for name, value in query.parameters.items()
-    }
-    return arguments or None
+    return {name: _argument(value) for name, value in query.parameters.items()} or None
+
+
+def _argument(value: object) -> object:
+    """Returns one parameter. Days before the Gregorian calendar are literals, because Java would take them as days of
+    the Julian one, and shift them.
+    """
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    if isinstance(value, date) and value.year < _FIRST_GREGORIAN_YEAR:
+        from pyspark.sql.functions import expr
+
+        if isinstance(value, datetime):
+            return expr(f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')} UTC'")
+        return expr(f"DATE '{value.isoformat()}'")
+    return value
 
 
 def _assigned(frame: DataFrame, write: Write) -> DataFrame:

@@ -12,9 +12,11 @@ from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.connectors.table_source import is_source
-from rewriter.errors import Error, Span
+from rewriter.errors import EngineError, Error, Span
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
 from rewriter.grammar.families import queries as s
@@ -41,19 +43,37 @@ def select(statement: s.Select, context: Context) -> Result:
     prepared = prepare(statement.query, context)
     started = time.perf_counter()
     try:
-        reader = context.engine().execute(prepared.query)
+        stream = _stream(prepared, context)
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
+    stream.hold(context.snapshot)
+    stream.convert_errors(lambda error: _later(error, statement.query, prepared, context.snapshot))
     seconds = time.perf_counter() - started
     return Result(
         "SELECT",
-        tuple(Column(field.name, spark_type(field.type)) for field in reader.schema),
-        reader=reader,
+        tuple(Column(field.name, spark_type(field.type)) for field in stream.schema),
+        stream=stream,
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
         warnings=prepared.plan.warnings,
         stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, execution_seconds=seconds),
     )
+
+
+def _stream(prepared: Prepared, context: Context) -> BatchStream:
+    """Starts a query. The files of registered sources are removed after the statement, so their rows are held in
+    memory.
+    """
+    if any(is_source(use.table) for use in prepared.plan.uses):
+        return BatchStream.of_table(context.engine().execute(prepared.query).read_all())
+    return context.engine().stream_rows(prepared.query)
+
+
+def _later(error: Error, query: Query, prepared: Prepared, snapshot: Snapshot) -> Error:
+    """Returns an error of a batch as that of the query's first batch would be."""
+    if isinstance(error, EngineError):
+        snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
+    return placed(error, query, prepared.query.sql)
 
 
 def prepare(query: Query, context: Context) -> Prepared:

@@ -14,6 +14,7 @@ import rewriter
 from rewriter.catalog.reading import snapshot_reads
 from rewriter.catalog.reading.snapshot_reads import CatalogState
 from rewriter.errors import Error
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.duckdb import engine as duckdb_engine
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery
@@ -201,9 +202,9 @@ class RecordingEngine(DuckDBEngine):
         super().__init__()
         self.names: list[str] = []
 
-    def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
+    def stream_rows(self, query: EngineQuery) -> BatchStream:
         self.names += [relation.name for relation in query.relations]
-        return super().execute(query)
+        return super().stream_rows(query)
 
 
 def test_sessions_that_share_an_engine_never_use_one_name(warehouse: Path) -> None:

@@ -1,0 +1,190 @@
+"""``connect``, and connections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rewriter.dbapi.cursor import Cursor, Parameters
+from rewriter.errors import (
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
+
+if TYPE_CHECKING:
+    from rewriter.connectors.table_sink import PartitionableTableSink
+    from rewriter.connectors.table_source import PartitionableTableSource
+    from rewriter.runtime.progress import Progress
+    from rewriter.runtime.running_streams import StreamWriter
+    from rewriter.session import Session
+
+
+class Warning(Exception):  # PEP 249 wants this name
+    """Never raised: warnings are texts in ``Cursor.warnings``."""
+
+
+def connect(
+    warehouse: str | os.PathLike[str],
+    engine: str = "spark",
+    master: str | None = None,
+    catalog: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    autocommit: bool = True,
+    **settings: object,
+) -> Connection:
+    """Opens a warehouse directory. The first statement that creates an object makes a missing one. Starts no engine
+    yet.
+
+    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, by default ``local[*]``. ``catalog`` is
+    the URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without
+    one it is a file in the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while
+    INSERT, CREATE TABLE … AS and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of
+    the connection. ``settings`` are those of SET, without their prefix: ``connect(d, partial_data=True)``.
+
+    Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be
+    used, they do not belong together, or one of them holds something else.
+    """
+    from rewriter.session import Session
+
+    if not isinstance(warehouse, str | os.PathLike):
+        raise InterfaceError(
+            f"The warehouse is a {type(warehouse).__name__}.", hint="Pass its directory as a str or a path."
+        )
+    named = {name if "." in name else f"rewriter.{name}": value for name, value in settings.items()}
+    connection = Connection(Session(warehouse, engine, master, named, catalog, progress))
+    connection.autocommit = autocommit
+    return connection
+
+
+class Connection:
+    """A session with the interface of PEP 249. One thread at a time.
+
+    ``with`` commits the open transaction at its end, or rolls it back after an exception, and closes the connection.
+    """
+
+    Warning = Warning
+    Error = Error
+    InterfaceError = InterfaceError
+    DatabaseError = DatabaseError
+    DataError = DataError
+    OperationalError = OperationalError
+    IntegrityError = IntegrityError
+    InternalError = InternalError
+    ProgrammingError = ProgrammingError
+    NotSupportedError = NotSupportedError
+
+    def __init__(self, session: Session) -> None:
+        self._session: Session | None = session
+
+    @property
+    def session(self) -> Session:
+        """Returns the underlying session. Raises ``InterfaceError`` after ``close``."""
+        if self._session is None:
+            raise InterfaceError("The connection is closed.", hint="Open a new one with rewriter.connect.")
+        return self._session
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement commits by itself, as ``Session.autocommit``; True unless set."""
+        return self.session.autocommit
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise InterfaceError(f"autocommit is a {type(value).__name__}.", hint="Use True or False.")
+        self.session.autocommit = value
+
+    def cursor(self) -> Cursor:
+        """Returns a new cursor. Cursors of one connection share its session and its settings.
+
+        Raises ``InterfaceError`` after ``close``, as every use does.
+        """
+        _ = self.session
+        return Cursor(self)
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
+        """Returns a new cursor that has executed the statement."""
+        return self.cursor().execute(sql, parameters)
+
+    def register_source(self, name: str, source: PartitionableTableSource) -> None:
+        """Makes the rows of a source readable in queries of this connection as the table ``name``.
+
+        Raises the errors of ``Session.register_source``.
+        """
+        self.session.register_source(name, source)
+
+    def write(
+        self,
+        query: str,
+        sink: PartitionableTableSink,
+        partition: Mapping[str, str] | None = None,
+        parameters: Parameters = None,
+    ) -> int:
+        """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
+        return self.session.write(query, sink, partition, parameters).rowcount
+
+    def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
+        """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
+        rows.
+
+        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or an object that exports an Arrow
+        stream, such as a DataFrame of Polars. A batch whose ``batch_id`` was committed to the table before is skipped,
+        with a warning: to be sure of an append, repeat it.
+        """
+        cursor = self.cursor()
+        cursor._hold(self.session.append(table, data, batch_id))
+        return cursor
+
+    def stream(self, frame: object) -> StreamWriter:
+        """Returns the writer of a streaming DataFrame of Spark: ``connection.stream(frame).into("t", …)``."""
+        return self.session.stream(frame)
+
+    def cancel(self) -> None:
+        """Ends the statement that another thread executes on this connection, and results whose rows are not all
+        fetched: they raise ``OperationalError`` OPERATION_CANCELED. A statement leaves no changes and no files.
+        """
+        self.session.cancel()
+
+    def commit(self) -> None:
+        """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
+        if self.session.in_transaction:
+            self.session.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Rolls back the open transaction. Without one it does nothing: a statement that has committed by itself
+        cannot be undone.
+        """
+        if self.session.in_transaction:
+            self.session.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Rolls an open transaction back and closes the session; every further use raises ``InterfaceError``.
+
+        Closing twice is no error. A statement that another thread executes meanwhile is interrupted, and raises
+        ``EngineError`` ENGINE_CLOSED there.
+        """
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def __enter__(self) -> Connection:
+        _ = self.session
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None and self._session is not None:
+                self.commit()
+        finally:
+            self.close()

@@ -1,0 +1,212 @@
+"""Cursors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+from rewriter.dbapi.type_objects import ColumnDescription, column_description
+from rewriter.errors import InterfaceError, ProgrammingError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from rewriter.planner.model.plan import Coverage, Plan
+    from rewriter.runtime.result import Result, Row, Stats
+    from rewriter.session import Session
+
+Parameters = Sequence[object] | Mapping[str, object] | None
+
+
+class SessionOwner(Protocol):
+    """A connection, as its cursors see it."""
+
+    @property
+    def session(self) -> Session: ...
+
+
+class Cursor:
+    """Executes statements and holds the result of the last one."""
+
+    def __init__(self, connection: SessionOwner) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self._result: Result | None = None
+        self._rowcount = -1
+        self._closed = False
+
+    def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
+        """Executes one statement and returns the cursor itself."""
+        session = self._open_session()
+        _check_text(sql)
+        self._forget()
+        self._hold(session.execute(sql, parameters))
+        return self
+
+    def _hold(self, result: Result) -> None:
+        self._result, self._rowcount = result, result.rowcount
+
+    def executemany(self, sql: str, seq_of_parameters: Iterable[Sequence[object] | Mapping[str, object]]) -> Cursor:
+        """Executes a statement that returns no rows once for each set of parameters; ``rowcount`` is their sum.
+
+        ``INSERT INTO t VALUES (…)`` is one write of all rows, with one commit: all of them are inserted, or none. Its
+        values are placeholders and literals. Any other statement is executed once for each set, and the sets before
+        one that fails stay executed.
+        """
+        from rewriter.dbapi.batched_inserts import batched_insert
+
+        session = self._open_session()
+        _check_text(sql)
+        self._forget()
+        sets = list(seq_of_parameters)
+        insert = batched_insert(sql, sets) if len(sets) > 1 else None
+        if insert is not None:
+            self._result, self._rowcount = insert.run(session)
+            return self
+        counts: list[int] = []
+        for parameters in sets:
+            result = session.execute(sql, parameters)
+            if result.columns is not None:
+                result.close()
+                raise ProgrammingError(
+                    f"executemany cannot take {result.kind}, which returns rows.", hint="Call execute for each."
+                )
+            self._result = result
+            counts.append(result.rowcount)
+        self._rowcount = -1 if not counts or -1 in counts else sum(counts)
+        return self
+
+    @property
+    def description(self) -> list[ColumnDescription] | None:
+        """Returns name and type (Spark's spelling) of each column, with precision and scale of decimals; ``None`` where
+        the statement returns no rows.
+        """
+        if self._result is None or self._result.columns is None:
+            return None
+        return [column_description(column.name, column.type) for column in self._result.columns]
+
+    @property
+    def rowcount(self) -> int:
+        """Returns the number of rows written by INSERT, or returned if that is known beforehand; otherwise -1."""
+        return self._rowcount
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """Returns the last statement's cover, with the ranges it lacks; ``None`` before the first statement."""
+        return None if self._result is None else self._result.coverage
+
+    @property
+    def plan(self) -> Plan | None:
+        """Returns the plan of the last query or INSERT, including ``plan.sql``; ``None`` for other statements."""
+        return None if self._result is None else self._result.plan
+
+    @property
+    def warnings(self) -> list[str]:
+        """Returns the warnings of the last statement, such as missing ranges in a partial result."""
+        return [] if self._result is None else list(self._result.warnings)
+
+    @property
+    def stats(self) -> Stats | None:
+        """Returns the statistics of the last statement's reads and writes; ``None`` before the first statement."""
+        return None if self._result is None else self._result.stats
+
+    def fetchone(self) -> Row | None:
+        """Returns the next row, or ``None`` after the last."""
+        return next(self._answer().rows(), None)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """Returns the next ``size`` (default ``arraysize``) rows, fewer at the end."""
+        count = self.arraysize if size is None else size
+        if not isinstance(count, int) or count < 0:
+            raise InterfaceError(f"{count!r} is not a number of rows.", hint="Pass a whole number of 0 or more.")
+        return self._answer().fetch(count)
+
+    def fetchall(self) -> list[Row]:
+        """Returns all rows that are left."""
+        return self._answer().fetch()
+
+    def fetch_arrow_table(self) -> pa.Table:
+        """Returns all rows that are left as one Arrow table."""
+        return self._answer().arrow_table()
+
+    def fetch_record_batches(self) -> pa.RecordBatchReader:
+        """Returns a reader of all rows that are left, which holds one batch in memory at a time.
+
+        The rows are computed while they are read. The reader ends with the next statement of the cursor, or ``close``.
+        """
+        return self._answer().batches().to_reader()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Exports the rows that are left as an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``.
+
+        pyarrow converts the columns to a requested schema, or raises.
+        """
+        return self.fetch_record_batches().__arrow_c_stream__(requested_schema)
+
+    def fetch_df(self) -> pd.DataFrame:
+        """Returns all rows that are left as a DataFrame of pandas. Raises ``InterfaceError`` without pandas."""
+        if find_spec("pandas") is None:
+            raise _missing("pandas")
+        return self.fetch_arrow_table().to_pandas()
+
+    def fetch_polars(self) -> pl.DataFrame:
+        """Returns all rows that are left as a DataFrame of Polars. Raises ``InterfaceError`` without Polars."""
+        if find_spec("polars") is None:
+            raise _missing("polars")
+        import polars as pl
+
+        return pl.DataFrame(self.fetch_arrow_table())
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._answer().rows()
+
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
+        """Does nothing, as PEP 249 allows."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing, as PEP 249 allows."""
+
+    def close(self) -> None:
+        """Releases the result; every further use raises ``InterfaceError``. Closing twice is no error."""
+        self._forget()
+        self._closed = True
+
+    def __enter__(self) -> Cursor:
+        self._open_session()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open_session(self) -> Session:
+        if self._closed:
+            raise InterfaceError("The cursor is closed.", hint="Create a new one: connection.cursor().")
+        return self.connection.session
+
+    def _answer(self) -> Result:
+        self._open_session()
+        if self._result is None:
+            raise InterfaceError("Nothing has been executed yet.", hint="Call execute first.")
+        if self._result.columns is None:
+            raise InterfaceError(f"{self._result.kind} returns no rows.", hint="Fetch after a query.")
+        return self._result
+
+    def _forget(self) -> None:
+        result, self._result, self._rowcount = self._result, None, -1
+        if result is not None:
+            result.close()
+
+
+def _check_text(sql: object) -> None:
+    if not isinstance(sql, str):
+        raise InterfaceError(f"A statement must be a str, not {type(sql).__name__}.", hint="Pass it as a str.")
+
+
+def _missing(package: str) -> InterfaceError:
+    return InterfaceError(f"The package {package} is not installed.", hint=f"pip install {package}")

@@ -1,0 +1,144 @@
+"""The rows of a query as Arrow batches that an engine computes while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from rewriter.errors import Error, InterfaceError, only_ours
+from rewriter.exec.interrupts import cancellable, current_cancellation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BatchStream:
+    """The batches of a result, in order, each once. One thread at a time.
+
+    The engine's connection, the snapshot, and the files that are read are held until the last batch was read, or
+    ``close``. ``batches`` is a generator that releases them as it ends.
+
+    >>> import pyarrow as pa
+    >>> stream = BatchStream.of_table(pa.table({"a": [1, 2]}))
+    >>> [batch.num_rows for batch in stream], list(stream)
+    ([2], [])
+    """
+
+    def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        self.schema = schema
+        self._batches: Iterator[pa.RecordBatch] | None = batches
+        self._cancellation = current_cancellation()
+        #: The error of all calls after the stream has ended early.
+        self._failure: Error | None = None
+        self._held: list[object] = []
+        self._conversions: list[Callable[[Error], Error]] = []
+
+    @classmethod
+    def of_table(cls, table: pa.Table) -> BatchStream:
+        """Returns the batches of a table in memory."""
+        return cls(table.schema, iter(table.to_batches()))
+
+    def hold(self, owner: object) -> None:
+        """Keeps an object, such as a snapshot, as long as the stream is open."""
+        if self._batches is not None:
+            self._held.append(owner)
+
+    def convert_errors(self, convert: Callable[[Error], Error]) -> None:
+        """Passes every error of a later batch through ``convert``, which may return another one."""
+        self._conversions.append(convert)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        """Returns the next batch. An error ends the stream, and is raised again by later calls, so that nobody takes
+        the rows before it for all rows.
+
+        Raises ``StopIteration`` after the last batch, ``InterfaceError`` after ``close`` before it, and
+        ``OperationalError`` OPERATION_CANCELED.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._batches is None:
+            raise StopIteration
+        try:
+            with only_ours(), cancellable(self._cancellation):
+                if self._cancellation is not None:
+                    self._cancellation.check()
+                batch = next(self._batches, None)
+        except Error as error:
+            cause, failure = error.__cause__, error
+            for convert in self._conversions:
+                failure = convert(failure)
+            self._end(failure)
+            raise failure from cause
+        except BaseException:  # Ctrl-C
+            self.close()
+            raise
+        if batch is None:
+            self._end(None)
+            raise StopIteration
+        return batch
+
+    def read_all(self) -> pa.Table:
+        """Returns the batches that are left as one table."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self), schema=self.schema)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """Returns a reader of the batches that are left."""
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self)
+
+    def cancel(self) -> None:
+        """Ends the stream, also while another thread reads a batch: ``OperationalError`` OPERATION_CANCELED."""
+        if self._cancellation is not None:
+            self._cancellation.request()
+
+    def close(self) -> None:
+        """Ends the query and releases everything. Idempotent."""
+        if self._batches is not None:
+            self._end(_closed())
+
+    def _end(self, failure: Error | None) -> None:
+        batches, self._batches, self._failure = self._batches, None, failure
+        self._held.clear()
+        end = getattr(batches, "close", None)
+        if end is not None:
+            with only_ours():
+                end()
+
+
+def _closed() -> InterfaceError:
+    return InterfaceError(
+        "The result was closed before its last row was fetched.",
+        hint="Fetch all rows before the cursor executes another statement, or is closed; or use a cursor for each.",
+    )
+
+
+def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:
+    """Returns the stream of a query whose first rows are computed now, so that most errors are raised here.
+
+    A result of fewer than ``least_rows`` rows is complete then, and the query has ended.
+    """
+    first: list[pa.RecordBatch] = []
+    rows = 0
+    while rows < least_rows:
+        batch = next(batches, None)
+        if batch is None:
+            return BatchStream(schema, iter(first))
+        first.append(batch)
+        rows += batch.num_rows
+    return BatchStream(schema, _joined(first, batches))
+
+
+def _joined(
+    first: list[pa.RecordBatch], batches: Generator[pa.RecordBatch, None, None]
+) -> Generator[pa.RecordBatch, None, None]:
+    with closing(batches):
+        while first:
+            yield first.pop(0)
+        yield from batches

@@ -1,0 +1,116 @@
+"""Streams of batches: what they hold, and what becomes of late errors."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pyarrow as pa
+import pytest
+
+from rewriter.errors import DataError, Error, InterfaceError, InternalError
+from rewriter.exec.batch_stream import BatchStream, prefetched
+from rewriter.runtime.result import Result
+
+SCHEMA = pa.schema([("a", pa.int64())])
+
+
+class Query:
+    """The batches of a query, which tells how far it came."""
+
+    def __init__(self, sizes: list[int], error: Exception | None = None) -> None:
+        self.sizes, self.error = sizes, error
+        self.given, self.ended = 0, False
+
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
+        try:
+            for size in self.sizes:
+                self.given += 1
+                yield pa.record_batch({"a": pa.array(range(size), pa.int64())})
+            if self.error is not None:
+                raise self.error
+        finally:
+            self.ended = True
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given", "ended"), [([], 0, True), ([3, 3], 2, True), ([3, 7, 5], 2, False), ([10], 1, False)]
+)
+def test_the_first_rows_are_computed_at_once(sizes: list[int], given: int, ended: bool) -> None:
+    query = Query(sizes)
+    stream = prefetched(SCHEMA, query.batches(), 10)
+    assert (query.given, query.ended) == (given, ended)
+    assert stream.read_all().num_rows == sum(sizes)
+    assert query.ended
+
+
+def test_close_ends_the_query() -> None:
+    for take in (0, 1, 2):
+        query = Query([10, 10, 10])
+        stream = prefetched(SCHEMA, query.batches(), 10)
+        for _ in range(take):
+            next(stream)
+        stream.close()
+        stream.close()
+        assert query.ended
+        with pytest.raises(InterfaceError):
+            list(stream)
+
+
+def test_a_forgotten_stream_ends_the_query() -> None:
+    query = Query([10, 10])
+    stream = prefetched(SCHEMA, query.batches(), 10)
+    reader = stream.to_reader()
+    del stream
+    assert not query.ended
+    del reader
+    assert query.ended
+
+
+def test_what_is_held_until_the_end() -> None:
+    owner = object()
+    stream = BatchStream(SCHEMA, Query([1]).batches())
+    stream.hold(owner)
+    assert stream._held == [owner]
+    assert len(list(stream)) == 1
+    assert stream._held == []
+    stream.hold(owner)
+    assert stream._held == []
+
+
+def test_late_errors_are_converted_and_end_the_stream() -> None:
+    query = Query([1], DataError("first"))
+    stream = BatchStream(SCHEMA, query.batches())
+
+    def mark(error: Error) -> Error:
+        error.hint = "marked"
+        return error
+
+    stream.convert_errors(mark)
+    stream.convert_errors(lambda error: DataError(f"second of {error.message}", hint=error.hint))
+    result = Result("SELECT", stream=stream)
+    assert next(result.rows()) == (0,)
+    with pytest.raises(DataError, match="second of first") as caught:
+        result.fetch()
+    assert caught.value.hint == "marked"
+    assert query.ended
+    for _ in range(2):  # Never as if all rows were read.
+        with pytest.raises(DataError):
+            result.fetch()
+        with pytest.raises(DataError):
+            list(result.batches())
+
+
+def test_foreign_errors_become_ours() -> None:
+    with pytest.raises(InternalError):
+        list(BatchStream(SCHEMA, Query([1], KeyError("x")).batches()))
+
+
+def test_rows_and_batches_of_one_result() -> None:
+    for taken in (0, 1, 4095, 4096, 4097, 9000, 9001, 12000):
+        result = Result("SELECT", stream=BatchStream(SCHEMA, Query([9000, 3000]).batches()))
+        rows = result.fetch(taken)
+        batches = list(result.batches())
+        expected = [*range(9000), *range(3000)]
+        assert [a for (a,) in rows] == expected[:taken]
+        assert [a for batch in batches for a in batch.column(0).to_pylist()] == expected[taken:]
+        assert result.fetch() == []
