@@ -73,8 +73,8 @@ def _no_table(fact: Fact, name: Name) -> AnalysisError:
 
 
 def _mark_complete(fact: Fact, action: s.MarkComplete, statement: s.AlterFact, context: Context) -> Result:
-    """Returns rows of (table, period, from, to, status, partitions): ``marked``, or ``dropped`` for periods that stay
-    dropped.
+    """Returns rows of (table, period, from, to, status, partitions): ``marked``, ``dropped`` for periods that stay
+    dropped, or ``open`` for those that a stream fills.
     """
     changes, absences = additions(fact, action, context)
     if changes:
@@ -82,7 +82,8 @@ def _mark_complete(fact: Fact, action: s.MarkComplete, statement: s.AlterFact, c
     rows: list[Row] = []
     for absence in absences:
         period = absence.stored.period
-        for status, time in (("marked", absence.time), ("dropped", absence.dropped)):
+        marked = absence.time - absence.filled
+        for status, time in (("marked", marked), ("open", absence.filled), ("dropped", absence.dropped)):
             for time_range in time:
                 texts = (fact.calendar.text(time_range.start), fact.calendar.text(time_range.end))
                 count = len(overlapping(period, time_range))

@@ -31,11 +31,14 @@ MOST_PERIODS = 1_000_000
 
 @dataclass(frozen=True)
 class Absence:
-    """The base periods of one table that are absent from a range of time; those in ``dropped`` stay absent."""
+    """The base periods of one table that are absent from a range of time. Those in ``dropped`` stay absent, and those
+    in ``filled``, which a stream fills, until its trigger commits them.
+    """
 
     stored: StoredPeriod
     time: RangeSet
     dropped: RangeSet
+    filled: RangeSet
 
     def partitions(self, context: Context) -> tuple[PartitionWrite, ...]:
         """Returns the partitions, without rows, that make the absent periods complete.
@@ -81,7 +84,9 @@ def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | 
     remaining, result = requested - existing, []
     for stored in stored_periods:
         valid = within(base, window(stored.storage, stored.table, context.planning.now, fact.calendar))
-        result.append(Absence(stored, remaining & valid - dropped, remaining & valid & dropped))
+        absent = remaining & valid
+        filled = times(base, context.snapshot.open(stored.table.table, base, stored.table.time).ranges())
+        result.append(Absence(stored, absent - dropped, absent & dropped, absent & filled - dropped))
         remaining = remaining - valid
     return tuple(result)
 

@@ -53,11 +53,11 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     ones, with MAX at most that many, the oldest of each table first.
 
     The files of external bases are listed first; changes among them outdate rollups. Rows of (table, period, from,
-    to, was, status, partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven`` or ``fresh``;
-    ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` or ``left`` and the reason.
-    Partitions that share time with the range are included. Runs one query and one transaction for each (storage table,
-    period), all of them over the state at the statement's start. Later changes outdate the partitions again, and the
-    rows report that.
+    to, was, status, partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven``, ``open`` or
+    ``fresh``; ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` or ``left`` and the
+    reason. Open rollups are skipped. Partitions that share time with the range are included. Runs one query and one
+    transaction for each (storage table, period), all of them over the state at the statement's start. Later changes
+    outdate the partitions again, and the rows report that.
 
     With MAX, the partitions are claimed first, so that other statements with MAX leave them alone; each transaction
     works over the state at its claim. A claim ends with its transaction, or when its process was silent for
@@ -134,12 +134,14 @@ class _Search:
         unused["outdated"] |= by_files
         fresh = times(period, fresh_ranges) - by_files
         stale = RangeSet(range_ for time in unused.values() for range_ in time)
+        filled = inside(context.snapshot.open(table.name, period, stored.table.time).ranges(), period, self.requested)
         valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
         computable = inside(ordinals_of(period, within(period, self.base_time & valid)), period, self.requested)
-        missing = computable - fresh - stale
+        missing = computable - fresh - stale - filled
         forced = computable & fresh if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, **unused}
-        return _Rollups(stored, table, self.cube, by_state, computable, (computable - fresh) | forced)
+        recomputed = (computable - fresh - filled) | forced
+        return _Rollups(stored, table, self.cube, by_state, computable, recomputed, filled)
 
     def again(self, stored: StoredPeriod, context: Context) -> _Rollups:
         """Returns the same over a newer state. Raises ``ConflictError`` if objects have changed in between."""
@@ -156,7 +158,10 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Rollups:
-    """The rollups of a storage table and period, by their state, and the time of those to recompute."""
+    """The rollups of a storage table and period, by their state, and the time of those to recompute.
+
+    ``filled`` is the time of those that are open: a stream fills them, and its rows would be lost, or come twice.
+    """
 
     stored: StoredPeriod
     table: Table
@@ -164,6 +169,7 @@ class _Rollups:
     by_state: Mapping[str, RangeSet]
     computable: RangeSet
     recomputed: RangeSet
+    filled: RangeSet
 
     @property
     def obstacle(self) -> str | None:
@@ -186,10 +192,11 @@ class _Rollups:
         for was, state_time in self.by_state.items():
             yield from self._rows(self.recomputed & time & state_time, was, status)
 
-    def incomplete(self) -> Iterator[Row]:
-        """Yields the rows of unused rollups that nothing computes."""
+    def skipped(self) -> Iterator[Row]:
+        """Yields the rows of unused rollups that nothing computes, and of those that a stream fills."""
         for was, time in self.by_state.items():
             yield from self._rows(time - self.computable, was, "skipped: its base is incomplete")
+        yield from self._rows(self.filled, "open", "skipped: a stream still fills it")
 
     def refresh(self, time: RangeSet, context: Context, transaction: Writer | None = None) -> Iterator[Row]:
         """Recomputes a part of ``recomputed``, and yields its rows. One query, one commit."""
@@ -217,7 +224,7 @@ def _refresh(rollups: _Rollups, dry_run: bool, context: Context) -> Iterator[Row
         yield from rollups.rows(rollups.recomputed, "to refresh")
     elif rollups.recomputed:
         yield from rollups.refresh(rollups.recomputed, context)
-    yield from rollups.incomplete()
+    yield from rollups.skipped()
 
 
 def _refresh_share(
@@ -249,7 +256,7 @@ def _refresh_share(
     claimed_by_others = catalog.claimed_time(rollups.table, period) if remaining else RangeSet.EMPTY
     rows += rollups.rows(remaining - claimed_by_others, "left: MAX was reached")
     rows += rollups.rows(remaining & claimed_by_others, "left: another statement refreshes it")
-    return sum(len(overlapping(period, range_)) for range_ in share), [*rows, *rollups.incomplete()]
+    return sum(len(overlapping(period, range_)) for range_ in share), [*rows, *rollups.skipped()]
 
 
 def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:

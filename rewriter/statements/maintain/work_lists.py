@@ -113,6 +113,9 @@ def _of_rollups(
     if state is State.MISSING:
         for existing in ("fresh", "outdated", "unproven"):
             time = time - _line(stored, context, existing)
+        filled = _line(stored, context, "open")
+        yield Work(stored, time & filled, "wait")
+        time = time - filled
     else:
         time = time & _line(stored, context, state)
     action = "check" if state is State.UNPROVEN else "refresh"

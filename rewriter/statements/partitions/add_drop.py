@@ -37,7 +37,7 @@ from rewriter.statements.resolve.partition_specs import (
     require_partitioned,
     spec_text,
 )
-from rewriter.statements.write.commit_policies import remove_success_files, run_policies
+from rewriter.statements.write.commit_policies import remove_success_files_now, run_policies
 
 
 @runs(s.AddPartitions, in_transaction=True)
@@ -117,8 +117,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     if keys:
         with context.begin() as transaction:
             transaction.commit([DropPartitions(table, keys, merged(ranges))])
-        if context.transaction is None and context.rehearsed is None:
-            remove_success_files(table, values, context)
+        remove_success_files_now(table, values, context)
     return Result("ALTER TABLE DROP PARTITION")
 
 

@@ -24,6 +24,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+from rewriter.statements.write.commit_policies import remove_success_files_now
 from rewriter.statements.write.event_times import check_moved
 from rewriter.storage.discovered_partitions import look_up
 
@@ -50,6 +51,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
         partition_moves.rename(context.begin, _begin_note(context), context.snapshot, table, old, new)
     except Error as error:
         raise error.at(spec_span(statement.to)) from None
+    remove_success_files_now(table, [old], context)
     return Result("ALTER TABLE RENAME PARTITION")
 
 
@@ -70,6 +72,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
     except Error as error:
         raise error.at(statement.source.span) from None
     prefixes = [_prefix(source, spec) for spec in statement.partitions]
+    moved: list[PartitionValues] = []
     for spec, leading in zip(statement.partitions, prefixes, strict=True):
         try:
             exchanged = partition_moves.exchanged(context.snapshot, target, source, leading)
@@ -80,12 +83,14 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
             if source.external and kept_locations:
                 check_partition_locations(target, kept_locations, context, source)
             check_moved(source, [(partition, partition.values) for partition in exchanged], target, context)
+            moved += [partition.values for partition in exchanged]
         except Error as error:
             raise error.at(spec_span(spec)) from None
     try:
         partition_moves.exchange(context.begin, _begin_note(context), context.snapshot, target, source, prefixes)
     except Error as error:
         raise error.at(statement.table.span) from None
+    remove_success_files_now(source, moved, context)
     return Result("ALTER TABLE EXCHANGE PARTITION")
 
 

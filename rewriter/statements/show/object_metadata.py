@@ -293,6 +293,7 @@ def _freshness(binding: TimeBinding, partition: Partition, context: Context) -> 
     for state, line in (
         ("outdated", context.snapshot.outdated),
         ("unproven", context.snapshot.unproven),
+        ("open", context.snapshot.open),
     ):
         if line(*timeline_key).exists(slot.ordinal):
             return state

@@ -79,6 +79,14 @@ def remove_success_files(table: Table, partitions: Iterable[PartitionValues], co
             continue
 
 
+def remove_success_files_now(table: Table, partitions: Iterable[PartitionValues], context: Context) -> None:
+    """Removes the success files of partitions that a statement has dropped or moved away, unless it is part of a
+    transaction that may still be rolled back.
+    """
+    if context.transaction is None and context.rehearsed is None:
+        remove_success_files(table, partitions, context)
+
+
 def _own(rule: PartitionCommitRule) -> list[str]:
     return [name for name in rule.policies if name != SUCCESS_FILE]
 

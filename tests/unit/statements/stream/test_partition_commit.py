@@ -308,6 +308,64 @@ def test_a_fact_that_is_made_later_knows_open_partitions(tmp_path: Path) -> None
     assert warehouse.rows("SELECT SUM(n) FROM c") == [(8,)]
 
 
+def test_mark_complete_reports_open_periods(by_time: Warehouse) -> None:
+    by_time.load("01-00", "01-01")
+    marked = by_time.rows("ALTER FACT f MARK COMPLETE FROM '2026-01-01' TO '2026-01-01 04:00'")
+    assert [row[2:] for row in marked] == [
+        ("2026-01-01T02", "2026-01-01T04", "marked", 2), ("2026-01-01T01", "2026-01-01T02", "open", 1),
+    ]  # fmt: skip
+    assert by_time.open() == ["01-01"]
+
+
+def test_describe_partition_tells_that_it_is_open(by_time: Warehouse) -> None:
+    by_time.load("01-00", "01-01")
+    freshness = {}
+    for hour in ("00", "01"):
+        described = by_time.rows(f"DESCRIBE EXTENDED hours PARTITION (h = '2026-01-01-{hour}')")
+        freshness[hour] = [value for name, value, _ in described if name == "Freshness"]
+    assert freshness == {"00": ["fresh"], "01": ["open"]}
+
+
+class TestRollups:
+    """A table of rollups that a stream fills, although REFRESH FACT could compute them."""
+
+    @pytest.fixture
+    def rollups(self, tmp_path: Path) -> Iterator[rewriter.Connection]:
+        (tmp_path / "in").mkdir()
+        pq.write_table(pa.table({"n": [5], "q": ["2026-Q1"]}), tmp_path / "in" / "1.parquet")
+        with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+            connection.execute("CREATE TABLE months (n BIGINT) PARTITIONED BY (m STRING)")
+            connection.execute(
+                "CREATE TABLE quarters (n BIGINT) PARTITIONED BY (q STRING) "
+                f"TBLPROPERTIES ('{PREFIX}.trigger' = 'partition time')"
+            )
+            connection.execute("CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+            connection.execute(
+                "CREATE FACT f OF CUBE c STORED IN (TABLE months PERIOD MONTHLY PARTITIONED BY t AS (m), "
+                "TABLE quarters PERIOD QUARTERLY PARTITIONED BY t AS (q))"
+            )
+            connection.execute("INSERT INTO months VALUES (1, '2026-01'), (2, '2026-02'), (4, '2026-03')")
+            connection.execute(
+                f"INSERT INTO quarters BY NAME SELECT * FROM STREAM parquet.`{tmp_path}/in` "
+                f"OPTIONS ('stream' = 's', 'checkpoint' = '{tmp_path}/checkpoint')"
+            )
+            yield connection
+
+    def test_the_work_list_waits_for_an_open_rollup(self, rollups: rewriter.Connection) -> None:
+        work = rollups.execute("SHOW MISSING PARTITIONS OF f").fetchall()
+        assert work == [("quarters", "QUARTERLY", "2026-01-01", "2026-04-01", 1, "wait")]
+
+    @pytest.mark.parametrize("clause", ["", "FORCE", "DRY RUN", "MAX 1 PARTITIONS", "MAX 1 PARTITIONS DRY RUN"])
+    def test_a_refresh_leaves_an_open_rollup_alone(self, rollups: rewriter.Connection, clause: str) -> None:
+        skipped = [("quarters", "QUARTERLY", "2026-01-01", "2026-04-01", "open", "skipped: a stream still fills it", 1)]
+        assert rollups.execute(f"REFRESH FACT f {clause}").fetchall() == skipped
+        assert rollups.execute("SELECT n FROM quarters").fetchall() == [(5,)]
+        rollups.execute("ALTER TABLE quarters COMMIT PARTITION (q = '2026-Q1')")
+        refreshed = rollups.execute("REFRESH FACT f").fetchall()
+        assert [row[4:] for row in refreshed] == [("unproven", "refreshed", 1)]
+        assert rollups.execute("SELECT n FROM quarters").fetchall() == [(7,)]
+
+
 class TestPolicies:
     def test_success_files_follow_the_commits(self, tmp_path: Path) -> None:
         warehouse = Warehouse(tmp_path, trigger="partition time", policies="metastore,success-file")
@@ -318,6 +376,23 @@ class TestPolicies:
         warehouse.load("01-01")
         assert marker.exists()
         warehouse.connection.execute("ALTER TABLE hours DROP PARTITION (h = '2026-01-01-00')")
+        assert not marker.exists()
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "ALTER TABLE hours PARTITION (h = '2026-01-01-00') RENAME TO PARTITION (h = '2026-01-01-09')",
+            "ALTER TABLE other EXCHANGE PARTITION (h = '2026-01-01-00') WITH TABLE hours",
+        ],
+    )
+    def test_a_partition_that_moves_away_leaves_no_success_file(self, tmp_path: Path, statement: str) -> None:
+        warehouse = Warehouse(tmp_path, trigger="partition time", policies="metastore,success-file")
+        warehouse.fact()
+        warehouse.connection.execute("CREATE TABLE other (n BIGINT) PARTITIONED BY (h STRING)")
+        warehouse.load("01-00", "01-01")
+        marker = tmp_path / "w" / "hours-1" / "h=2026-01-01-00" / "_SUCCESS"
+        assert marker.exists()
+        warehouse.connection.execute(statement)
         assert not marker.exists()
 
     def test_policies_are_called_in_order_and_again_for_late_rows(self, tmp_path: Path) -> None:
