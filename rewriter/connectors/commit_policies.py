@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from rewriter.errors import AnalysisError
+from rewriter.errors import AnalysisError, InterfaceError
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.partition_commit import CommittedPartition
@@ -29,10 +29,14 @@ def register_commit_policy(name: str, policy: CommitPolicy) -> None:
 
     Example: ``rewriter.register_commit_policy("notify", lambda partition: queue.put(partition.values))``.
 
-    Raises ``AnalysisError`` INVALID_PARTITION_COMMIT for a name that is empty, built in, or has a comma.
+    Raises ``AnalysisError`` INVALID_PARTITION_COMMIT for a name that is empty, built in, or has a comma, and
+    ``InterfaceError`` for a name that is no str, or a policy that cannot be called.
     """
     from rewriter.catalog.model.partition_commit import METASTORE, SUCCESS_FILE  # Loads the catalog.
 
+    if not isinstance(name, str) or not callable(policy):
+        given = f"The name is a {type(name).__name__}" if not isinstance(name, str) else "The policy cannot be called"
+        raise InterfaceError(f"{given}.", hint="Call register_commit_policy('name', function).")
     plain = name.strip()
     if not plain or "," in plain or plain in (METASTORE, SUCCESS_FILE):
         raise AnalysisError(

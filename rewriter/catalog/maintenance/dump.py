@@ -1,7 +1,7 @@
 """A catalog as text: JSON, a line for the header, one for each row, one for the end. The same on both databases.
 
 A row is ``["table", value, …]`` with values in the order of the header's columns; bytes are ``{"hex": "…"}``. State of
-one running server is left out: leases, claims, the runs of streams, and the version, which the header has.
+one running server is left out: leases, claims, and the version, which the header has.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ _EXCLUDED_TABLES = (
     schema.schema_version.name,
     schema.leases.name,
     schema.refresh_claims.name,
-    schema.streams.name,
     schema.warehouse.name,
 )
 _BATCH = 1000

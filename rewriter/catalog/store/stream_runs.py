@@ -106,11 +106,14 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
 
 
 def forget(connection: sa.Connection, stream: str) -> None:
-    """Removes the last run of a stream. The note of its last batch stays, so that no batch is committed twice. Raises
-    ``AnalysisError`` STREAM_NOT_FOUND, and ``ConflictError`` STREAM_RUNNING.
+    """Removes the last run of a stream, and its watermark. The note of its last batch stays, so that no batch is
+    committed twice. Raises ``AnalysisError`` STREAM_NOT_FOUND, and ``ConflictError`` STREAM_RUNNING.
     """
-    _check_ended(_existing(connection, stream))
+    run, row = _existing(connection, stream), schema.batches
+    _check_ended(run)
     connection.execute(sa.delete(schema.streams).where(schema.streams.c.stream == stream))
+    is_last = sa.and_(row.c.table_id == run.table_id, row.c.stream == stream)
+    connection.execute(sa.update(row).where(is_last).values(watermark=None))
 
 
 def _existing(connection: sa.Connection, stream: str) -> StreamRun:

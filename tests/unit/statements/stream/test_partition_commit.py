@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import rewriter
+from rewriter.catalog import Catalog
+from rewriter.catalog.maintenance.dump import dump
 from rewriter.catalog.model.partition_commit import CommittedPartition
-from rewriter.errors import Error
+from rewriter.errors import Error, InterfaceError
 
 PREFIX = "rewriter.partition_commit"
 
@@ -105,6 +107,32 @@ def test_a_stream_is_waited_for_from_its_first_run_until_it_is_dropped(by_time: 
     assert by_time.open() == ["01-05"]
     assert failure(by_time, "DROP STREAM slow").condition == "STREAM_NOT_FOUND"
     assert [row[0] for row in by_time.rows("SHOW STREAMS")] == ["fast"]
+
+
+def test_a_dropped_stream_forgets_the_far_future(by_time: Warehouse) -> None:
+    source = by_time.folder / "in" / "s"
+    source.mkdir()
+    pq.write_table(pa.table({"n": [1], "h": ["2999-01-01-01"]}), source / "future.parquet")
+    by_time.run()
+    by_time.load("01-00")
+    assert "01-00" not in by_time.open()
+    by_time.connection.execute("DROP STREAM s")
+    by_time.load("01-05")
+    assert "01-05" in by_time.open()
+
+
+def test_a_restored_catalog_waits_for_the_same_streams(by_time: Warehouse) -> None:
+    by_time.load("01-00", stream="slow")
+    by_time.load("01-00", "01-03", stream="fast")
+    folder, catalog = by_time.folder / "w", by_time.connection.session.catalog
+    lines = list(dump(catalog.database, catalog.warehouse))
+    by_time.connection.close()
+    for path in folder.glob("catalog.db*"):
+        path.unlink()
+    Catalog.restore(folder, None, lines)
+    by_time.connection = rewriter.connect(folder, engine="duckdb")
+    by_time.run("fast")
+    assert by_time.open() == ["01-00", "01-03"]
 
 
 def test_an_idle_stream_is_not_waited_for(tmp_path: Path) -> None:
@@ -443,6 +471,11 @@ class TestPolicies:
             warehouse.load("01-00")
         assert caught.value.condition == "UNKNOWN_COMMIT_POLICY"
         assert warehouse.rows("SHOW STREAMS") == []
+
+    @pytest.mark.parametrize(("name", "policy"), [(3, print), ("x", None)])
+    def test_only_callables_have_names(self, name: Any, policy: Any) -> None:
+        with pytest.raises(InterfaceError):
+            rewriter.register_commit_policy(name, policy)
 
     @pytest.mark.parametrize("name", ["", " ", "a,b", "metastore", "success-file"])
     def test_some_names_are_refused(self, name: str) -> None:
