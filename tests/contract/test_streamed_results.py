@@ -84,6 +84,8 @@ def test_the_rows_are_those_of_the_table(connection: Connection) -> None:
     assert table.schema == connection.execute("SELECT n, p FROM t LIMIT 0").fetch_arrow_table().schema
     frame = connection.execute("SELECT n, p FROM t").fetch_df()
     assert (len(frame), int(frame["n"].sum())) == (ROWS, expected["sum"])
+    of_polars = connection.execute("SELECT n, p FROM t").fetch_polars()
+    assert (of_polars.height, of_polars["n"].sum()) == (ROWS, expected["sum"])
     streamed = connection.execute(QUERY)
     assert [row[0] for row in streamed] == list(range(ROWS))
 

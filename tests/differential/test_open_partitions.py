@@ -144,6 +144,8 @@ class World:
         assert run("REFRESH TIMELINES OF f") == []
         open_months = {month for month, _ in model.open}
         assert [row[13] for row in run("SHOW TIMELINES OF f") if row[0] == "months"] == [len(open_months)]
+        if not self._kind.clause:
+            self._check_work()
         assert run("SELECT SUM(n) FROM months")[0][0] == (sum(model.rows.values()) if model.rows else None)
         sums = model.sums()
         by_month = run("SELECT MONTH(t), SUM(n) FROM c WHERE t >= '2020-01-01' AND t < '2020-10-01' GROUP BY MONTH(t)")
@@ -158,6 +160,22 @@ class World:
             assert total == (sum(visible) if visible else None), f"quarter {quarter}"
         late = {row[0]: row[-1] for row in run("SHOW STREAMS")}
         assert sum(late.values()) == model.late
+
+    def _check_work(self) -> None:
+        """Checks what is to be loaded: months that neither exist nor were dropped; streams load those that are open."""
+        model = self.model
+        expected = {
+            month: "wait" if (month, "") in model.open else "load"
+            for month in MONTHS
+            if (month, "") in model.open or ((month, "") not in model.rows and (month, "") not in model.retired)
+        }
+        work: dict[int, str] = {}
+        text = "SHOW MISSING PARTITIONS OF f FROM '2020-01-01' TO '2020-10-01'"
+        for table, _, start, _, periods, action in self.session.execute(text).fetch():
+            if table == "months":
+                first = int(str(start)[5:7] or 1) - 1
+                work |= dict.fromkeys(range(first, first + int(periods)), str(action))
+        assert work == expected
 
     def _batch(self) -> str:
         stream = self._rng.choice("aab")
@@ -285,6 +303,13 @@ def _opened_as_written(update: FactTimelineUpdate, table: Any, slot: Any) -> Non
     update._set_states(table, slot, frozenset({schema.FRESH}))
 
 
+def _dropped_as_retired(update: FactTimelineUpdate, table: Any, values: Any, *, was_open: bool = False) -> None:
+    _NOTE_DROPPED(update, table, values)
+
+
+_NOTE_DROPPED = FactTimelineUpdate.note_dropped
+
+
 def _opened_as_absent(update: FactTimelineUpdate, table: Any, slot: Any) -> None:
     update._set_states(table, slot, ABSENT)
 
@@ -300,6 +325,9 @@ PLANTS: dict[str, Callable[[], Any]] = {
     "the fastest stream decides": lambda: patch.object(partition_commits, "_table_watermark", _fastest_stream),
     "a partition is due when its period begins": lambda: patch.object(CommitClock, "is_due", _due_early),
     "an open partition is in the timeline": lambda: patch.object(FactTimelineUpdate, "note_opened", _opened_as_written),
+    "an open partition that is dropped was retention": lambda: patch.object(
+        FactTimelineUpdate, "note_dropped", _dropped_as_retired
+    ),
     "an open partition is forgotten": lambda: patch.object(FactTimelineUpdate, "note_opened", _opened_as_absent),
     "a commit is no event": _silent_commit,
     "an open part does not count": lambda: patch.object(
