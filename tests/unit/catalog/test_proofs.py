@@ -324,6 +324,7 @@ def test_a_base_that_was_written_since_the_comparison_outdates(w: Warehouse, tab
 def make_older(w: Warehouse) -> None:
     """Makes the database that of the release before doubts, whose rows have none."""
     w.catalog.close()
+    w.sql("DROP INDEX open_partitions")
     w.sql("ALTER TABLE partitions DROP COLUMN doubt")
     w.sql("DELETE FROM counters WHERE name = 'trusted'")
     w.sql("UPDATE schema_version SET version = 12")
