@@ -17,7 +17,7 @@ from rewriter.catalog.model.objects import Column, DataFile, PackedPart, Partiti
 from rewriter.errors import EngineError
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.sinks.choice import GROUPED_SINK, SinkChoice, SinkKind
-from rewriter.grammar.lexer import Token
+from rewriter.grammar.lexer import Token, tokens
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,6 +93,10 @@ class EngineQuery:
     relations: tuple[Relation, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+
+    def lexed(self) -> EngineQuery:
+        """Returns the query with its tokens."""
+        return self if self.tokens is not None else replace(self, tokens=tuple(tokens(self.sql)))
 
     def with_sql(self, sql: str) -> EngineQuery:
         """Returns the query with another text over the same relations."""

@@ -121,6 +121,7 @@ class DuckDBEngine:
 
     def stream_rows(self, query: EngineQuery) -> BatchStream:
         """Runs the query. Rows of many small files are computed at once, which is faster."""
+        query = query.lexed()
         if is_copied(query):
             return BatchStream.of_table(self.execute(query).read_all())
         prepared = self._prepared.get(query)

@@ -37,7 +37,7 @@ from rewriter.statements.resolve.partition_specs import (
     require_partitioned,
     spec_text,
 )
-from rewriter.statements.write.commit_policies import remove_success_files_now, run_policies
+from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
 
 
 @runs(s.AddPartitions, in_transaction=True)
@@ -113,11 +113,11 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     table = specs[0].table
     hint = "DROP IF EXISTS ignores missing partitions"
     keys, ranges = _named_keys(specs, statement.specs, None if statement.if_exists else hint, context)
-    values = [partition.values for partition in context.snapshot.partitions(table, [*map(KeyRange.of_key, keys)])]
+    named = context.snapshot.partitions(table, [*map(KeyRange.of_key, keys)]) if has_success_files(table) else ()
     if keys:
         with context.begin() as transaction:
             transaction.commit([DropPartitions(table, keys, merged(ranges))])
-        remove_success_files_now(table, values, context)
+        remove_success_files_now(table, [partition.values for partition in named], context)
     return Result("ALTER TABLE DROP PARTITION")
 
 

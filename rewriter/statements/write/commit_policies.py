@@ -71,12 +71,17 @@ def remove_success_files(table: Table, partitions: Iterable[PartitionValues], co
     """Removes the success files of partitions that are dropped, or that a stream begins again. It follows no link, and
     a file that is not there is no error.
     """
-    rule = rule_of(table.properties)
-    for values in partitions if rule is not None and SUCCESS_FILE in rule.policies else ():
+    for values in partitions if has_success_files(table) else ():
         try:
             remove_file(_path(table, values), roots_of(table, context.catalog.warehouse))
         except OSError:
             continue
+
+
+def has_success_files(table: Table) -> bool:
+    """Tests whether the commits of a table's partitions write success files."""
+    rule = rule_of(table.properties)
+    return rule is not None and SUCCESS_FILE in rule.policies
 
 
 def remove_success_files_now(table: Table, partitions: Iterable[PartitionValues], context: Context) -> None:

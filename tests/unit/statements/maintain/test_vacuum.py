@@ -341,16 +341,16 @@ def test_a_query_that_loses_its_files_says_why(
 ) -> None:
     session.execute("SELECT 1")
     engine = session._started_engine()
-    execute = type(engine).execute
+    stream_rows = type(engine).stream_rows
 
     def late(self: object, query: object) -> object:
         with Session(session.catalog.warehouse, "duckdb", catalog=catalog_url) as other:
             other.execute("TRUNCATE TABLE t")
             later(other)
             assert vacuum(other) == [("t", SUPERSEDED, 2)]
-        return execute(self, query)  # type: ignore[arg-type]
+        return stream_rows(self, query)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(engine), "execute", late)
+    monkeypatch.setattr(type(engine), "stream_rows", late)
     with pytest.raises(OperationalError) as caught:
         session.execute("SELECT * FROM t")
     assert caught.value.condition == "SNAPSHOT_TOO_OLD"
