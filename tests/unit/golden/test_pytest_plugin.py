@@ -1,4 +1,7 @@
-"""The plugin of pytest in projects of users: what it collects, reports, rewrites, and leaves alone."""
+"""The plugin of pytest in projects of users: what it collects, reports, rewrites, and leaves alone.
+
+Each test starts some processes of pytest, so half of them are behind ``pytest -m long``.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +98,7 @@ def test_an_error_is_not_accepted(project: Project) -> None:
     assert path.read_text() == "query\nSELECT nope\n----\n"
 
 
+@pytest.mark.long
 def test_processes_of_xdist_share_the_files(project: Project) -> None:
     for number in range(4):
         project.write(f"{number}.golden", GOOD if number % 2 else BAD)
@@ -129,6 +133,7 @@ def test_files_of_other_programs_are_left_alone(project: Project) -> None:
     assert plugins.sub("", times.sub("", own)) == plugins.sub("", times.sub("", plain))
 
 
+@pytest.mark.long
 def test_files_that_are_named_are_collected(project: Project) -> None:
     project.write("a.test", GOOD)
     project.write("b.golden", "SELECT 3 AS c\n")
@@ -138,6 +143,7 @@ def test_files_that_are_named_are_collected(project: Project) -> None:
     assert (project.folder / "b.golden").read_text() == "query\nSELECT 3 AS c\n----\nc\n-\n3\n"
 
 
+@pytest.mark.long
 def test_patterns_of_the_project_choose_the_files(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\nrewriter_golden = *.test queries/*.sql\n")
     project.write("a.golden", GOOD)
@@ -149,6 +155,7 @@ def test_patterns_of_the_project_choose_the_files(project: Project) -> None:
     assert "2 passed" in project.pytest()
 
 
+@pytest.mark.long
 def test_the_warehouse_of_the_user_is_read(project: Project) -> None:
     for name, value in (("one", 1), ("two", 2)):
         with Session(project.folder / "stores" / name, "duckdb") as session:
@@ -170,6 +177,7 @@ def test_the_warehouse_of_the_user_is_read(project: Project) -> None:
     assert "TABLE_OR_VIEW_NOT_FOUND" in project.pytest(code=1)
 
 
+@pytest.mark.long
 def test_an_option_of_the_project_keeps_its_definition(project: Project) -> None:
     project.write("a.golden", BAD)
     project.write(
