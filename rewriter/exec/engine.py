@@ -95,8 +95,10 @@ class EngineQuery:
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
 
     def lexed(self) -> EngineQuery:
-        """Returns the query with its tokens."""
-        return self if self.tokens is not None else replace(self, tokens=tuple(tokens(self.sql)))
+        """Returns the query, whose tokens are known from now on. It stays the same object, by which engines know it."""
+        if self.tokens is None:
+            object.__setattr__(self, "tokens", tuple(tokens(self.sql)))
+        return self
 
     def with_sql(self, sql: str) -> EngineQuery:
         """Returns the query with another text over the same relations."""
