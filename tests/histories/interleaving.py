@@ -19,6 +19,7 @@ import rewriter
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.dbapi import Connection, Cursor
 from rewriter.errors import Error
+from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
@@ -37,6 +38,10 @@ class Interrupted(DuckDBEngine):
     def execute(self, query: Any) -> Any:
         self._turn()
         return super().execute(query)
+
+    def stream_rows(self, query: Any) -> BatchStream:
+        """Returns all rows at once: a result that is read later would be no statement of its own."""
+        return BatchStream.of_table(self.execute(query).read_all())
 
     def write(self, query: Any, write: Any) -> Any:
         self._turn()
