@@ -35,7 +35,7 @@ _MICROSECONDS = 1_000_000
 
 @dataclass(frozen=True)
 class CommitClock:
-    """What the trigger of a table is judged by in one commit. Times are in microseconds since 1970.
+    """The state by which one commit judges the trigger of a table. Times are in microseconds since 1970.
 
     ``rule`` is ``None`` if the table has no trigger: everything is due. ``watermark`` is that of all streams of the
     table; ``None`` if it is unknown.
@@ -229,8 +229,8 @@ def _table_watermark(
         silent = 0.0 if stream in own else now - active_at
         if rule.idle_timeout is None or silent * _MICROSECONDS <= rule.idle_timeout:
             watermarks[stream] = greatest(watermark, own.get(stream))
-    known = [mark for mark in watermarks.values() if mark is not None]
-    return min(known, default=None) if len(known) == len(watermarks) else None
+    known_marks = [mark for mark in watermarks.values() if mark is not None]
+    return min(known_marks, default=None) if len(known_marks) == len(watermarks) else None
 
 
 def greatest(first: int | None, second: int | None) -> int | None:

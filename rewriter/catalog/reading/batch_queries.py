@@ -27,7 +27,7 @@ def last_batch(connection: sa.Connection, table_id: int, stream: str) -> Batch |
 
 @dataclass(frozen=True)
 class StreamProgress:
-    """How far a stream has come in its table: its watermark, in microseconds since 1970 (``None``: unknown), and the
+    """The progress of a stream in its table: its watermark, in microseconds since 1970 (``None``: unknown), and the
     number of times that late rows of it have committed a partition again.
     """
 

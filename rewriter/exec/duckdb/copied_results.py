@@ -1,4 +1,4 @@
-"""Which results are computed at once instead of streamed.
+"""The choice of the results that are computed at once instead of streamed.
 
 DuckDB plans a query whose rows are streamed twice, which costs 0.15 ms for each file. The rows of a query of many small
 files are copied in memory instead, unless it may multiply them.

@@ -1,4 +1,4 @@
-"""What follows the commit of a partition in the catalog: the success file, and the policies that users registered.
+"""The policies that follow the commit of a partition in the catalog: the success file, and those that users registered.
 
 The commit notes that policies are due, in its own transaction, and they run after it. A process that is killed in
 between leaves the note, and the next run of a stream, or COMMIT PARTITION, runs them: at least once for each commit.
