@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 from rotation import turn
 
-from rewriter.catalog.commit import partition_commits
+from rewriter.catalog.commit import partition_commits, partition_rows
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_commits import CommitClock, PartitionCommits
@@ -303,11 +303,14 @@ def _opened_as_written(update: FactTimelineUpdate, table: Any, slot: Any) -> Non
     update._set_states(table, slot, frozenset({schema.FRESH}))
 
 
-def _dropped_as_retired(update: FactTimelineUpdate, table: Any, values: Any, *, was_open: bool = False) -> None:
-    _NOTE_DROPPED(update, table, values)
-
-
-_NOTE_DROPPED = FactTimelineUpdate.note_dropped
+@contextmanager
+def _dropped_as_retired() -> Iterator[None]:
+    """The drop of an open partition leaves no tombstone."""
+    with (
+        patch.object(partition_rows, "insert_tombstones", lambda *_: None),
+        patch.object(FactTimelineUpdate, "note_wiped", FactTimelineUpdate.note_dropped),
+    ):
+        yield
 
 
 def _opened_as_absent(update: FactTimelineUpdate, table: Any, slot: Any) -> None:
@@ -325,9 +328,7 @@ PLANTS: dict[str, Callable[[], Any]] = {
     "the fastest stream decides": lambda: patch.object(partition_commits, "_table_watermark", _fastest_stream),
     "a partition is due when its period begins": lambda: patch.object(CommitClock, "is_due", _due_early),
     "an open partition is in the timeline": lambda: patch.object(FactTimelineUpdate, "note_opened", _opened_as_written),
-    "an open partition that is dropped was retention": lambda: patch.object(
-        FactTimelineUpdate, "note_dropped", _dropped_as_retired
-    ),
+    "an open partition that is dropped was retention": _dropped_as_retired,
     "an open partition is forgotten": lambda: patch.object(FactTimelineUpdate, "note_opened", _opened_as_absent),
     "a commit is no event": _silent_commit,
     "an open part does not count": lambda: patch.object(

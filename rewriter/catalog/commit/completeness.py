@@ -32,8 +32,7 @@ from rewriter.timeline.timeline import OrdinalRange
 class Part:
     """A partition of a period: the values that identify it within the period, and the proof of its newest content.
 
-    A ``dropped`` partition was removed by a drop, not by a wipe; its ``has_content`` describes the time before. One
-    that was open when it was dropped is no part.
+    A ``dropped`` partition was removed by a drop, not by a wipe; its ``has_content`` describes the time before.
     """
 
     combination: Combination
@@ -136,7 +135,7 @@ class PeriodPartitions:
         )
         for text, as_of, doubt, sources, files, commit, made, ended in newest:
             values, state = values_in(text, binding.table.name), state_of(made, ended)
-            if state is RowState.WIPED or (state is RowState.DROPPED and Proof(as_of, doubt).is_open):
+            if state is RowState.WIPED:
                 continue
             try:
                 slot = binding.locate(values)

@@ -198,19 +198,19 @@ class FactTimelineUpdate:
         """
         self._set_states(table, slot, _OPEN)
 
-    def note_dropped(self, table: Table, values: PartitionValues, *, was_open: bool = False) -> None:
-        """Notes a dropped partition. For a base table that is retention, and its timeline remembers it, unless the
-        partition was open.
-        """
+    def note_dropped(self, table: Table, values: PartitionValues) -> None:
+        """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
         binding = self._bindings[table.id]
         slot = binding.locate(values)
-        if not was_open:
-            self._secondary_timelines.note_dropped(binding, values)
-        is_base = slot is not None and binding.is_base(slot.period) and not was_open
+        self._secondary_timelines.note_dropped(binding, values)
+        is_base = slot is not None and binding.is_base(slot.period)
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
 
     def note_wiped(self, table: Table, values: PartitionValues) -> None:
-        """Notes a partition removed by an OVERWRITE that had no rows for it: it is empty, not absent."""
+        """Notes a partition removed by an OVERWRITE that had no rows for it, or dropped while a stream filled it.
+
+        It is empty, not absent: rollups that include its rows are outdated.
+        """
         slot = self._bindings[table.id].locate(values)
         self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         self._set_states(table, slot, ABSENT)
@@ -325,7 +325,7 @@ class FactTimelineUpdate:
         elif row.state is RowState.WIPED:
             return
         elif row.state is RowState.DROPPED:
-            self.note_dropped(table, row.values, was_open=row.proof.is_open)
+            self.note_dropped(table, row.values)
         elif row.proof.is_open:
             self.note_opened(table, slot)
         elif is_rollup:

@@ -185,10 +185,15 @@ class PartitionChanges:
             raise InternalError(f"a key does not belong to the table '{table.name}'")
         rows.end_partitions(self._context.connection, list(live.values()), version.made)
         rows.end_files(self._context.connection, keys, version.made)
+        # Covers never saw an open partition, but a rollup may include it: its drop is no retention.
+        discarded = [partition for partition in live.values() if partition.is_open]
+        rows.insert_tombstones(self._context.connection, table, discarded, version)
+        self._note_wiped(table, discarded)
         timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for partition in live.values():
-                timeline_update.note_dropped(table, partition.values, was_open=partition.is_open)
+                if not partition.is_open:
+                    timeline_update.note_dropped(table, partition.values)
         self._context.log("DROP_PARTITION", table, partitions=len(live))
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:

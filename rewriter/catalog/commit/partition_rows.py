@@ -183,15 +183,12 @@ def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePart
 
 
 def retired(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
-    """Returns those of the partitions that were dropped, and not while they were open."""
+    """Returns those of the partitions that retention dropped."""
     dropped: set[bytes] = set()
     for chunk in chunks(keys, MOST):
-        newest = newest_rows(
-            connection, (_ROW.key, _ROW.doubt, _ROW.made, _ROW.ended), list(map(KeyRange.of_key, chunk))
-        )
-        for key, doubt, made, ended in connection.execute(sa.select(newest)):
-            if state_of(made, ended) is RowState.DROPPED and doubt != OPEN:
-                dropped.add(key)
+        newest = newest_rows(connection, (_ROW.key, _ROW.made, _ROW.ended), list(map(KeyRange.of_key, chunk)))
+        versions = connection.execute(sa.select(newest))
+        dropped.update(key for key, made, ended in versions if state_of(made, ended) is RowState.DROPPED)
     return dropped
 
 
@@ -229,7 +226,7 @@ def insert_partitions(
 def insert_tombstones(
     connection: sa.Connection, table: Table, removed: Sequence[LivePartition], version: Version
 ) -> None:
-    """Inserts invisible rows which record that the content of these partitions was removed without a drop."""
+    """Inserts invisible rows which record that the content of these partitions was removed without retention."""
     _insert_rows(connection, table, [(live, Proof(UNKNOWN)) for live in removed], version, tombstone_end(version.made))
 
 

@@ -4,8 +4,8 @@ Each commit that changes a partition ends its row and inserts the next. The newe
 highest ``row_id``, as commits run one after the other. Write ids would not tell: a lower one may commit later.
 
 A row that ended in the version that made it is a tombstone: no reader ever saw it. It records that the content was
-removed without a drop, by an OVERWRITE of its period, or that the partition has another name now. Any other ended row
-that is the newest of its key records a drop.
+removed without retention: by an OVERWRITE of its period, by a drop while a stream filled it, or because the partition
+has another name now. Any other ended row that is the newest of its key records a drop.
 """
 
 from __future__ import annotations

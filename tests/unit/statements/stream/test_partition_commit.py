@@ -240,6 +240,39 @@ def test_rows_for_a_dropped_partition_are_late(by_time: Warehouse) -> None:
     assert (by_time.open(), by_time.in_cube()) == (["01-01"], 1)
 
 
+@pytest.mark.parametrize("repair", ["REFRESH TIMELINES OF f", "REFRESH FACT f", "SELECT 1"])
+def test_a_rollup_of_an_open_partition_that_is_dropped_is_outdated(tmp_path: Path, repair: str) -> None:
+    """The other partition of the day makes it whole after the drop, without an event of its own."""
+    warehouse = Warehouse(tmp_path, trigger="partition time")
+    with warehouse.connection as connection:
+        run = connection.execute
+        run(
+            "CREATE TABLE parts (n BIGINT) PARTITIONED BY (d STRING, c STRING) "
+            f"TBLPROPERTIES ('{PREFIX}.trigger' = 'partition time')"
+        )
+        run("CREATE TABLE months (n BIGINT, c STRING) PARTITIONED BY (m STRING)")
+        run("CREATE CUBE sales (c STRING, n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+        run(
+            "CREATE FACT f OF CUBE sales STORED IN (TABLE parts PERIOD DAILY PARTITIONED BY t AS (d) COMPLETE WITH ANY c, "
+            "TABLE months PERIOD MONTHLY PARTITIONED BY t AS (m))"
+        )
+        days = ", ".join(f"('2026-01-{day:02}', 'eu', 1)" for day in range(1, 31))
+        run(f"INSERT INTO parts (d, c, n) VALUES {days}")
+        source = tmp_path / "in" / "s"
+        source.mkdir()
+        pq.write_table(pa.table({"n": [5, 7], "d": ["2026-01-31"] * 2, "c": ["eu", "us"]}), source / "1.parquet")
+        run(
+            f"INSERT INTO parts BY NAME SELECT * FROM STREAM parquet.`{source}` "
+            f"OPTIONS ('stream' = 's', 'checkpoint' = '{tmp_path}/checkpoint')"
+        )
+        run("ALTER TABLE parts COMMIT PARTITION (d = '2026-01-31', c = 'eu')")
+        run("INSERT OVERWRITE months PARTITION (m = '2026-01') SELECT SUM(n), c FROM parts GROUP BY c")
+        run("ALTER TABLE parts DROP PARTITION (d = '2026-01-31', c = 'us')")
+        run(repair)
+        assert warehouse.rows("SELECT SUM(n) FROM sales WHERE t >= '2026-01-01' AND t < '2026-02-01'") == [(35,)]
+        assert warehouse.rows("REFRESH TIMELINES OF f") == []
+
+
 def test_an_open_partition_that_is_dropped_was_never_there(by_time: Warehouse) -> None:
     by_time.load("01-00")
     by_time.connection.execute("ALTER TABLE hours DROP PARTITION (h = '2026-01-01-00')")
