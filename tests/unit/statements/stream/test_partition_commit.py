@@ -253,8 +253,8 @@ def test_a_rollup_of_an_open_partition_that_is_dropped_is_outdated(tmp_path: Pat
         run("CREATE TABLE months (n BIGINT, c STRING) PARTITIONED BY (m STRING)")
         run("CREATE CUBE sales (c STRING, n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
         run(
-            "CREATE FACT f OF CUBE sales STORED IN (TABLE parts PERIOD DAILY PARTITIONED BY t AS (d) COMPLETE WITH ANY c, "
-            "TABLE months PERIOD MONTHLY PARTITIONED BY t AS (m))"
+            "CREATE FACT f OF CUBE sales STORED IN (TABLE parts PERIOD DAILY PARTITIONED BY t AS (d) "
+            "COMPLETE WITH ANY c, TABLE months PERIOD MONTHLY PARTITIONED BY t AS (m))"
         )
         days = ", ".join(f"('2026-01-{day:02}', 'eu', 1)" for day in range(1, 31))
         run(f"INSERT INTO parts (d, c, n) VALUES {days}")
