@@ -78,7 +78,7 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
         if not statement.dry_run:
             context = context.renewed()
         unnoted = changed_time if statement.dry_run else RangeSet.EMPTY
-        search = _Search(cube, base_time, requested, unnoted, statement.force)
+        search = _Search(cube, requested, unnoted, statement.force)
         for stored in stored_periods(fact):
             if stored.is_base:
                 continue
@@ -111,20 +111,31 @@ def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Cont
 
 @dataclass(frozen=True)
 class _Search:
-    """A search for rollups that need a refresh, in a range, over the complete periods of the base.
+    """A search for rollups that need a refresh, in a range.
 
     ``unnoted`` is the time of changes of files that a dry run found, which the timelines do not contain.
     """
 
     cube: Cube
-    base_time: RangeSet
     requested: RangeSet
     unnoted: RangeSet
     forced: bool
 
     def of(self, stored: StoredPeriod, context: Context) -> _Rollups:
-        """Returns the rollups of a storage table and period by their state. O(ranges)."""
-        table, period = context.snapshot.table(stored.table.table), stored.period
+        """Returns the rollups of a storage table and period by their state in the context's snapshot. O(ranges).
+
+        The base may have lost periods since the statement began. Raises ``ConflictError`` if the objects have changed.
+        """
+        snapshot, fact = context.snapshot, stored.fact
+        if snapshot.fact(fact.name) != fact or snapshot.cube(fact.cube) != self.cube:
+            raise ConflictError(
+                f"the fact {fact.name} or its cube was changed during REFRESH FACT",
+                condition="CONCURRENT_WRITE",
+                object=fact.name,
+                hint="run the statement again",
+            )
+        table, period = snapshot.table(stored.table.table), stored.period
+        base_time = complete_base_time(base_periods(fact), context)
         unused = {
             was: inside(line(table.name, period, stored.table.time).ranges(), period, self.requested)
             for was, line in context.snapshot.unused_timelines.items()
@@ -136,24 +147,12 @@ class _Search:
         stale = RangeSet(range_ for time in unused.values() for range_ in time)
         filled = inside(context.snapshot.open(table.name, period, stored.table.time).ranges(), period, self.requested)
         valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
-        computable = inside(ordinals_of(period, within(period, self.base_time & valid)), period, self.requested)
+        computable = inside(ordinals_of(period, within(period, base_time & valid)), period, self.requested)
         missing = computable - fresh - stale - filled
         forced = computable & fresh if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, **unused}
         recomputed = (computable - fresh - filled) | forced
         return _Rollups(stored, table, self.cube, by_state, computable, recomputed, filled)
-
-    def again(self, stored: StoredPeriod, context: Context) -> _Rollups:
-        """Returns the same over a newer state. Raises ``ConflictError`` if objects have changed in between."""
-        snapshot, fact = context.snapshot, stored.fact
-        if snapshot.fact(fact.name) != fact or snapshot.cube(fact.cube) != self.cube:
-            raise ConflictError(
-                f"the fact {fact.name} or its cube was changed during REFRESH FACT",
-                condition="CONCURRENT_WRITE",
-                object=fact.name,
-                hint="run the statement again",
-            )
-        return replace(self, base_time=complete_base_time(base_periods(fact), context)).of(stored, context)
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ def _refresh_share(
 ) -> tuple[int, list[Row]]:
     """Refreshes at most ``most`` partitions that no other statement has claimed. Returns their number, and the rows."""
     period, catalog = stored.period, context.catalog
-    rollups = search.again(stored, context)
+    rollups = search.of(stored, context)
     reason = rollups.obstacle
     if reason is not None:
         return 0, list(rollups.refused(reason))
@@ -245,7 +244,7 @@ def _refresh_share(
         transaction, claimed = catalog.begin_claiming(context.snapshot.session, rollups.request(most, expiry))
         with transaction, heartbeat(transaction, expiry):
             context = context.over(transaction.snapshot)
-            rollups = search.again(stored, context)
+            rollups = search.of(stored, context)
             if not claimed:
                 break
             # Rollups that other workers have refreshed in the meantime are not refreshed again.

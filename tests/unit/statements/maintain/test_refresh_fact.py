@@ -10,6 +10,7 @@ import pytest
 from rewriter.errors import ConflictError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.runtime.statement_context import Context
 from rewriter.session import Session
 
 
@@ -204,6 +205,27 @@ def test_what_the_base_got_meanwhile_is_told(session: Session, engine: Watched) 
             ("days", "DAILY", "outdated", "outdated again: its base has changed in the meantime", 1),
             ("days", "DAILY", "missing", "refreshed", 1),
         ]
+
+
+@pytest.mark.parametrize("force", ["", " FORCE"])
+def test_a_rollup_keeps_what_retention_drops_before_the_refresh_reads_its_base(
+    session: Session, monkeypatch: pytest.MonkeyPatch, force: str
+) -> None:
+    days_and_hours(session)
+    run(session, "REFRESH FACT f")
+    days = rows(session, "SELECT * FROM days ORDER BY ALL")
+    if not force:
+        run(session, "INSERT INTO hours VALUES ('us', 'x', 1, '2013-01-02-05')")
+    with Session(session.catalog.warehouse, "duckdb") as other:
+        renewed = Context.renewed
+
+        def dropped_before(context: Context) -> Context:
+            run(other, "ALTER TABLE hours DROP PARTITION (dt >= '2013-01-02-03')")
+            return renewed(context)
+
+        monkeypatch.setattr(Context, "renewed", dropped_before)
+        session.execute(f"REFRESH FACT f{force}")
+    assert rows(session, "SELECT * FROM days ORDER BY ALL") == days
 
 
 def test_who_comes_second_is_refused_and_leaves_nothing(session: Session, engine: Watched, tmp_path: Path) -> None:
