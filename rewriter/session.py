@@ -214,11 +214,13 @@ class Session:
     def _run_program(self, statement: Statement) -> Result:
         """Runs a statement that has no text, so that its errors have no position."""
         try:
-            return self._run_statement(statement, {})
+            result = self._run_statement(statement, {})
         except Error as error:
             error.position = None
             self._show_plainly(error)
             raise
+        result.query_id = self.query_id
+        return result
 
     def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
         _ = self.catalog
@@ -234,6 +236,7 @@ class Session:
         except Error as error:
             as_typed(error)
             raise
+        result.query_id = self.query_id
         if result.stream is not None:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
@@ -346,6 +349,14 @@ class Session:
     def database(self) -> str:
         """Returns the current database, in lower case: ``default`` until USE names another one."""
         return self._database
+
+    @property
+    def query_id(self) -> str:
+        """Returns the id of the execution that is running, or of the last one: a UUID, which no other execution has.
+
+        Spark shows it with the jobs of the statement.
+        """
+        return self._cancellation.query_id
 
     @property
     def in_transaction(self) -> bool:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rewriter.dbapi.cursor import Cursor, Parameters
+from rewriter.dbapi.result_warnings import Warning, warn
 from rewriter.errors import (
     DatabaseError,
     DataError,
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.running_streams import StreamWriter
     from rewriter.session import Session
-
-
-class Warning(Exception):  # PEP 249 wants this name
-    """Never raised: warnings are texts in ``Cursor.warnings``."""
 
 
 def connect(
@@ -130,7 +127,9 @@ class Connection:
         parameters: Parameters = None,
     ) -> int:
         """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
-        return self.session.write(query, sink, partition, parameters).rowcount
+        result = self.session.write(query, sink, partition, parameters)
+        warn(result)
+        return result.rowcount
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
         """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
@@ -157,7 +156,7 @@ class Connection:
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:
-            self.session.execute("COMMIT")
+            warn(self.session.execute("COMMIT"))
 
     def rollback(self) -> None:
         """Rolls back the open transaction. Without one it does nothing: a statement that has committed by itself

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -33,7 +34,7 @@ from rewriter.exec.engine import (
     input_bytes,
 )
 from rewriter.exec.file_groups import is_managed
-from rewriter.exec.interrupts import interruptible
+from rewriter.exec.interrupts import current_cancellation, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.errors import translated
@@ -88,9 +89,10 @@ class SparkEngine:
         self._started: StartedSpark | None = None
         self._scratch: ScratchDirectory | None = None
         self._is_closed = False
-        #: The number of running queries, in any thread, and the job groups of those that have begun.
+        #: The number of running queries, in any thread, and of the running jobs of each group: a group of jobs is that
+        #: of a statement.
         self._queries = 0
-        self._groups: set[str] = set()
+        self._groups: Counter[str] = Counter()
         self._views = KeptViews()
 
     def prewarm(self) -> None:
@@ -320,19 +322,23 @@ class SparkEngine:
     def _job(self, sql: str, frame: DataFrame, run: Callable[[], T]) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
         started = self._running_spark()
-        group = f"rewriter-{uuid.uuid4().hex}"
+        cancellation = current_cancellation()
+        query_id = str(uuid.uuid4()) if cancellation is None else cancellation.query_id
+        group = f"rewriter-{query_id}"
 
         def work() -> T:
-            started.enter_job(frame.sparkSession, group, sql[:200])
+            started.enter_job(frame.sparkSession, group, f"{query_id}: {sql[:200]}")
             return run()
 
         with self._lock:
-            self._groups.add(group)
+            self._groups[group] += 1
         try:
             return interruptible(work, lambda: started.cancel(group))
         finally:
             with self._lock:
-                self._groups.discard(group)
+                self._groups[group] -= 1
+                if not self._groups[group]:
+                    del self._groups[group]
 
 
 @contextmanager
