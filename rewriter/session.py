@@ -48,6 +48,7 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
@@ -63,7 +64,6 @@ from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
-ENGINES = ("spark", "duckdb")
 #: Runs a statement.
 Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
@@ -80,10 +80,10 @@ class Session:
     except queries that read nothing in it, raise ``OperationalError`` WAREHOUSE_NOT_FOUND. A warehouse that this
     process may not write can be read.
 
-    ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which its owner closes. ``master`` is Spark's master URL.
-    ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the catalog;
-    without one it is a file in the warehouse. ``progress`` is called while long statements run, from any thread
-    (``rewriter.runtime.progress``).
+    ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, or an ``Engine``, which its owner closes. ``master`` is
+    Spark's master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that
+    holds the catalog; without one it is a file in the warehouse. ``progress`` is called while long statements run, from
+    any thread (``rewriter.runtime.progress``). Environment variables and profiles are not read (``rewriter.connect``).
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class Session:
         catalog: str | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
-        if isinstance(engine, str) and engine not in ENGINES:
-            raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
-        if master is not None and engine != "spark":
-            raise InterfaceError("Only Spark has a master URL.", object="master", hint="Leave master out.")
+        if isinstance(engine, str):
+            engine, master = engine_of(engine, master)
+        elif master is not None:
+            raise InterfaceError("The engine has started already.", object="master", hint="Leave master out.")
         self.settings = SessionSettings()
         for name, value in (settings or {}).items():
-            self.settings.set(name, _setting_text(value))
+            self.settings.set(name, setting_text(value))
         self._engine_name = engine
         self._progress = progress
         self._engine: Engine | None = None
@@ -492,7 +492,3 @@ def _start(engine: str | Engine, master: str | None) -> Engine:
     from rewriter.exec.spark.engine import SparkEngine
 
     return SparkEngine(master)
-
-
-def _setting_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
