@@ -36,6 +36,7 @@ from rewriter.errors import (
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
 from rewriter.exec.interrupts import Cancellation, cancellable
+from rewriter.exec.spark.session_kinds import is_spark_session
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
@@ -80,16 +81,17 @@ class Session:
     except queries that read nothing in it, raise ``OperationalError`` WAREHOUSE_NOT_FOUND. A warehouse that this
     process may not write can be read.
 
-    ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, or an ``Engine``, which its owner closes. ``master`` is
-    Spark's master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that
-    holds the catalog; without one it is a file in the warehouse. ``progress`` is called while long statements run, from
-    any thread (``rewriter.runtime.progress``). Environment variables and profiles are not read (``rewriter.connect``).
+    ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
+    ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
+    ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
+    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). Environment
+    variables and profiles are not read (``rewriter.connect``).
     """
 
     def __init__(
         self,
         warehouse: str | os.PathLike[str],
-        engine: str | Engine = "spark",
+        engine: str | Engine | Any = "spark",
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
         catalog: str | None = None,
@@ -99,10 +101,12 @@ class Session:
             engine, master = engine_of(engine, master)
         elif master is not None:
             raise InterfaceError("The engine has started already.", object="master", hint="Leave master out.")
+        self._spark_session = engine if is_spark_session(engine) else None
+        self._given_engine = None if isinstance(engine, str) or self._spark_session is not None else engine
         self.settings = SessionSettings()
         for name, value in (settings or {}).items():
             self.settings.set(name, setting_text(value))
-        self._engine_name = engine
+        self._engine_name = engine if isinstance(engine, str) else None
         self._progress = progress
         self._engine: Engine | None = None
         self._master = master
@@ -343,7 +347,9 @@ class Session:
     @property
     def engine_name(self) -> str:
         """Returns ``spark`` or ``duckdb``."""
-        return self._engine_name if isinstance(self._engine_name, str) else self._engine_name.name
+        if self._given_engine is not None:
+            return self._given_engine.name
+        return self._engine_name or "spark"
 
     @property
     def database(self) -> str:
@@ -395,7 +401,7 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
-            if engine is not None and isinstance(self._engine_name, str):
+            if engine is not None and engine is not self._given_engine:
                 engine.close()
             for stream in list(self._results):
                 stream.close()
@@ -423,12 +429,12 @@ class Session:
 
     def _started_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = _start(self._engine_name, self._master)
+            self._engine = self._given_engine if self._given_engine is not None else self._new_engine()
         return self._engine
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside that of the session."""
-        return _start(self.engine_name, self._master)
+        return _start(self.engine_name, self._master, self._spark_session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
@@ -482,13 +488,11 @@ def shifted(error: Error, span: Span) -> Error:
     return error
 
 
-def _start(engine: str | Engine, master: str | None) -> Engine:
-    if not isinstance(engine, str):
-        return engine
+def _start(engine: str, master: str | None, spark_session: Any) -> Engine:
     if engine == "duckdb":
         from rewriter.exec.duckdb.engine import DuckDBEngine
 
         return DuckDBEngine()
     from rewriter.exec.spark.engine import SparkEngine
 
-    return SparkEngine(master)
+    return SparkEngine(master, session=spark_session)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def connect(
     warehouse: str | os.PathLike[str] | None = None,
-    engine: str | Engine | None = None,
+    engine: str | Engine | Any = None,
     master: str | None = None,
     catalog: str | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -46,12 +46,12 @@ def connect(
     yet.
 
     ``warehouse`` is a directory, or a URL such as ``rewriter:///path?engine=duckdb``. ``engine`` is ``spark`` (the
-    default), ``duckdb``, or a master URL of Spark, which may be passed as ``master`` instead; by default it is
-    ``local[*]``. ``catalog`` is the URL of the PostgreSQL database that holds the catalog,
-    ``postgresql+psycopg://user@host/database``; without one it is a file in the directory. ``progress`` is called with
-    a ``rewriter.runtime.progress.Progress`` while INSERT, CREATE TABLE … AS and MSCK run, a few times a second at most,
-    from any thread. ``autocommit`` is that of the connection. ``settings`` are those of SET, without their prefix:
-    ``connect(d, partial_data=True)``.
+    default), ``duckdb``, a session of Spark, or a master URL of Spark, which may be passed as ``master`` instead; by
+    default it is ``local[*]``, and ``sc://host:15002`` is a Spark Connect server. ``catalog`` is the URL of the
+    PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it is a file in
+    the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while INSERT, CREATE TABLE … AS
+    and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
+    are those of SET, without their prefix: ``connect(d, partial_data=True)``.
 
     What no argument names is that of the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
     ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default`` (``runtime.connection_settings``).

@@ -48,7 +48,7 @@ class Source:
     name: str
     warehouse: str | None = None
     engine: str | None = None
-    master: str | None = None
+    master: str | None = field(default=None, repr=False)
     catalog: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict)
     profile: str | None = None
@@ -57,12 +57,12 @@ class Source:
 @dataclass(frozen=True)
 class ConnectionSettings:
     """The parts of a connection. Without a ``warehouse``, no source names one; without a ``catalog``, it is a file in
-    the warehouse. The password in a catalog's URL is in no text of this object.
+    the warehouse. The password in a catalog's URL, and the token in a master's, are in no text of this object.
     """
 
     warehouse: str | None
     engine: str
-    master: str | None = None
+    master: str | None = field(default=None, repr=False)
     catalog: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ def combined(sources: Iterable[Source]) -> ConnectionSettings:
     Raises ``InterfaceError`` for a value that is none of its part, and names its source.
 
     >>> combined([Source("a", engine="duckdb"), Source("b", "/w", "local[2]", catalog="postgresql://h/d")])
-    ConnectionSettings(warehouse='/w', engine='duckdb', master=None, settings={})
+    ConnectionSettings(warehouse='/w', engine='duckdb', settings={})
     """
     warehouse, catalog, engine, master = None, None, None, None
     settings: dict[str, str] = {}
@@ -112,7 +112,7 @@ def engine_of(engine: str, master: str | None, source: str = "") -> tuple[str, s
             )
         if master is not None:
             raise InterfaceError(
-                f"{at}The engine {engine} is a master URL, and there is another one.",
+                f"{at}The engine {engine.partition(';')[0]} is a master URL, and there is another one.",
                 object="master",
                 hint="Leave master out.",
             )
