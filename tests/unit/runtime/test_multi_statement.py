@@ -567,6 +567,18 @@ class TestWhatIsNoPart:
         assert rows(two.other, U) == [(3,), (10,)]
 
     @on_sqlite
+    def test_partitions_of_an_external_table_are_added_and_read(self, two: Two, tmp_path: Path) -> None:
+        run(two.one, f"CREATE EXTERNAL TABLE outside (x INT) PARTITIONED BY (p STRING) LOCATION '{tmp_path}/outside'")
+        run(two.one, "INSERT INTO outside VALUES (1, 'a'), (2, 'b')", "ALTER TABLE outside DROP PARTITION (p = 'b')")
+        run(two.one, "START TRANSACTION", "ALTER TABLE outside ADD PARTITION (p = 'b')")
+        for part in ("c", "d", "e"):
+            run(two.other, f"ALTER TABLE outside ADD PARTITION (p = '{part}')")
+        assert rows(two.one, "SELECT * FROM outside") == [(1, "a"), (2, "b")]
+        assert error(two.one, "ALTER TABLE outside DROP PARTITION (p = 'b')").condition == "CHANGED_IN_TRANSACTION"
+        run(two.one, "ALTER TABLE outside DROP PARTITION (p = 'a')", "COMMIT")
+        assert rows(two.other, "SHOW PARTITIONS outside") == [("p=b",), ("p=c",), ("p=d",), ("p=e",)]
+
+    @on_sqlite
     def test_transactions_do_not_nest(self, two: Two) -> None:
         for statement in ("COMMIT", "ROLLBACK WORK"):
             refused = error(two.one, statement)
