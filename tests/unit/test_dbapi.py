@@ -463,6 +463,13 @@ class TestWhatIsKnownOfAStatement:
         assert cursor.stats is not None
         assert cursor.stats.avoided.partitions == 1
 
+    def test_in_a_transaction_the_own_rows_count(self, cursor: dbapi.Cursor) -> None:
+        cursor.execute("START TRANSACTION")
+        cursor.execute("INSERT INTO hours VALUES (3, '2013-01-01-05')")
+        stats = cursor.execute("SELECT n FROM hours WHERE dt = '2013-01-01-05'").stats
+        assert stats is not None
+        assert (stats.partitions, stats.avoided.partitions) == (1, 2)
+
     def test_of_an_external_table_partitions_are_known(self, cursor: dbapi.Cursor, tmp_path: Path) -> None:
         cursor.execute(
             f"CREATE EXTERNAL TABLE e (n BIGINT) PARTITIONED BY (dt STRING) STORED AS PARQUET LOCATION '{tmp_path}/e'"
