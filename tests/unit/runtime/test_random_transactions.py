@@ -128,7 +128,7 @@ def attempt(session: Session, statement: str) -> str | None:
     return None
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize(("catalog_url", "seed"), seeds(8), indirect=["catalog_url"])
 def test_a_transaction_leaves_what_its_statements_leave_one_by_one(
