@@ -53,12 +53,14 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
+from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
 from rewriter.runtime.statement_context import Context
+from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
@@ -107,6 +109,7 @@ class Session:
         self._engine: Engine | None = None
         self._master = master
         self._prepared = PreparedQueries()
+        self._queries = QueryLog()
         self._temporaries = Temporaries()
         with only_ours():
             self._catalog: Catalog | None = Catalog.open(warehouse, catalog, create=False)
@@ -126,9 +129,9 @@ class Session:
 
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
-        with self._statement():
+        with self._statement(), self._queries.running(text) as logged:
             try:
-                return self._execute(text, parameters)
+                return logged.of(self._execute(text, parameters))
             finally:
                 self._temporaries.sources.end_statement()
                 if self._reads is not None and not self._reads.is_small:
@@ -180,11 +183,11 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
-        with self._statement():
+        with self._statement(), self._queries.running(query) as logged:
             check_sink(sink)
             try:
-                return self._execute(
-                    query, parameters, lambda statement, context: _sunk(sink, partition, statement, context)
+                return logged.of(
+                    self._execute(query, parameters, lambda parsed, context: _sunk(sink, partition, parsed, context))
                 )
             finally:
                 self._temporaries.sources.end_statement()
@@ -259,6 +262,8 @@ class Session:
             return Result("USE")
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
+        if not runner.reads_system_tables:
+            check_no_system_table(statement, context)
         try:
             if catalog.is_absent:
                 check_database(statement, context)
@@ -287,6 +292,7 @@ class Session:
             self._transaction.opened,
             self._prepared,
             streams=self.streams,
+            queries=self._queries,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
