@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rewriter.catalog.model.objects import Column, Namespace, Table
-from rewriter.catalog.model.qualified_names import database_of, full_name
+from rewriter.catalog.model.qualified_names import full_name
 from rewriter.errors import NotSupportedError
 
 INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"
@@ -133,13 +133,16 @@ def is_system_database(database: Namespace) -> bool:
 def system_read_only(name: str) -> NotSupportedError:
     """Returns the error of a statement that would change a system table or database, or that needs one of a user's."""
     table = SYSTEM_TABLES.get(name.lower())
-    database = name.lower() if name.lower() in SYSTEM_DATABASES else database_of(name)
-    what = f"The database {database} holds" if table is None else f"{table.name} is one of the"
+    if table is not None:
+        return NotSupportedError(
+            f"{table.name} is a system table, which this statement cannot use.",
+            condition="SYSTEM_TABLE_IS_READ_ONLY",
+            object=table.name,
+            hint="Queries, DESCRIBE and SHOW COLUMNS read it; CREATE TABLE … AS SELECT keeps its rows.",
+        )
     return NotSupportedError(
-        f"{what} read-only tables about the catalog and the session: this statement cannot use it.",
+        f"{name} is the database of system tables, and cannot be changed.",
         condition="SYSTEM_TABLE_IS_READ_ONLY",
         object=name,
-        hint="Queries, DESCRIBE, SHOW TABLES and SHOW COLUMNS read them. Create objects in another database."
-        if table is None
-        else "Queries, DESCRIBE and SHOW COLUMNS read it; CREATE TABLE … AS SELECT keeps its rows.",
+        hint="Queries, DESCRIBE, SHOW TABLES and SHOW COLUMNS read them. Use another database for other objects.",
     )

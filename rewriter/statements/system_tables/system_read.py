@@ -17,6 +17,7 @@ from rewriter.catalog.filters.predicates import (
     ScanFilter,
 )
 from rewriter.catalog.keys.encoding import NULL, decode_value, encode_value
+from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import after
 from rewriter.catalog.model.objects import Column, Table, View
@@ -45,11 +46,8 @@ class SystemRead:
         """Tests whether the query may need rows of an object, by its database and name. Reads nothing."""
         if self.wanted is None:
             return True
-        others = len(self.table.partition_columns) - 2
-        fields = [NULL if text is None else encode_value("string", text) for text in schema_and_name(object_)]
-        # Only the first two fields are known here. A filter is TRUE for some value of the others if it is TRUE with
-        # all tests of them left out.
-        return _possible(self.wanted, [*fields, *[None] * others])
+        known = [_field(text) for text in schema_and_name(object_)]
+        return _possible(self.wanted, [*known, *[None] * (len(self.table.partition_columns) - len(known))])
 
     def among(self, objects: Sequence[Object]) -> Iterator[Object]:
         """Yields the objects that the query may need."""
@@ -78,6 +76,15 @@ class SystemRead:
         # Texts that differ in case find one table.
         tables = {object_.id: object_ for object_ in found if isinstance(object_, Table)}
         yield from filter(self.admits, tables.values())
+
+
+def _field(text: str | None) -> bytes | None:
+    """Returns a value as a filter compares it; ``None`` for a text that a filter on partition columns takes for NULL,
+    which excludes nothing.
+    """
+    if text is None:
+        return NULL
+    return None if text in ("", DEFAULT_PARTITION) else encode_value("string", text)
 
 
 def _possible(tree: ScanFilter, fields: Sequence[bytes | None]) -> bool:
