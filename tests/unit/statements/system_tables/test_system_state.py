@@ -348,3 +348,14 @@ def test_the_log_holds_no_result(session: Session) -> None:
     del result
     gc.collect()
     assert stream() is None
+
+
+def test_a_transaction_sees_its_own_partitions(session: Session) -> None:
+    session.execute("CREATE TABLE t (x INT) PARTITIONED BY (p INT)")
+    session.execute("INSERT INTO t VALUES (1, 1)")
+    session.execute("START TRANSACTION")
+    session.execute("INSERT INTO t VALUES (2, 2)")
+    for where in ("table_name = 't'", "table_name = 't' AND partition IN ('p=1', 'p=2')"):
+        assert rows(session, f"SELECT partition FROM system.partitions WHERE {where}") == [("p=1",), ("p=2",)]
+    session.execute("ROLLBACK")
+    assert rows(session, "SELECT partition FROM system.partitions") == [("p=1",)]
