@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from abc import ABC, abstractmethod
 
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, SystemTable
-from rewriter.errors import AnalysisError
+from rewriter.catalog.reading.missing_objects import database_not_found
 
 _DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")
 
@@ -43,14 +42,7 @@ class DatabaseReads(ABC):
         object_ = object_ or self.system_database(name)
         if isinstance(object_, Namespace):
             return object_
-        near = difflib.get_close_matches(name.lower(), [database.name for database in self.all_databases()], n=3)
-        raise AnalysisError(
-            f"the database '{name}' cannot be found",
-            condition="SCHEMA_NOT_FOUND",
-            sqlstate="42704",
-            object=name,
-            hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
-        )
+        raise database_not_found(name, [database.name for database in self.all_databases()])
 
     def system_table(self, name: str) -> SystemTable | None:
         """Returns the system table of that name, in any case; ``None`` for other names, and where the catalog has a

@@ -27,7 +27,11 @@ from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.database_reads import DatabaseReads
 from rewriter.catalog.reading.filtered_reads import FilteredReads
-from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
+from rewriter.catalog.reading.missing_objects import (
+    another_kind,
+    nearest_names_hint,
+    object_not_found,
+)
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
 from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
@@ -182,8 +186,7 @@ class Snapshot(DatabaseReads, FilteredReads):
 
     def _store(self, object_id: int) -> Database:
         """Returns the database that has the rows of a table."""
-        own = self._own_of(object_id)
-        return self._database if own is None else own.database()
+        return self._database if (own := self._own_of(object_id)) is None else own.database()
 
     def _list_of(self, object_id: int) -> ValidWriteIdList:
         if object_id not in self._reads.write_ids:
@@ -358,9 +361,7 @@ class Snapshot(DatabaseReads, FilteredReads):
         files = self._reads.files.get(key)
         if files is not None or self._own_of(key[0]) is not None:
             hold(self._database, self)
-        if files is not None:
-            return files
-        files = read()
+        files = read() if files is None else files
         if len(files) <= MOST_ROWS:
             self._reads.files[key] = files
         return files
