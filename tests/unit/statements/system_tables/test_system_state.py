@@ -359,3 +359,19 @@ def test_a_transaction_sees_its_own_partitions(session: Session) -> None:
         assert rows(session, f"SELECT partition FROM system.partitions WHERE {where}") == [("p=1",), ("p=2",)]
     session.execute("ROLLBACK")
     assert rows(session, "SELECT partition FROM system.partitions") == [("p=1",)]
+
+
+def test_on_both_databases(tmp_path: Path, duckdb: DuckDBEngine, catalog_url: str | None) -> None:
+    with Session(tmp_path / "w", duckdb, catalog=catalog_url) as session:
+        list(session.script(FACT))
+        for where in ("TRUE", "table_schema = 'default' AND table_name IN ('days', 'hours')"):
+            found = f"SELECT table_name, count(*) FROM system.partitions WHERE {where} GROUP BY table_name ORDER BY 1"
+            assert rows(session, found) == [("days", 1), ("hours", 24)]
+        named = (
+            "SELECT row_count, status FROM system.partitions WHERE table_name = 'days' AND partition = 'dt=2013-01-01'"
+        )
+        assert rows(session, named) == [(1, "committed")]
+        assert rows(session, "SELECT state FROM system.timelines WHERE table_name = 'days'") == [("outdated",)]
+        (last,) = rows(session, "SELECT state, objects FROM system.transactions ORDER BY transaction_id DESC LIMIT 1")
+        assert last == ("committed", "hours")
+        assert rows(session, "SELECT DISTINCT state FROM system.transactions") == [("committed",)]
