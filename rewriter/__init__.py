@@ -42,6 +42,14 @@ from rewriter.timeline.kinds.registry import register_timeline
 
 __version__ = "0.1.0"
 
+
+def load_ipython_extension(shell: object) -> None:
+    """Runs for ``%load_ext rewriter``: see ``rewriter.notebook``."""
+    from rewriter.notebook.magic import load
+
+    load(shell)
+
+
 __all__ = [
     "BINARY",
     "DATETIME",
@@ -69,6 +77,7 @@ __all__ = [
     "__version__",
     "apilevel",
     "connect",
+    "load_ipython_extension",
     "paramstyle",
     "register_commit_policy",
     "register_timeline",

@@ -24,7 +24,6 @@ from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
 from rewriter.connectors.table_source import PartitionableTableSource
 from rewriter.errors import (
-    AnalysisError,
     EngineError,
     Error,
     InterfaceError,
@@ -55,12 +54,15 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
+from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
+from rewriter.runtime.sources import name_is_taken
 from rewriter.runtime.statement_context import Context
+from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
@@ -111,6 +113,7 @@ class Session:
         self._engine: Engine | None = None
         self._master = master
         self._prepared = PreparedQueries()
+        self._queries = QueryLog()
         self._temporaries = Temporaries()
         with only_ours():
             self._catalog: Catalog | None = Catalog.open(warehouse, catalog, create=False)
@@ -130,9 +133,9 @@ class Session:
 
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
-        with self._statement():
+        with self._statement(), self._queries.running(text, self.query_id) as logged:
             try:
-                return self._execute(text, parameters)
+                return logged.of(self._execute(text, parameters))
             finally:
                 self._temporaries.sources.end_statement()
                 if self._reads is not None and not self._reads.is_small:
@@ -164,13 +167,7 @@ class Session:
         with only_ours():
             views = self._temporaries.views
             if name.lower() not in views.sources and self._snapshot(self.catalog).is_temporary(name):
-                raise AnalysisError(
-                    f"There is a temporary table or view {name}.",
-                    condition="TABLE_OR_VIEW_ALREADY_EXISTS",
-                    sqlstate="42P07",
-                    object=name,
-                    hint="Drop it, or register the source under another name.",
-                )
+                raise name_is_taken(name)
             self._temporaries.views = views.with_source(self._temporaries.sources.register(name, source))
 
     def write(
@@ -184,11 +181,11 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
-        with self._statement():
+        with self._statement(), self._queries.running(query, self.query_id) as logged:
             check_sink(sink)
             try:
-                return self._execute(
-                    query, parameters, lambda statement, context: _sunk(sink, partition, statement, context)
+                return logged.of(
+                    self._execute(query, parameters, lambda parsed, context: _sunk(sink, partition, parsed, context))
                 )
             finally:
                 self._temporaries.sources.end_statement()
@@ -266,6 +263,8 @@ class Session:
             return Result("USE")
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
+        if not runner.reads_system_tables:
+            check_no_system_table(statement, context)
         try:
             if catalog.is_absent:
                 check_database(statement, context)
@@ -294,6 +293,7 @@ class Session:
             self._transaction.opened,
             self._prepared,
             streams=self.streams,
+            queries=self._queries,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:

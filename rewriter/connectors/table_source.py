@@ -112,20 +112,19 @@ def read_source(
     """
     import pyarrow as pa
 
-    columns = table.all_columns
     declared = {field.name: field.type for field in source.schema}
-    schema = pa.schema([pa.field(column.name, _stored_type(column, declared[column.name])) for column in columns])
-    sink = SinglePartitionSink(FileTarget(directory, "parquet", (), {}, "", _FILE_BYTES), ())
-    try:
+    schema = pa.schema(
+        [pa.field(column.name, _stored_type(column, declared[column.name])) for column in table.all_columns]
+    )
+
+    def batches() -> Iterator[pa.RecordBatch]:
         predicates = source_predicates(table, wanted)
-        pruned = source.apply_partition_pruning(predicates) if predicates else source
-        for batch in _batches(pruned, table, schema):
-            if batch.num_rows:
-                sink.add((), batch)
-        sink.close()
-    except BaseException as error:
-        sink.discard()
-        if isinstance(error, Error) or not isinstance(error, Exception):
+        yield from _batches(source.apply_partition_pruning(predicates) if predicates else source, table, schema)
+
+    try:
+        return stored_relation(name, table, batches(), directory)
+    except Exception as error:
+        if isinstance(error, Error):
             raise
         raise OperationalError(
             f"The source {shown(table.name)} failed: {type(error).__name__}: {error}.",
@@ -133,8 +132,21 @@ def read_source(
             object=shown(table.name),
             hint="The error came from its apply_partition_pruning or read.",
         ) from error
+
+
+def stored_relation(name: str, table: Table, batches: Iterable[pa.RecordBatch], directory: str) -> Relation:
+    """Writes rows with the types of a table's columns into files in ``directory``, and returns them as a relation."""
+    sink = SinglePartitionSink(FileTarget(directory, "parquet", (), {}, "", _FILE_BYTES), ())
+    try:
+        for batch in batches:
+            if batch.num_rows:
+                sink.add((), batch)
+        sink.close()
+    except BaseException:
+        sink.discard()
+        raise
     files = tuple(ScanFile(path, (), size, os.stat(path).st_mtime_ns) for path, _, _, size, _ in sink.written)
-    return Relation(name, "parquet", columns, (), files)
+    return Relation(name, "parquet", table.all_columns, (), files)
 
 
 def _batches(source: PartitionableTableSource, table: Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.errors import Error, InterfaceError, only_ours
 from rewriter.exec.interrupts import cancellable, current_cancellation
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class Failure(NamedTuple):
+    """The words of an error, without the objects that an error holds."""
+
+    condition: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        if isinstance(error, Error):
+            return cls(error.condition, error.message)
+        return cls(type(error).__name__, str(error))
+
+
+@dataclass
+class StreamProgress:
+    """How far the rows of a stream were read: their number, the time of its end, and whether that was the last row."""
+
+    rows: int = 0
+    ended_at: float | None = None
+    is_complete: bool = False
+    failure: Failure | None = None
 
 
 class BatchStream:
@@ -27,6 +52,7 @@ class BatchStream:
 
     def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         self.schema = schema
+        self.progress = StreamProgress()
         self._batches: Iterator[pa.RecordBatch] | None = batches
         self._cancellation = current_cancellation()
         #: The error of all calls after the stream has ended early.
@@ -71,14 +97,17 @@ class BatchStream:
             cause, failure = error.__cause__, error
             for convert in self._conversions:
                 failure = convert(failure)
+            self.progress.failure = Failure.of(failure)
             self._end(failure)
             raise failure from cause
         except BaseException:  # Ctrl-C
             self.close()
             raise
         if batch is None:
+            self.progress.is_complete = True
             self._end(None)
             raise StopIteration
+        self.progress.rows += batch.num_rows
         return batch
 
     def read_all(self) -> pa.Table:
@@ -105,6 +134,7 @@ class BatchStream:
 
     def _end(self, failure: Error | None) -> None:
         batches, self._batches, self._failure = self._batches, None, failure
+        self.progress.ended_at = time.time()
         self._held.clear()
         end = getattr(batches, "close", None)
         if end is not None:

@@ -15,6 +15,7 @@ from functools import cache, partial
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
@@ -258,13 +259,13 @@ def _check_calls(text: QueryText, edits: Sequence[Edit]) -> None:
             raise bad_call(text, call)
 
 
+def _has_database(table: Table) -> bool:
+    return isinstance(table, SystemTable) or (table.id >= 0 and session_of(table.name) is None)
+
+
 def _qualifier_edits(text: QueryText, resolved: Resolved, current: str) -> list[Edit]:
     """``sales.flights.carrier`` becomes ``flights.carrier``: what takes a table's place has no database."""
-    named = [
-        reference.node
-        for reference in resolved.tables
-        if reference.table.id >= 0 and session_of(reference.table.name) is None
-    ]
+    named = [reference.node for reference in resolved.tables if _has_database(reference.table)]
     named += [source.node for block in resolved.blocks for source in block.cubes]
     keys = {key for node in named if not node.alias and (key := key_of(node, current)) is not None}
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
@@ -130,6 +131,19 @@ class Result:
         """Returns at most ``count`` rows, or all, as a list."""
         return list(self.rows() if count is None else islice(self.rows(), count))
 
+    def peek(self, count: int) -> tuple[list[Row], bool]:
+        """Returns the next rows, at most ``count``, without taking them, and whether no others follow.
+
+        Of a stream, it reads one batch beyond these rows at most, which later calls return. Fewer rows than ``count``
+        may be returned although others follow.
+        """
+        if self.stream is None:
+            rest = list(copy(self.rows()))
+            return rest[:count], len(rest) <= count
+        if self._slices is None:
+            self._slices = _Slices(self.stream)
+        return self._slices.peek(count)
+
     def batches(self) -> BatchStream:
         """Returns the rows not taken yet as Arrow batches. From a stream, one batch is held at a time."""
         if self.stream is None:
@@ -178,16 +192,33 @@ class _Slices:
     def rows(self) -> Iterator[Row]:
         """Yields the rows that are left. After an error of the stream, it is raised again."""
         yield from self._slice_rows
-        while True:
-            batch = next(self._stream, None) if self._rest is None else self._rest
-            if batch is None:
-                return
-            self._slice = batch.slice(0, _SLICE)
-            self._rest = batch.slice(_SLICE) if batch.num_rows > _SLICE else None
-            with only_ours():
-                columns = [_python_values(column) for column in self._slice.columns]
-            self._slice_rows = iter(zip(*columns, strict=True) if columns else [()] * self._slice.num_rows)
+        while self._take_slice():
             yield from self._slice_rows
+
+    def peek(self, count: int) -> tuple[list[Row], bool]:
+        """Returns rows as ``Result.peek`` does."""
+        rows = list(copy(self._slice_rows))
+        while not rows and self._take_slice():
+            rows = list(copy(self._slice_rows))
+        if len(rows) > count:
+            return rows[:count], False
+        while self._rest is None or not self._rest.num_rows:
+            self._rest = next(self._stream, None)
+            if self._rest is None:
+                return rows, True
+        return rows, False
+
+    def _take_slice(self) -> bool:
+        """Begins the next slice. Returns False after the last one."""
+        batch = next(self._stream, None) if self._rest is None else self._rest
+        if batch is None:
+            return False
+        self._slice = batch.slice(0, _SLICE)
+        self._rest = batch.slice(_SLICE) if batch.num_rows > _SLICE else None
+        with only_ours():
+            columns = [_python_values(column) for column in self._slice.columns]
+        self._slice_rows = iter(list(zip(*columns, strict=True)) if columns else [()] * self._slice.num_rows)
+        return True
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yields the rows that are left, without making Python values of them."""

@@ -1,16 +1,24 @@
-"""The sources that a session has registered, and the files of their rows while a statement runs."""
+"""The sources that a session has registered, and the files of their rows, and of system tables, while a statement
+runs.
+"""
 
 from __future__ import annotations
 
 import itertools
 import shutil
 import tempfile
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.model.objects import Table
-from rewriter.connectors.table_source import PartitionableTableSource, read_source, source_table
+from rewriter.connectors.table_source import PartitionableTableSource, read_source, source_table, stored_relation
+from rewriter.errors import AnalysisError
 from rewriter.exec.engine import Relation
 from rewriter.exec.scratch_directories import ScratchDirectory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Sources:
@@ -30,11 +38,18 @@ class Sources:
 
     def read(self, name: str, table: Table, wanted: ScanFilter | None) -> Relation:
         """Reads the rows that a query needs of a source into new files. Raises the errors of ``read_source``."""
+        return read_source(name, table, self._by_id[table.id], wanted, self._directory())
+
+    def store(self, name: str, table: Table, batches: Iterable[pa.RecordBatch]) -> Relation:
+        """Writes the rows of a system table into new files. Raises the errors of the iterable."""
+        return stored_relation(name, table, batches, self._directory())
+
+    def _directory(self) -> str:
+        """Returns a new directory, which lasts until the end of the statement."""
         if self._scratch is None:
             self._scratch = ScratchDirectory("source")
-        directory = tempfile.mkdtemp(dir=self._scratch.path)
-        self._directories.append(directory)
-        return read_source(name, table, self._by_id[table.id], wanted, directory)
+        self._directories.append(tempfile.mkdtemp(dir=self._scratch.path))
+        return self._directories[-1]
 
     def end_statement(self) -> None:
         """Removes the files that a statement has read."""
@@ -47,3 +62,14 @@ class Sources:
         if self._scratch is not None:
             self._scratch.remove()
             self._scratch = None
+
+
+def name_is_taken(name: str) -> AnalysisError:
+    """Returns the error of a source with the name of a temporary table or view."""
+    return AnalysisError(
+        f"There is a temporary table or view {name}.",
+        condition="TABLE_OR_VIEW_ALREADY_EXISTS",
+        sqlstate="42P07",
+        object=name,
+        hint="Drop it, or register the source under another name.",
+    )

@@ -12,6 +12,7 @@ from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
+from rewriter.catalog.model.system_tables import system_read_only
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -23,6 +24,7 @@ from rewriter.planner.model.plan import Settings
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
+from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.running_streams import RunningStreams
 from rewriter.runtime.settings import SessionSettings
@@ -45,7 +47,7 @@ class Context:
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
-    ``streams`` are those that the session has started.
+    ``streams`` are those that the session has started, ``queries`` its last statements.
     """
 
     catalog: Catalog
@@ -63,6 +65,7 @@ class Context:
     rehearsed: list[Change] | None = None
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
+    queries: QueryLog = field(default_factory=QueryLog)
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
@@ -113,6 +116,8 @@ class Context:
         try:
             if temporary is not None:
                 raise view_instead(temporary)
+            if self.snapshot.system_table(unqualified) is not None:
+                raise system_read_only(unqualified)
             table = self.snapshot.table(unqualified)
             if self.rehearsed is None:
                 self.catalog.finish_moves(table)
@@ -152,8 +157,10 @@ class Context:
             raise error.at(name.span) from None
 
     def named(self, name: Name) -> Object | None:
-        """Returns the object of a name, the session's temporary one first; ``None`` where there is no such object."""
-        return self._temporary(name) or self.snapshot.named(single(name))
+        """Returns the object of a name, the session's temporary one first, or a system table; ``None`` where there is
+        no such object.
+        """
+        return self._temporary(name) or self.snapshot.system_table(single(name)) or self.snapshot.named(single(name))
 
 
 def single(name: Name) -> str:

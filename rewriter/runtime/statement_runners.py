@@ -25,19 +25,24 @@ class Runner:
 
     ``in_transaction``: between START TRANSACTION and COMMIT, because it only reads, or hands over its changes to be
     committed with those of other statements. ``without_warehouse``: where the warehouse does not exist yet, because
-    it makes one, or touches no object of it.
+    it makes one, or touches no object of it. ``reads_system_tables``: its names may be those of system tables.
     """
 
     run: Callable[[Any, Context], Result]
     in_transaction: bool
     without_warehouse: bool
+    reads_system_tables: bool
 
 
 RUNNERS: dict[type[Statement], Runner] = {}
 
 
 def runs(
-    kind: type[Statement], *, in_transaction: bool = False, without_warehouse: bool = False
+    kind: type[Statement],
+    *,
+    in_transaction: bool = False,
+    without_warehouse: bool = False,
+    reads_system_tables: bool = False,
 ) -> Callable[[_Run], _Run]:
     """Registers the decorated function as the one that runs a kind of statement. Raises ``ValueError`` for a second
     one.
@@ -46,7 +51,7 @@ def runs(
     def register(run: _Run) -> _Run:
         if kind in RUNNERS:
             raise ValueError(f"{kind.__name__} already has a runner: {RUNNERS[kind].run.__qualname__}")
-        RUNNERS[kind] = Runner(run, in_transaction, without_warehouse)
+        RUNNERS[kind] = Runner(run, in_transaction, without_warehouse, reads_system_tables)
         return run
 
     return register

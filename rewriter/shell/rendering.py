@@ -91,14 +91,14 @@ def _table(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str
     cells = [[_cell(value, null) for value in row] for row in values]
     header = [_cell(name) for name in names]
     widths = [max(map(width, column), default=0) for column in zip(header, *cells, strict=True)]
-    right = [_is_numeric([row[i] for row in values]) for i in range(len(header))]
+    right = [is_numeric([row[i] for row in values]) for i in range(len(header))]
     yield _line(header, widths, right)
     yield "-+-".join("-" * column_width for column_width in widths)
     for row in cells:
         yield _line(row, widths, right)
 
 
-def _is_numeric(column: Sequence[object]) -> bool:
+def is_numeric(column: Sequence[object]) -> bool:
     values = [value for value in column if value is not None]
     return bool(values) and all(isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in values)
 
@@ -113,7 +113,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 def _markdown(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
     values = [tuple(row) for row in rows]
-    right = [_is_numeric([row[i] for row in values]) for i in range(len(names))]
+    right = [is_numeric([row[i] for row in values]) for i in range(len(names))]
     yield "| " + " | ".join(map(_markdown_cell, names)) + " |"
     yield "| " + " | ".join("---:" if to_right else "---" for to_right in right) + " |"
     for row in values:

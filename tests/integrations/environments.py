@@ -17,5 +17,5 @@ def python_with(requirement: str, variable: str, directory: Path) -> str:
         return given
     subprocess.run([sys.executable, "-m", "venv", directory / "environment"], check=True)
     python = directory / "environment" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", requirement], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", *requirement.split(" ")], check=True)
     return str(python)

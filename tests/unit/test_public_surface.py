@@ -33,6 +33,7 @@ def test_the_package_exports_what_it_says() -> None:
         "__version__",
         "apilevel",
         "connect",
+        "load_ipython_extension",
         "paramstyle",
         "register_commit_policy",
         "register_timeline",

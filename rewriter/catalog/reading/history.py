@@ -112,7 +112,7 @@ def commit_moments(connection: sa.Connection, object_id: int, write_ids: Collect
         .join_from(write_id_rows, transaction, transaction.c.transaction_id == write_id_rows.c.transaction_id)
         .where(write_id_rows.c.object_id == object_id, write_id_rows.c.write_id.in_(sorted(write_ids)))
     )
-    return {write_id: _moment(moment) for write_id, moment in connection.execute(query)}
+    return {write_id: stored_moment(moment) for write_id, moment in connection.execute(query)}
 
 
 #: The seconds since 1970 at which the years 1 and 10000 begin, in UTC.
@@ -124,7 +124,7 @@ def has_date(seconds: object) -> bool:
     return isinstance(seconds, int | float) and not isinstance(seconds, bool) and _FIRST_YEAR <= seconds < _LAST_YEAR
 
 
-def _moment(seconds: object) -> float:
+def stored_moment(seconds: object) -> float:
     """Returns a stored time. Raises ``OperationalError`` DAMAGED_CATALOG if it is none, or has no date."""
     if not has_date(seconds):
         raise damaged("the time of a transaction", str(seconds), "it is not a number of seconds since 1970")

@@ -261,7 +261,7 @@ class Lookup:
     ) -> Iterator[Sequence[_Row]]:
         if limit is not None and limit < 0:
             raise InterfaceError(f"a limit is 0 or more, not {limit}")
-        after_key = self._key(after) if isinstance(after, str) else after
+        after_key = self.key_named(after) if isinstance(after, str) else after
         start = b"" if after_key is None else after_key + b"\x00"
         return self._matching(page, key_of, limit, start)
 
@@ -335,7 +335,7 @@ class Lookup:
     def _residual(self, key: sa.ColumnElement[bytes]) -> Residual:
         return residual_of(self.scans, self._widths, key)
 
-    def _key(self, name: str) -> bytes:
+    def key_named(self, name: str) -> bytes:
         """Returns the key of a partition's name. Raises ``DataError`` if the name is not one of this table."""
         columns, pairs = self.table.partition_columns, parse_partition_name(name)
         if [pair[0].lower() for pair in pairs] != [column.name.lower() for column in columns]:

@@ -17,17 +17,18 @@ from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import Cube, DataFile, Fact, Namespace, Partition, PartitionValues, Table, View
+from rewriter.catalog.model.objects import Cube, DataFile, Fact, Partition, PartitionValues, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
+from rewriter.catalog.model.system_tables import SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import session_of, stored_name
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView, TemporaryViews
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.database_reads import DatabaseReads
 from rewriter.catalog.reading.filtered_reads import FilteredReads
 from rewriter.catalog.reading.missing_objects import (
     another_kind,
-    database_not_found,
     nearest_names_hint,
     object_not_found,
 )
@@ -35,6 +36,7 @@ from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
 from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
 from rewriter.catalog.reading.stored_timelines import damaged_timeline, existing_ranges, implementation
+from rewriter.catalog.reading.transaction_records import TransactionRecord, transaction_records
 from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles, hold
 from rewriter.catalog.reading.write_id_queries import transaction_list, write_id_list
 from rewriter.catalog.store import schema
@@ -46,7 +48,7 @@ from rewriter.timeline.timeline import PartitionTimeline
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
 
-class Snapshot(FilteredReads):
+class Snapshot(DatabaseReads, FilteredReads):
     """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
 
     Rows are versioned, so a later read under the same snapshot gives the same result. Results are cached. One thread at
@@ -159,6 +161,11 @@ class Snapshot(FilteredReads):
         with self._database.read() as connection:
             queries.check_readable(connection, self._sequence)
 
+    def transaction_records(self) -> tuple[TransactionRecord, ...]:
+        """Returns the transactions that began before the snapshot, oldest first. O(transactions)."""
+        with self._database.read() as connection:
+            return tuple(transaction_records(connection, self._sequence, self._transactions))
+
     @property
     def transactions(self) -> ValidTxnList:
         """The transactions that had ended when the snapshot was taken."""
@@ -199,7 +206,7 @@ class Snapshot(FilteredReads):
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """Returns the table, cube or fact of that name, in any case; ``None`` if there is none. One indexed read."""
-        object_ = self._temporary_views.source_stored_as(name) or self.named(name)
+        object_ = self._temporary_views.source_stored_as(name) or self.system_table(name) or self.named(name)
         return object_ if isinstance(object_, Table | Cube | Fact) else None
 
     def temporary(self, name: str) -> Table | None:
@@ -277,18 +284,6 @@ class Snapshot(FilteredReads):
     def facts(self) -> tuple[Fact, ...]:
         """Returns all facts by name."""
         return tuple(object_ for object_ in self._all("fact") if isinstance(object_, Fact))
-
-    def databases(self) -> tuple[Namespace, ...]:
-        """Returns all databases by name, including ``default``."""
-        named_databases = [object_ for object_ in self._all("database") if isinstance(object_, Namespace)]
-        return tuple(sorted((_DEFAULT, *named_databases), key=lambda database: database.name))
-
-    def database(self, name: str) -> Namespace:
-        """Returns the database of that name, in any case. Raises ``AnalysisError`` SCHEMA_NOT_FOUND."""
-        object_ = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
-        if isinstance(object_, Namespace):
-            return object_
-        raise database_not_found(name, [database.name for database in self.databases()])
 
     def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
         """Returns the facts of a cube by name."""
@@ -490,10 +485,9 @@ class Snapshot(FilteredReads):
 
     def _nearest(self, kind: type[_Kind], name: str) -> str:
         database = database_of(name)
+        if self.system_database(database) is not None:
+            return nearest_names_hint(kind, name, self.current, SYSTEM_TABLES)
         if database != DEFAULT_DATABASE and self.named(database_key(database)) is None:
             return f"there is no database '{database}'; SHOW DATABASES lists all"
         names = [object_.name for object_ in self._all(kind.__name__.lower())]
         return nearest_names_hint(kind, name, self.current, names)
-
-
-_DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")

@@ -13,6 +13,7 @@ from sqlglot import exp
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
+from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
@@ -223,6 +224,7 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
     if resolved is None:
         kinds = (reader.tables(), reader.cubes(), reader.facts(), reader.views())
         names = [shown(seen_from(reader.current, entry.name)) for kind in kinds for entry in kind]
+        names += SYSTEM_TABLES if (node.db or reader.current).lower() in SYSTEM_DATABASES else ()
         name = catalog_name(node, reader.current)
         name_in_text = node.name if name is None else seen_from(reader.current, name)
         raise AnalysisError(

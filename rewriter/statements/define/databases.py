@@ -9,6 +9,7 @@ from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
+from rewriter.catalog.model.system_tables import is_system_database
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
@@ -138,12 +139,12 @@ def show_databases(statement: s.ShowDatabases, context: Context) -> Result:
     if statement.current:
         rows: list[Row] = [(CATALOG, context.snapshot.current)]
         return listing("SHOW CURRENT DATABASE", strings("catalog", "namespace"), rows)
-    names = [database.name for database in context.snapshot.databases()]
+    names = [database.name for database in context.snapshot.all_databases()]
     rows = [(name,) for name in names if statement.like is None or fits_pattern(statement.like, name)]
     return listing("SHOW DATABASES", strings("namespace"), rows)
 
 
-@runs(s.DescribeDatabase, in_transaction=True)
+@runs(s.DescribeDatabase, in_transaction=True, reads_system_tables=True)
 def describe_database(statement: s.DescribeDatabase, context: Context) -> Result:
     """Returns rows of (info_name, info_value), as Spark does; Spark's databases have owners, ours have none."""
     database = context.database(statement.database)
@@ -153,7 +154,7 @@ def describe_database(statement: s.DescribeDatabase, context: Context) -> Result
         ("Catalog Name", CATALOG),
         ("Namespace Name", database.name),
         ("Comment", database.comment or ""),
-        ("Location", database.location or str(default_location)),
+        ("Location", "" if is_system_database(database) else database.location or str(default_location)),
     ]
     if statement.extended:
         pairs = ", ".join(f"({key},{value})" for key, value in sorted(database.properties.items()))

@@ -17,7 +17,6 @@ from rewriter.catalog.filters.predicates import Computed, ScanFilter
 from rewriter.catalog.keys.encoding import NULL, decode_value
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Table
-from rewriter.connectors.table_source import is_source
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
 from rewriter.planner.explain import counted
@@ -48,7 +47,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
         if use.wanted is None or not evaluated:
             uses.append(use)
             continue
-        if is_discovered(use.table) or is_source(use.table):
+        if is_discovered(use.table) or use.table.id < 0:
             # Its partitions are no rows of the catalog, so no values are available for the computation.
             left = substituted(use.wanted, {})
             uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))

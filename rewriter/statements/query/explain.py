@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column
+from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_names import plainly, shown
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.connectors.table_source import is_source, source_predicates
@@ -112,9 +113,10 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
-        if is_source(use.table):
+        if is_source(use.table) or isinstance(use.table, SystemTable):
             predicates = source_predicates(use.table, use.wanted)
-            lines.append(f"{shown(use.table.name)}: a source" + "".join(f"\n  predicate: {p.text}" for p in predicates))
+            kind = "a source" if is_source(use.table) else "a system table"
+            lines.append(f"{shown(use.table.name)}: {kind}" + "".join(f"\n  predicate: {p.text}" for p in predicates))
             continue
         if use.table.id < 0:
             named_files = expanded(use.table, query)

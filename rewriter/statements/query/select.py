@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
+from rewriter.catalog.model.objects import Column, DataFile, Partition, Table, View
+from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.connectors.table_source import is_source
@@ -33,7 +34,10 @@ from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, footer_query
+from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
 from rewriter.statements.resolve.partition_lookup import check_unmoved
+from rewriter.statements.system_tables.rows import batches
+from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.storage.data_files import FoundFile, directory, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
 
@@ -62,10 +66,10 @@ def select(statement: s.Select, context: Context) -> Result:
 
 
 def _stream(prepared: Prepared, context: Context) -> BatchStream:
-    """Starts a query. The files of registered sources are removed after the statement, so their rows are held in
-    memory.
+    """Starts a query. The files of registered sources and system tables are removed after the statement, so the result
+    is held in memory.
     """
-    if any(is_source(use.table) for use in prepared.plan.uses):
+    if any(is_source(use.table) or isinstance(use.table, SystemTable) for use in prepared.plan.uses):
         return BatchStream.of_table(context.engine().execute(prepared.query).read_all())
     return context.engine().stream_rows(prepared.query)
 
@@ -326,6 +330,9 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
             return context.temporaries.sources.read(name, table, use.wanted), 0
         except Error as error:
             raise error.at(query.span) from error.__cause__
+    if isinstance(table, SystemTable):
+        read = SystemRead(table, use.wanted, context, partial(_view_columns, context=context))
+        return context.temporaries.sources.store(name, table, batches(read)), 0
     if table.id < 0 and context.batch is not None and table.location == context.batch.location:
         return replace(context.batch.relation, name=name), 0
     if table.id < 0:
@@ -350,6 +357,35 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         grown=True,
     )
     return relation, count
+
+
+def _view_columns(view: View, context: Context) -> Sequence[Column]:
+    """Returns the columns of a view, with the types that the engine gives them; none if it cannot be read now."""
+    columns = columns_of_view(view, context)
+    if columns and all(column.type for column in columns):
+        return columns
+    comments = dict(view.columns)
+    query = Query(f"SELECT * FROM {typed_name(view)}")
+    planning = replace(context.planning, partial_data=True)
+    try:
+        plan = plan_query(query, context.snapshot, planning, {})
+        names = {use.table.id: f"rw_{next(context.serial)}_view" for use in plan.uses}
+        relations = [_without_rows(names[use.table.id], use, query, context) for use in plan.uses]
+        sql = plan.template.render(lambda table: names[table.id])
+        engine_columns = context.engine().columns(EngineQuery(sql, tuple(relations)))
+    except Error:
+        return columns
+    return [replace(column, comment=comments.get(column.name)) for column in engine_columns]
+
+
+def _without_rows(name: str, use: TableUse, query: Query, context: Context) -> Relation:
+    """Returns what the engine needs of a table to know the types of a query. Reads no partition."""
+    table = use.table
+    if table.id < 0 and not is_source(table) and not isinstance(table, SystemTable):
+        return _relation(name, use, query, context, None)[0]
+    if table.id < 0:
+        return Relation(name, "parquet", table.all_columns, (), ())
+    return Relation(name, table.format, table.columns, table.partition_columns, (), options=table.file_options)
 
 
 def expanded(table: Table, query: Query) -> tuple[FoundFile, ...]:

@@ -118,7 +118,7 @@ def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     from rewriter.planner.text.query_text import QueryText
 
     try:
-        tree = expand(QueryText(f"SELECT * FROM {_typed(view)}"), context.snapshot).tree
+        tree = expand(QueryText(f"SELECT * FROM {typed_name(view)}"), context.snapshot).tree
     except Error:
         return ()
     offered = OutputColumns(tree, context.snapshot).of_query(tree)
@@ -129,6 +129,6 @@ def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     )
 
 
-def _typed(view: View) -> str:
+def typed_name(view: View) -> str:
     """Returns the name of a view as a query types it; a database keeps it apart from a temporary view of its name."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in place_of(view.name) if part)

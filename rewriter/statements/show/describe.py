@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.system_tables import SystemTable, system_read_only
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families import descriptions as s
@@ -46,7 +47,7 @@ _STATISTICS = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_
 _JSON_NAMES = {"inputformat": "input_format", "outputformat": "output_format"}
 
 
-@runs(s.Describe, in_transaction=True)
+@runs(s.Describe, in_transaction=True, reads_system_tables=True)
 def describe(statement: s.Describe, context: Context) -> Result:
     """DESCRIBE of a table or view as in Spark, of one of its partitions or columns; or of a cube or fact.
 
@@ -63,7 +64,20 @@ def describe(statement: s.Describe, context: Context) -> Result:
         return described_cube(object_) if isinstance(object_, Cube) else described_fact(object_)
     if isinstance(object_, View):
         return _describe_view(statement, object_, context)
+    if isinstance(object_, SystemTable):
+        return _describe_system_table(statement, object_)
     return _describe_table(statement, context.table(statement.name), context)
+
+
+def _describe_system_table(statement: s.Describe, table: SystemTable) -> Result:
+    """Returns the columns of a system table, or one of them. It has no partitions, and no other properties."""
+    if statement.partition is not None or statement.as_json:
+        raise system_read_only(table.name).at(statement.name.span)
+    if statement.column is not None:
+        return listing(
+            "DESCRIBE", _INFO, _column_rows(statement.column, column_named(table.all_columns, statement.column))
+        )
+    return listing("DESCRIBE", _COLUMNS, [(column.name, column.type, column.comment) for column in table.all_columns])
 
 
 def _describe_view(statement: s.Describe, view: View, context: Context) -> Result:

@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rewriter.catalog.model.objects import Column, Completeness, Cube, Fact, Table, View
+from rewriter.catalog.model.objects import Column, Completeness, Cube, Fact, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import database_of, seen_from, short_name
+from rewriter.catalog.model.system_tables import SYSTEM_TABLES, SystemTable, is_system_database
 from rewriter.catalog.model.temporary_names import session_of, shown
 from rewriter.errors import AnalysisError
 from rewriter.grammar.families.cubes import ShowCubes
@@ -30,26 +31,32 @@ from rewriter.storage.discovered_partitions import Discovery
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 
 
-@runs(ShowTables, in_transaction=True)
+@runs(ShowTables, in_transaction=True, reads_system_tables=True)
 def show_tables(statement: ShowTables, context: Context) -> Result:
     """Returns rows of (table, type, format, partitioned_by); views are listed, too, with their type only.
 
     LIKE takes Spark's patterns: ``*`` is any text, ``|`` is or. Lists the current database, or that of IN.
     """
-    database = context.database(statement.database).name
+    database = context.database(statement.database)
     rows: list[Row] = [
-        (
-            shown(short_name(table.name)),
-            type_of(table),
-            table.format,
-            ", ".join(column.name for column in table.partition_columns),
-        )
-        for table in _sorted_objects(context.snapshot.tables(), database, statement.like)
+        _row_of(table) for table in _sorted_objects(_tables(database, context), database.name, statement.like)
     ]
-    views = _sorted_objects(context.snapshot.views(), database, statement.like)
+    views = _sorted_objects(context.snapshot.views(), database.name, statement.like)
     rows += [(shown(short_name(view.name)), type_of_view(view), "", "") for view in views]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
+
+
+def _row_of(table: Table) -> Row:
+    name = shown(short_name(table.name))
+    if isinstance(table, SystemTable):
+        return name, "SYSTEM", "", ""
+    return name, type_of(table), table.format, ", ".join(column.name for column in table.partition_columns)
+
+
+def _tables(database: Namespace, context: Context) -> Iterable[Table]:
+    system_tables = SYSTEM_TABLES.values() if is_system_database(database) else ()
+    return (*context.snapshot.tables(), *system_tables)
 
 
 def type_of(table: Table) -> str:
@@ -62,7 +69,7 @@ def type_of_view(view: View) -> str:
     return "TEMPORARY VIEW" if session_of(view.name) else "VIEW"
 
 
-@runs(ShowViews, in_transaction=True)
+@runs(ShowViews, in_transaction=True, reads_system_tables=True)
 def show_views(statement: ShowViews, context: Context) -> Result:
     """Returns rows of (view, comment, isTemporary), of the current database or that of IN."""
     views = _sorted_objects(context.snapshot.views(), context.database(statement.database).name, statement.like)
@@ -155,7 +162,7 @@ def described_view(view: View, extended: bool, context: Context) -> Result:
     return listing("DESCRIBE", strings("col_name", "data_type", "comment"), rows)
 
 
-@runs(ShowCubes, in_transaction=True)
+@runs(ShowCubes, in_transaction=True, reads_system_tables=True)
 def show_cubes(statement: ShowCubes, context: Context) -> Result:
     """Returns rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight), of the
     current database or that of IN.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog.model.column_statistics import without_statistics
 from rewriter.catalog.model.objects import Column, Table, View
+from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.grammar.families import descriptions as s
 from rewriter.grammar.terms import Name
@@ -60,7 +61,7 @@ def _information(relation: Table | View, context: Context) -> str:
     return schema_text(view_metadata(relation, context), drawn(columns) if all_typed else "")
 
 
-@runs(s.ShowColumns, in_transaction=True)
+@runs(s.ShowColumns, in_transaction=True, reads_system_tables=True)
 def show_columns(statement: s.ShowColumns, context: Context) -> Result:
     """Returns the names of the columns of a table or view, partition columns last. Raises UNKNOWN_VIEW_COLUMNS."""
     object_ = _table_or_view(statement.table, context)
@@ -87,4 +88,4 @@ def show_table_properties(statement: s.ShowTableProperties, context: Context) ->
 
 def _table_or_view(name: Name, context: Context) -> Table | View:
     object_ = context.named(name)
-    return object_ if isinstance(object_, View) else context.table(name)
+    return object_ if isinstance(object_, View | SystemTable) else context.table(name)

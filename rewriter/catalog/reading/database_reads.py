@@ -1,0 +1,57 @@
+"""The databases that a snapshot sees: those of the catalog, and those of system tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from rewriter.catalog.model.json_codec import Object
+from rewriter.catalog.model.objects import Namespace
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
+from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, SystemTable
+from rewriter.catalog.reading.missing_objects import database_not_found
+
+_DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")
+
+
+class DatabaseReads(ABC):
+    """Reads of databases and system tables, which are all reads of a snapshot by name or kind."""
+
+    @abstractmethod
+    def named(self, name: str) -> Object | None:
+        """Returns the object of the catalog with that name."""
+
+    @abstractmethod
+    def _all(self, kind: str) -> tuple[Object, ...]:
+        """Returns all objects of a kind by name."""
+
+    def databases(self) -> tuple[Namespace, ...]:
+        """Returns the databases of the catalog by name, including ``default``."""
+        named_databases = [object_ for object_ in self._all("database") if isinstance(object_, Namespace)]
+        return tuple(sorted((_DEFAULT, *named_databases), key=lambda database: database.name))
+
+    def all_databases(self) -> tuple[Namespace, ...]:
+        """Returns all databases by name, including those of system tables."""
+        own = [database for name in SYSTEM_DATABASES if (database := self.system_database(name)) is not None]
+        return tuple(sorted((*self.databases(), *own), key=lambda database: database.name))
+
+    def database(self, name: str) -> Namespace:
+        """Returns the database of that name, in any case, or that of system tables. Raises ``AnalysisError``
+        SCHEMA_NOT_FOUND.
+        """
+        object_ = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
+        object_ = object_ or self.system_database(name)
+        if isinstance(object_, Namespace):
+            return object_
+        raise database_not_found(name, [database.name for database in self.all_databases()])
+
+    def system_table(self, name: str) -> SystemTable | None:
+        """Returns the system table of that name, in any case; ``None`` for other names, and where the catalog has a
+        database of that name itself.
+        """
+        table = SYSTEM_TABLES.get(name.lower())
+        return None if table is None or self.system_database(database_of(name)) is None else table
+
+    def system_database(self, name: str) -> Namespace | None:
+        """Returns the database of system tables of that name; ``None`` as ``system_table`` does. One indexed read."""
+        database = SYSTEM_DATABASES.get(name.lower())
+        return None if database is None or self.named(database_key(name)) is not None else database

@@ -1,0 +1,6 @@
+"""Results, plans and covers as HTML, and the cell magic ``%%rewriter``, for notebooks.
+
+``%load_ext rewriter`` makes IPython show them. Only ``magic`` imports IPython. The HTML is well-formed XML, escapes all
+values, is bounded, and sets no colour of text, so that it is readable on dark pages. A display of a result takes no row
+from it.
+"""

@@ -1,0 +1,117 @@
+"""The extension of IPython: ``%load_ext rewriter``. The only module that imports IPython.
+
+``%rewriter DIRECTORY`` opens a warehouse, and cells that begin with ``%%rewriter`` are its statements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from rewriter.dbapi.connection import Connection, connect
+from rewriter.dbapi.cursor import Cursor
+from rewriter.errors import Error, render
+from rewriter.grammar.lexer import split_statements
+from rewriter.notebook.completion import completions, fragment_of
+from rewriter.notebook.html import coverage_html, plan_html, result_html
+from rewriter.planner.model.plan import Coverage, Plan
+from rewriter.runtime.result import Result
+
+_HTML = "text/html"
+_CELL = "%%rewriter"
+
+
+@magics_class
+class RewriterMagics(Magics):
+    """``%rewriter`` and ``%%rewriter``. ``connection`` is that of the cells that name none."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.connection: Connection | None = None
+
+    @magic_arguments()
+    @argument("connection", nargs="?", help="a variable with a connection, or the directory of a warehouse")
+    @argument("-e", "--engine", default="spark", help="spark or duckdb, to open a warehouse")
+    @argument("-c", "--catalog", help="the URL of the PostgreSQL database with the catalog of the warehouse")
+    @argument("-o", "--out", help="the variable that gets the cursor of the last statement")
+    @line_cell_magic
+    def rewriter(self, line: str, cell: str | None = None) -> Cursor | None:
+        """Executes the statements of a cell, or chooses the connection of later cells.
+
+        %rewriter flights --engine duckdb        opens the warehouse in the directory flights
+        %rewriter connection                     takes the variable connection
+
+        %%rewriter
+        SELECT carrier, COUNT(*) AS n FROM flights GROUP BY carrier
+
+        The result of the last statement is that of the cell, and those before it are displayed.
+        """
+        arguments = parse_argstring(self.rewriter, line)
+        if arguments.connection is not None:
+            self.connection = self._chosen(arguments.connection, arguments.engine, arguments.catalog)
+        if cell is None:
+            return None
+        if self.connection is None:
+            raise UsageError("There is no connection. Write %rewriter DIRECTORY, or %rewriter VARIABLE.")
+        cursor = None
+        try:
+            statements = [cell[span.start : span.end] for span in split_statements(cell)]
+        except Error as error:
+            raise UsageError(render(error, cell)) from None
+        for statement in statements:
+            if cursor is not None:
+                display(cursor)
+            try:
+                cursor = self.connection.execute(statement)
+            except Error as error:
+                raise UsageError(render(error, statement)) from None
+        if arguments.out is not None and self.shell is not None:
+            self.shell.user_ns[arguments.out] = cursor
+            return None
+        return cursor
+
+    def _chosen(self, name: str, engine: str, catalog: str | None) -> Connection:
+        variable = self.shell.user_ns.get(name) if self.shell is not None else None
+        if isinstance(variable, Connection):
+            return variable
+        try:
+            return connect(name, engine=engine, catalog=catalog)
+        except Error as error:
+            raise UsageError(str(error)) from None
+
+
+def load(shell: InteractiveShell) -> None:
+    """Registers the magics, the completion of names in their cells, and how values are displayed."""
+    magics = RewriterMagics(shell)
+    shell.register_magics(magics)
+    formatter = shell.display_formatter.formatters[_HTML]
+    formatter.for_type(Cursor, _cursor_html)
+    formatter.for_type(Result, result_html)
+    formatter.for_type(Plan, plan_html)
+    formatter.for_type(Coverage, coverage_html)
+
+    @context_matcher()
+    def names(context: CompletionContext) -> Any:
+        is_ours = context.full_text.lstrip().startswith(_CELL) and context.cursor_line > 0
+        if not is_ours or magics.connection is None:
+            return {"completions": []}
+        fragment = fragment_of(context.text_until_cursor)
+        found = completions(magics.connection, fragment, context.full_text)
+        return {
+            "completions": [SimpleCompletion(text=name) for name in found],
+            "matched_fragment": fragment,
+            "suppress": bool(found),
+        }
+
+    shell.Completer.custom_matchers.append(names)
+
+
+def _cursor_html(cursor: Cursor) -> str | None:
+    result = cursor._result
+    return None if result is None else result_html(result)
