@@ -1,6 +1,4 @@
-"""Results, plans and covers as HTML, and the cell magic ``%%rewriter``, for notebooks.
+"""The cell magic ``%%rewriter`` and the display of results, plans and covers in notebooks.
 
-``%load_ext rewriter`` makes IPython show them. Only ``magic`` imports IPython. The HTML is well-formed XML, escapes all
-values, is bounded, and sets no colour of text, so that it is readable on dark pages. A display of a result takes no row
-from it.
+``%load_ext rewriter`` registers both. Only ``magic`` imports IPython.
 """

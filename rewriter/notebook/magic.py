@@ -18,8 +18,8 @@ from rewriter.dbapi.connection import Connection, connect
 from rewriter.dbapi.cursor import Cursor
 from rewriter.errors import Error, render
 from rewriter.grammar.lexer import split_statements
+from rewriter.html.results import coverage_html, plan_html, result_html
 from rewriter.notebook.completion import completions, fragment_of
-from rewriter.notebook.html import coverage_html, plan_html, result_html
 from rewriter.planner.model.plan import Coverage, Plan
 from rewriter.runtime.result import Result
 
@@ -91,7 +91,6 @@ def load(shell: InteractiveShell) -> None:
     magics = RewriterMagics(shell)
     shell.register_magics(magics)
     formatter = shell.display_formatter.formatters[_HTML]
-    formatter.for_type(Cursor, _cursor_html)
     formatter.for_type(Result, result_html)
     formatter.for_type(Plan, plan_html)
     formatter.for_type(Coverage, coverage_html)
@@ -110,8 +109,3 @@ def load(shell: InteractiveShell) -> None:
         }
 
     shell.Completer.custom_matchers.append(names)
-
-
-def _cursor_html(cursor: Cursor) -> str | None:
-    result = cursor._result
-    return None if result is None else result_html(result)

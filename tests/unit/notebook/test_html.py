@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 
+import rewriter
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.notebook.html import (
+from rewriter.html.results import (
     LONGEST_VALUE,
     MOST_COLUMNS,
     MOST_PICTURES,
@@ -187,3 +188,12 @@ def test_pictures_are_bounded(session: Session) -> None:
     html = coverage_html(session.execute(year).coverage)
     assert len(list(ElementTree.fromstring(html).iter(f"{SVG}rect"))) < 2000
     assert len(html) < 300_000
+
+
+def test_a_cursor_shows_itself(tmp_path: Path) -> None:
+    with rewriter.connect(tmp_path, engine="duckdb") as connection:
+        cursor = connection.cursor()
+        assert cursor._repr_html_() is None
+        cursor.execute("SELECT '<b>' AS x")
+        assert "&lt;b&gt;" in str(cursor._repr_html_())
+        assert cursor.fetchall() == [("<b>",)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from rewriter.errors import Error
-from rewriter.notebook.coverage_picture import coverage_svg, html_text
+from rewriter.html.coverage_picture import coverage_svg, html_text
 from rewriter.planner.model.plan import Coverage, Plan
 from rewriter.runtime.result import Result
 from rewriter.shell.rendering import Row, is_numeric, text_of
