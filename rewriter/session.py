@@ -337,6 +337,16 @@ class Session:
             raise InterfaceError("The session is closed.", hint="Open a new one.")
         return self._catalog
 
+    def snapshot(self) -> Snapshot:
+        """Returns the state of the catalog that the next statement would read, with the session's temporary objects:
+        that of the open transaction, or the newest. It is empty where the warehouse does not exist.
+
+        Raises ``InterfaceError`` after ``close``, and ``OperationalError`` CATALOG_UNAVAILABLE. One read.
+        """
+        with only_ours():
+            self.catalog.find_warehouse()
+            return self._snapshot(self.catalog)
+
     @property
     def engine_name(self) -> str:
         """Returns ``spark`` or ``duckdb``."""
