@@ -264,7 +264,7 @@ def test_reflection_reads_the_catalog(url: str) -> None:
     ]
     assert [repr(c["type"]) for c in inspector.get_columns("u", "sales")] == [
         "SparkType('map<string,int>')",
-        "ARRAY(ARRAY(BIGINT()))",
+        "ARRAY(BIGINT(), dimensions=2)",
         "SparkType('struct<x:int>')",
     ]
     assert [(c["name"], repr(c["type"]), c["comment"]) for c in inspector.get_columns("v")] == [
@@ -462,7 +462,9 @@ def test_pandas_reads_and_appends(database: sa.Engine) -> None:
 
 
 def test_types_are_read_from_their_spelling() -> None:
-    assert repr(column_type("array<map<string,array<int>>>")) == "ARRAY(SparkType('map<string,array<int>>'))"
+    assert (
+        repr(column_type("array<map<string,array<int>>>")) == "ARRAY(SparkType('map<string,array<int>>'), dimensions=1)"
+    )
     assert repr(column_type("char(3)")) == "CHAR(length=3)"
     assert isinstance(column_type("variant"), SparkType)
     dialect = RewriterDialect()

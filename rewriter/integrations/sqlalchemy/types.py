@@ -117,9 +117,10 @@ def column_type(text: str) -> sqltypes.TypeEngine[Any]:
         if sized[1] == "decimal":
             return sqltypes.DECIMAL(int(sized[2]), int(sized[3] or 0))
         return (sqltypes.CHAR if sized[1] == "char" else sqltypes.VARCHAR)(int(sized[2]))
-    if text.startswith("array<") and text.endswith(">"):
-        return sqltypes.ARRAY(column_type(text[len("array<") : -1]))
-    return SparkType(text)
+    item, dimensions = text, 0
+    while item.startswith("array<") and item.endswith(">"):
+        item, dimensions = item[len("array<") : -1], dimensions + 1
+    return sqltypes.ARRAY(column_type(item), dimensions=dimensions) if dimensions else SparkType(text)
 
 
 class TypeCompiler(GenericTypeCompiler):
