@@ -8,10 +8,12 @@ and leaves nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from types import TracebackType
+
+import sqlalchemy as sa
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.freshness import Sources, as_sources
@@ -22,6 +24,8 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.workspace.net_changes import net_changes
+from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import discard_tree, remove_empty
@@ -42,6 +46,7 @@ class OpenTransaction:
         self._warehouse = catalog.warehouse
         self._transaction = catalog.begin(catalog.snapshot(session))
         self._snapshot = self._transaction.snapshot
+        self._workspace = Workspace(catalog.database, self._snapshot)
         self._changes: tuple[Change, ...] = ()
         self._keys: dict[int, WrittenKeys] = {}
         self._directories: dict[int, int] = {}
@@ -69,25 +74,31 @@ class OpenTransaction:
         Raises the errors of ``Transaction.commit``. Files are left only where the commit may have succeeded.
         """
         self._beating.close()
-        with self._transaction:
+        with self._transaction, closing(self._workspace):
             if not self._changes:
                 return
             created_ids = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
             try:
+                changes: Sequence[Change] = merged_changes(self._changes)
+                if self._workspace.is_used:
+                    with self._workspace.database().read() as connection:
+                        changes = self._net_changes(connection, self._changes, self._keys)
                 self._transaction.release_write_ids(self._allocated - created_ids)
-                self._transaction.commit(merged_changes(self._changes))
+                self._transaction.commit(changes)
             except CommitUnknownError:
                 raise
             except Error as error:
-                self._remove_files()
+                self._remove_files(())
                 if isinstance(error, ConflictError):
                     error.hint = "Nothing was written: START TRANSACTION and run all its statements again."
                 raise
+            self._remove_files(changes)
 
     def rollback(self) -> None:
         """Ends the transaction; leaves nothing of it but empty directories of tables."""
         self._beating.close()
-        self._remove_files()
+        self._workspace.close()
+        self._remove_files(())
         self._transaction.rollback()
 
     def allocate_id(self) -> int:
@@ -113,34 +124,52 @@ class OpenTransaction:
     def add(self, changes: Sequence[Change]) -> None:
         """Adds the changes of one statement, to be committed with the others: all of them, or none if it raises.
 
-        Raises CHANGED_IN_TRANSACTION where they would mean something else after a commit of those before them, and
-        the errors that ``Transaction.commit`` would raise now.
+        Raises the errors that ``Transaction.commit`` would raise now, and CHANGED_IN_TRANSACTION for what a transaction
+        cannot change twice: an object, and a partition of an external table.
         """
-        keys = self.rehearse(changes)
-        self._changes, self._keys = (*self._changes, *changes), keys
-        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes))
+        self._keys = self._rehearsed(changes, kept=True)
+        self._changes = (*self._changes, *changes)
+        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes, self._workspace.own_rows()))
 
-    def rehearse(self, changes: Sequence[Change]) -> dict[int, WrittenKeys]:
-        """Raises the errors of ``add``, and adds nothing. Returns the keys that are written with these changes."""
+    def rehearse(self, changes: Sequence[Change]) -> None:
+        """Raises the errors of ``add``, and adds nothing."""
+        self._rehearsed(changes, kept=False)
+
+    def _rehearsed(self, changes: Sequence[Change], kept: bool) -> dict[int, WrittenKeys]:
+        """Returns the keys that are written with these changes. Adds them to the workspace if they are ``kept``."""
         before = Pending.of(self._changes)
         for change in changes:
             if isinstance(change, DropObject):
                 before.check_droppable(change.object)
-        keys = with_written_keys(self._keys, changes)
-        objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
+        keys, has_order = with_written_keys(self._keys, changes)
         try:
-            self._transaction.rehearse([*objects, *changes])
+            if has_order or self._workspace.is_used:
+                with self._workspace.applying(changes, kept=kept) as connection:
+                    self._transaction.rehearse(self._net_changes(connection, (*self._changes, *changes), keys))
+            else:
+                objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
+                self._transaction.rehearse([*objects, *changes])
+                if kept:
+                    self._workspace.add(changes)
         except ConflictError as error:
             error.hint = f"{_AGAIN}."
             raise
         return keys
 
-    def _remove_files(self) -> None:
+    def _net_changes(
+        self, connection: sa.Connection, changes: Sequence[Change], keys: Mapping[int, WrittenKeys]
+    ) -> Sequence[Change]:
+        """Returns what the commit of all changes is to make, if the workspace contains them."""
+        return net_changes(connection, self._transaction.snapshot, changes, keys, self._transaction.write_id)
+
+    def _remove_files(self, committed: Sequence[Change]) -> None:
+        """Removes the files of all statements but those of the committed changes."""
+        kept = {folder for change in committed if isinstance(change, WritePartitions) for folder in _folders(change)}
         for change in self._changes:
             if isinstance(change, WritePartitions):
-                for folder in _folders(change):
+                for folder in _folders(change) - kept:
                     discard_tree(folder, roots_of(change.table, self._warehouse))
-        for change in self._changes:
+        for change in () if committed else self._changes:
             if isinstance(change, CreateObject) and isinstance(change.object, Table) and not change.object.external:
                 remove_empty(change.object.location, roots_of(change.object, self._warehouse))
 

@@ -12,10 +12,9 @@ from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Fact, Table
-from rewriter.catalog.model.write_ids import ValidTxnList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.reading.write_id_queries import write_id_list
+from rewriter.catalog.reading.write_id_queries import ALL_COMMITTED, write_id_list
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.bulk_insert import insert_rows
 from rewriter.catalog.store.database import NOW, Database, next_number
@@ -25,7 +24,6 @@ from rewriter.errors import ConflictError
 _Kind = TypeVar("_Kind", bound=Object)
 
 _INSERT_EVENT, _INSERT_ID = schema.events.insert(), schema.write_ids.insert()
-_ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
 
 
 class CommitContext:
@@ -139,7 +137,7 @@ class CommitContext:
         # A write id that was taken becomes valid with this commit even if nothing was written under it.
         own_ids = sa.select(write_ids.c.object_id).where(write_ids.c.transaction_id == self.transaction_id)
         lists = {
-            object_id: str(write_id_list(self.connection, object_id, self.sequence, _ALL_COMMITTED))
+            object_id: str(write_id_list(self.connection, object_id, self.sequence, ALL_COMMITTED))
             for object_id in self.connection.execute(own_ids.order_by(write_ids.c.object_id)).scalars().all()
         }
         entries: list[tuple[str, int | None, dict[str, Any]]] = [

@@ -33,7 +33,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, Proof
+from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, NetProof, Proof
 from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
@@ -74,6 +74,8 @@ class FactTimelineUpdate:
         self._made_by = made_by
         #: The proofs of each reading, by the identity of its sources.
         self._provenances: dict[int, Provenance] = {}
+        #: The base content that others have written since the snapshot, read when a proof needs it.
+        self._content_of_others: BaseContent | None = None
         self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
         self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs)
         self._secondary_timelines = SecondaryTimelines()
@@ -118,6 +120,21 @@ class FactTimelineUpdate:
             made_by = max(member.since(self._made_by) for member in bindings)
             self._provenances[id(sources)] = Provenance(self._context.snapshot, sources, bindings, made_by)
         return self._provenances[id(sources)].proof(binding, slot, binding.combination(values, slot))
+
+    def net_proof(self, table: Table, values: PartitionValues, slot: Slot | None, net: NetProof) -> Proof:
+        """Returns the proof of content that several statements of this transaction made.
+
+        It includes the transaction's own base content only if no other commit has changed the base since the snapshot:
+        one number cannot include one commit without those before it.
+        """
+        binding, context = self._bindings[table.id], self._context
+        if not net.includes_own or slot is None or binding.is_base(slot.period):
+            return net.proof
+        if self._content_of_others is None:
+            bindings, seen = list(self._bindings.values()), context.snapshot.sequence
+            self._content_of_others = BaseContent(context.connection, bindings, seen, before=context.sequence)
+        newest = self._content_of_others.newest(binding, slot, binding.combination(values, slot))
+        return net.proof if newest > context.snapshot.sequence else net.proof._replace(as_of=context.sequence)
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Returns True for a partition of the base period, or of NULL time, which only base rows have."""

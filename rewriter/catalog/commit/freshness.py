@@ -33,8 +33,12 @@ Sources = Mapping[int, Sequence[KeyRange] | None]
 class BaseContent:
     """The events in the base tables of a fact after a commit, by rollup period."""
 
-    def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], after: int) -> None:
-        """Reads the events with commit numbers above ``after``: one indexed statement for each base table."""
+    def __init__(
+        self, connection: sa.Connection, bindings: Sequence[TimeBinding], after: int, before: int = schema.NEVER
+    ) -> None:
+        """Reads the events with commit numbers above ``after``, and below ``before``: one indexed statement for each
+        base table.
+        """
         self._bases = [binding for binding in bindings if binding.has_base]
         self._events: dict[int, list[tuple[Slot | None, Combination, int]]] = {}
         self._newest_by_time: dict[str, int] = {}
@@ -42,7 +46,8 @@ class BaseContent:
         row = schema.partitions
         for binding in self._bases:
             joined = binding.storage_table.joined
-            query = sa.select(row.c.partition_values, row.c.commit_seq).where(row.c.table_id == binding.table.id)
+            of_table = (row.c.table_id == binding.table.id, row.c.commit_seq < before)
+            query: sa.Select[Any] = sa.select(row.c.partition_values, row.c.commit_seq).where(*of_table)
             if joined > after:
                 query = _events_at_joining(query, binding)
             else:

@@ -1,7 +1,8 @@
-"""Changes of one commit to the same partition: INTOs are merged, all others are refused.
+"""Changes of one commit to the same partition: INTOs are merged.
 
 A commit applies its changes in order, but a partition has one row of each write id. So the changes of several
 statements either concern different partitions, so that their order does not matter, or are INTOs, whose files add up.
+Where their order matters, ``catalog.workspace`` finds their net effect.
 """
 
 from __future__ import annotations
@@ -37,14 +38,17 @@ class WrittenKeys:
     shared: tuple[KeyRange, ...] = ()
 
 
-def with_written_keys(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]) -> dict[int, WrittenKeys]:
-    """Returns the written keys of each table, by id, including those of additional changes.
+def with_written_keys(
+    earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]
+) -> tuple[dict[int, WrittenKeys], bool]:
+    """Returns the written keys of each table, by id, including those of additional changes; and whether one of the
+    changes writes a partition of an earlier one, and not both are INTOs: then their order matters.
 
-    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if one of the changes writes a partition of an earlier one,
-    unless both are INTOs; ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one. O(keys)
-    in the earlier changes of the tables and in the new ones.
+    Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION where their order matters in an external table, and
+    ``AnalysisError`` IMMUTABLE_TABLE if both are INTOs of a table that accepts only one. O(keys) in the earlier changes
+    of the tables and in the new ones.
     """
-    keys_by_table = dict(earlier_keys)
+    keys_by_table, has_order = dict(earlier_keys), False
     for change in changes:
         is_into = _is_into(change)
         if isinstance(change, WritePartitions) and is_into and is_immutable(change.table):
@@ -52,16 +56,15 @@ def with_written_keys(earlier_keys: Mapping[int, WrittenKeys], changes: Iterable
         for table, ranges in _written_ranges(change):
             earlier, new_keys = keys_by_table.get(table.id, WrittenKeys()), merged(ranges)
             if intersection(earlier.exclusive, new_keys) or (not is_into and intersection(earlier.shared, new_keys)):
-                raise changed(
-                    table.name,
-                    "two statements of a transaction can write the same partitions only if both are INSERT INTO",
-                )
+                if table.external:
+                    raise changed(table.name, "two statements of a transaction cannot change the same partition of it")
+                has_order = True
             keys_by_table[table.id] = (
                 replace(earlier, shared=merged((*earlier.shared, *new_keys)))
                 if is_into
                 else replace(earlier, exclusive=merged((*earlier.exclusive, *new_keys)))
             )
-    return keys_by_table
+    return keys_by_table, has_order
 
 
 def merged_changes(changes: Sequence[_Kind]) -> list[_Kind | WritePartitions | NoteFiles]:

@@ -268,6 +268,8 @@ class PartitionChanges:
             elif appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
                 proof = Proof(UNKNOWN, effect.doubts.get(key))
+            elif timeline_update is not None and partition.values in change.proofs:
+                proof = timeline_update.net_proof(table, partition.values, slots[key], change.proofs[partition.values])
             elif timeline_update is not None:
                 proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
             else:

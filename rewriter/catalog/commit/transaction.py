@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id,
 from rewriter.catalog.commit.freshness import Sources, as_sources
 from rewriter.catalog.commit.refresh_claims import ClaimRequest, claim
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
-from rewriter.catalog.model.changes import Change
+from rewriter.catalog.model.changes import Change, WritePartitions
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
@@ -218,10 +219,27 @@ class Transaction:
         back. Raises the errors that its ``commit`` would raise now. One write transaction.
         """
         with database.write() as connection:
-            id = next_number(connection, "transaction")
-            changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
-            commit.apply(CommitContext.begin(database, connection, id, snapshot, {}, frozenset()), changes)
+            cls.apply_alone(database, connection, snapshot, changes)
             connection.rollback()
+
+    @staticmethod
+    def apply_alone(
+        database: Database, connection: sa.Connection, snapshot: Snapshot, changes: Sequence[Change]
+    ) -> None:
+        """Makes changes as the commit of a transaction on the snapshot, within the caller's write transaction.
+
+        Writes get the write ids of this commit.
+        """
+        id = next_number(connection, "transaction")
+        changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
+        context = CommitContext.begin(database, connection, id, snapshot, {}, frozenset())
+        with_own_ids = [
+            replace(change, write_id=context.write_id(change.table.id))
+            if isinstance(change, WritePartitions)
+            else change
+            for change in changes
+        ]
+        commit.apply(context, with_own_ids)
 
     def _is_committed(self, failure: OperationalError) -> bool:
         """Returns True if the commit was made although the database did not confirm it. If not, it never will be.

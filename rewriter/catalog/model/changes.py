@@ -18,6 +18,7 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
+from rewriter.catalog.model.proofs import NetProof
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,9 @@ class WritePartitions:
     ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace those of the commit: they are
     the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is proven by them.
 
+    ``proofs`` are those of partitions that several statements of a transaction made; they replace what would follow
+    from the sources.
+
     ``batch`` is the batch of a stream whose rows these are; a ``CommitBatch`` follows in the same commit. If the table
     has a ``PartitionCommitRule``, the partitions that such a write makes are open until the rule commits them.
     """
@@ -95,6 +99,7 @@ class WritePartitions:
     unproven: frozenset[int] = frozenset()
     doubt: str | None = None
     batch: Batch | None = None
+    proofs: Mapping[PartitionValues, NetProof] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -52,5 +52,16 @@ class Proof(NamedTuple):
         return self.doubt is not None and self.doubt != INCOMPLETE
 
 
+class NetProof(NamedTuple):
+    """The proof of a partition that a transaction of several statements wrote, before its commit.
+
+    The ``as_of`` is that of the transaction's snapshot, or earlier. ``includes_own`` says that the content includes all
+    base content that the transaction itself wrote within its time, too.
+    """
+
+    proof: Proof
+    includes_own: bool = False
+
+
 #: The proof of an open partition.
 OPEN_PROOF = Proof(REGISTERED, OPEN)

@@ -1,13 +1,13 @@
 """The uncommitted changes of a multi-statement transaction, as its own statements see them.
 
 Rows come with the commit, so no read under the transaction's snapshot shows them. Objects that the transaction has made
-or dropped are few, and are shown as they will be. A table whose partitions it has changed cannot be read before the
-commit, because the result would lack the transaction's own rows.
+or dropped are few, and are shown as they will be. The rows of tables whose partitions it has changed, and of the tables
+of their facts, are read from its private catalog (``catalog.workspace``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rewriter.catalog.model.changes import (
@@ -23,19 +23,49 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of
 from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading.write_id_queries import ALL_COMMITTED, write_id_list
+from rewriter.catalog.store.database import Database
 from rewriter.errors import InternalError, NotSupportedError
 
 
 @dataclass(frozen=True)
+class OwnRows:
+    """The rows of the tables that a transaction affects, with its own changes.
+
+    ``database`` returns the private catalog that has them, and ``sequence`` is the number of the newest commit in it
+    that the statement sees. ``identity`` is that of the private catalog (``CatalogState``). ``tables`` are the ids of
+    the affected tables.
+    """
+
+    identity: int
+    tables: frozenset[int]
+    sequence: int
+    database: Callable[[], Database]
+    _lists: dict[int, ValidWriteIdList] = field(default_factory=dict)
+
+    def write_ids(self, table_id: int) -> ValidWriteIdList:
+        """Returns the write ids of an affected table, numbers of the private catalog, that the statement sees."""
+        if table_id not in self._lists:
+            with self.database().read() as connection:
+                self._lists[table_id] = write_id_list(connection, table_id, self.sequence, ALL_COMMITTED)
+        return self._lists[table_id]
+
+
+@dataclass(frozen=True)
 class Pending:
-    """``written`` are the tables whose partitions are changed, ``dropped`` the objects that end, both by id."""
+    """``written`` are the tables whose partitions are changed, ``dropped`` the objects that end, both by id.
+
+    ``own`` are the rows of all affected tables; ``None`` if there is none.
+    """
 
     written: Mapping[int, Table] = field(default_factory=dict)
     created: Mapping[str, Object] = field(default_factory=dict)
     dropped: Mapping[int, Object] = field(default_factory=dict)
+    own: OwnRows | None = None
 
     @classmethod
-    def of(cls, changes: Iterable[Change]) -> Pending:
+    def of(cls, changes: Iterable[Change], own: OwnRows | None = None) -> Pending:
         """Summarizes changes. Raises ``InternalError`` for a kind that such a transaction cannot contain."""
         written: dict[int, Table] = {}
         created: dict[str, Object] = {}
@@ -56,7 +86,7 @@ class Pending:
                     raise InternalError(
                         f"{type(change).__name__} cannot be part of a transaction of several statements"
                     )
-        return cls(written, created, dropped)
+        return cls(written, created, dropped, own)
 
     def named(self, key: str, stored: Object | None) -> Object | None:
         """Returns the object with a name. ``stored`` is the committed one."""
@@ -68,11 +98,6 @@ class Pending:
         """Returns all objects of a kind. ``stored`` are the committed ones."""
         created = [object_ for object_ in self.created.values() if kind_of(object_) == kind]
         return [*(object_ for object_ in stored if object_.id not in self.dropped), *created]
-
-    def check_unchanged(self, id: int) -> None:
-        """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the partitions of this table are changed."""
-        if id in self.written:
-            raise changed(self.written[id].name, "its partitions cannot be listed before COMMIT")
 
     def check_droppable(self, object_: Object) -> None:
         """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the transaction has made or written the object."""

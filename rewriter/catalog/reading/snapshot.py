@@ -28,7 +28,7 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.filtered_reads import FilteredReads
 from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
 from rewriter.catalog.reading.partition_lookup import Lookup
-from rewriter.catalog.reading.pending_changes import NOTHING, Pending
+from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
 from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
 from rewriter.catalog.reading.stored_timelines import damaged_timeline, existing_ranges, implementation
 from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles, hold
@@ -68,7 +68,9 @@ class Snapshot(FilteredReads):
         self._sequence = sequence
         self._taken_at = time.monotonic()
         self._transactions = transactions
-        self._reads = SnapshotReads(CatalogState(id(database), sequence, transactions, session))
+        own = pending.own
+        state = (id(database), sequence) if own is None else (own.identity, own.sequence)
+        self._reads = SnapshotReads(CatalogState(*state, transactions, session))
 
     @classmethod
     def take(cls, database: Database, session: str | None = None) -> Snapshot:
@@ -108,7 +110,7 @@ class Snapshot(FilteredReads):
         return self._temporary_views
 
     def over(self, pending: Pending) -> Snapshot:
-        """Returns the same view for the statements of a transaction with these uncommitted changes."""
+        """Returns the same view for the statements of a transaction, with its uncommitted changes."""
         view = Snapshot(self._database, self._sequence, self._transactions, self._session, pending)
         view.current = self.current
         view._temporary_views = self._temporary_views
@@ -162,11 +164,20 @@ class Snapshot(FilteredReads):
     def write_ids(self, object_id: int) -> ValidWriteIdList:
         """Returns the visible write ids of a table, view, cube or fact; ``table`` in the list is the object's id.
 
-        Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION for a table that the own transaction has changed. All reads
-        of partitions, files and timelines call this method.
+        Those of a table that the own transaction affects are numbers of its private catalog.
         """
-        self._pending.check_unchanged(object_id)
-        return self._list_of(object_id)
+        own = self._own_of(object_id)
+        return self._list_of(object_id) if own is None else own.write_ids(object_id)
+
+    def _own_of(self, object_id: int) -> OwnRows | None:
+        """Returns the rows of the own transaction if they are those of an object; ``None`` if the catalog has them."""
+        own = self._pending.own
+        return own if own is not None and object_id in own.tables else None
+
+    def _store(self, object_id: int) -> Database:
+        """Returns the database that has the rows of a table."""
+        own = self._own_of(object_id)
+        return self._database if own is None else own.database()
 
     def _list_of(self, object_id: int) -> ValidWriteIdList:
         if object_id not in self._reads.write_ids:
@@ -180,7 +191,9 @@ class Snapshot(FilteredReads):
         return self._reads.write_ids[object_id]
 
     def _under_list(self, object_id: int) -> ListedReads:
-        return ListedReads(self._database, object_id, self.write_ids(object_id), self)
+        # The private catalog of a transaction has no leases: ``_files`` holds the files of the catalog.
+        holder = self if self._own_of(object_id) is None else None
+        return ListedReads(self._store(object_id), object_id, self.write_ids(object_id), holder)
 
     def find(self, name: str) -> Table | Cube | Fact | None:
         """Returns the table, cube or fact of that name, in any case; ``None`` if there is none. One indexed read."""
@@ -323,7 +336,7 @@ class Snapshot(FilteredReads):
         Links are resolved. Scans the table's partitions, and accesses the disk once for each location. Nothing is
         cached.
         """
-        return queries.partitions_at(self._database, table, self._list_of(table.id), paths) if paths else []
+        return queries.partitions_at(self._store(table.id), table, self.write_ids(table.id), paths) if paths else []
 
     def lookup(self, table: Table, scan_filter: ScanFilter | None, ranges: Sequence[KeyRange] | None = None) -> Lookup:
         """Returns a lookup of the partitions that satisfy a bound filter (``None``: all), read when they are used.
@@ -356,8 +369,9 @@ class Snapshot(FilteredReads):
 
     def _files(self, key: FilesKey, read: Callable[[], PartitionFiles]) -> PartitionFiles:
         files = self._reads.files.get(key)
-        if files is not None:
+        if files is not None or self._own_of(key[0]) is not None:
             hold(self._database, self)
+        if files is not None:
             return files
         files = read()
         if len(files) <= MOST_ROWS:
@@ -367,12 +381,12 @@ class Snapshot(FilteredReads):
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[versions.Content, ...]:
         """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
         key_ranges = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merged(ranges)
-        with self._database.read() as connection:
+        with self._store(table.id).read() as connection:
             return tuple(versions.contents(connection, self.write_ids(table.id), key_ranges))
 
     def history(self, table: Table, key: bytes) -> versions.History | None:
         """Returns the times of a partition's creation and last change; ``None`` if there is no such partition."""
-        with self._database.read() as connection:
+        with self._store(table.id).read() as connection:
             return versions.partition_history(connection, table.id, self.write_ids(table.id), key)
 
     def created(self, object_: Object) -> float | None:
@@ -413,12 +427,12 @@ class Snapshot(FilteredReads):
 
         Costs a scan of the partitions in the ranges, inside the database.
         """
-        with self._database.read() as connection:
+        with self._store(table.id).read() as connection:
             return versions.doubts(connection, self.write_ids(table.id), merged(ranges))
 
     def open_keys(self, table: Table) -> frozenset[bytes]:
         """Returns the keys of the partitions of a table that streams fill. O(partitions), inside the database."""
-        with self._database.read() as connection:
+        with self._store(table.id).read() as connection:
             return versions.open_keys(connection, self.write_ids(table.id), table.id)
 
     def retired(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
@@ -437,19 +451,11 @@ class Snapshot(FilteredReads):
 
     def _stored_timelines(self, table: Table) -> queries.StoredTimelines:
         if table.id not in self._reads.stored:
-            self._check_fact_unchanged(table)
             try:
                 self._reads.stored[table.id] = self._under_list(table.id).timelines()
             except ValueError as error:
                 raise damaged_timeline(table, error) from error
         return self._reads.stored[table.id]
-
-    def _check_fact_unchanged(self, table: Table) -> None:
-        """Raises if the own transaction has changed a table of the fact, which may outdate all tables of the fact."""
-        fact = self.fact_using(table.name) if self._pending.written else None
-        for storage in fact.storages if fact is not None else ():
-            for storage_table in storage.tables:
-                self._pending.check_unchanged(self.table(storage_table.table).id)
 
     def mean_bytes(self, table_name: str, period: Period) -> int | None:
         """Returns the mean bytes of one period in a storage table, rounded up; ``None`` if they are unknown.
@@ -462,7 +468,7 @@ class Snapshot(FilteredReads):
         if fact is None or storage_table is None:
             return None
         binding, ids = TimeBinding(fact, storage_table, table), self.write_ids(table.id)
-        return self._database.volumes.of(binding, ids, self.lookup(table, None).partitions).get(period)
+        return self._store(table.id).volumes.of(binding, ids, self.lookup(table, None).partitions).get(period)
 
     def _all(self, kind: str) -> tuple[Object, ...]:
         if kind not in self._reads.by_kind:

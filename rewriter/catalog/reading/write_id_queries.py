@@ -12,6 +12,9 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import fetch, fetch_value, once
 from rewriter.catalog.store.server_identity import IDENTITY
 
+#: A list that may see all transactions: the write ids of those that committed are valid.
+ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
+
 
 def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList]:
     """Returns the version of the schema and the tables' identity, the newest commit's number and the transactions.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.commit.transaction import Writer

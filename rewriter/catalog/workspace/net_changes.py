@@ -1,0 +1,225 @@
+"""The net effect of a transaction's statements: one change for each partition, to be made by one commit.
+
+It is the difference between the private catalog and the snapshot. A partition of the snapshot that was only added to
+gets an INTO of the new files. One with other content gets an OVERWRITE, one that is gone a drop or a wipe, and one that
+was made and dropped again nothing. The keys that the statements searched stay claimed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from rewriter.catalog.commit.freshness import BaseContent
+from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes
+from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.facts.time_binding import TimeBinding, bind
+from rewriter.catalog.model.changes import (
+    Change,
+    CreateObject,
+    DropObject,
+    DropPartitions,
+    PartitionWrite,
+    WritePartitions,
+)
+from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.proofs import REGISTERED, UNKNOWN, NetProof, Proof
+from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_rows import part_in, properties_in, values_in
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.store import schema
+from rewriter.catalog.store.backend import warehouse_of
+from rewriter.catalog.store.partition_versions import RowState, state_of
+from rewriter.catalog.workspace.workspace import changed_tables
+
+
+@dataclass
+class _Versions:
+    """The versions of one partition that a transaction has changed.
+
+    ``before`` is its row in the snapshot, and ``newest`` its newest one; the files are those of the snapshot that are
+    left or gone, and the new ones.
+    """
+
+    values: PartitionValues
+    before: sa.Row[Any] | None = None
+    newest: sa.Row[Any] | None = None
+    kept: int = 0
+    removed: int = 0
+    added: list[DataFile] = field(default_factory=list)
+
+    @property
+    def state(self) -> RowState | None:
+        return None if self.newest is None else state_of(self.newest.made, self.newest.ended)
+
+
+def net_changes(
+    connection: sa.Connection,
+    snapshot: Snapshot,
+    changes: Sequence[Change],
+    keys: Mapping[int, WrittenKeys],
+    write_id: Callable[[Table], int],
+) -> list[Change]:
+    """Returns the changes that have the effect of all changes of a transaction.
+
+    ``connection`` is one to the private catalog that contains them. ``keys`` are the keys that the statements have
+    written, by table id. ``write_id`` returns the transaction's write id of a table. Reads the rows of the changed
+    partitions alone: three statements for each table.
+    """
+    objects = [change for change in changes if isinstance(change, CreateObject | DropObject)]
+    by_table: dict[int, tuple[Table, list[Change]]] = {}
+    others: list[Change] = []
+    for change in changes:
+        tables = () if isinstance(change, CreateObject | DropObject) else changed_tables(change)
+        if any(table.external for table in tables) or not tables:
+            others += [] if change in objects else [change]
+            continue
+        for table in tables:
+            by_table.setdefault(table.id, (table, []))[1].append(change)
+    net: list[Change] = [*objects]
+    for table_id, (table, of_table) in by_table.items():
+        state = _TableState(connection, table, snapshot)
+        exclusive = keys.get(table_id, WrittenKeys()).exclusive
+        net += _net(state, of_table, exclusive, partial(write_id, table))
+    return [*net, *merged_changes(others)]
+
+
+def _net(
+    state: _TableState, changes: Sequence[Change], exclusive: Sequence[KeyRange], write_id: Callable[[], int]
+) -> Iterator[Change]:
+    """Yields the net changes of one managed table."""
+    table = state.table
+    wipes = [keys for change in changes if isinstance(change, WritePartitions) for keys in change.wipes]
+    searched = [keys for change in changes if isinstance(change, DropPartitions) for keys in change.ranges]
+    moved = [move for change in changes for move in moved_ranges(change)]
+    searched += [keys for moved_table, ranges in moved if moved_table.id == table.id for keys in ranges]
+    sources: dict[int, Sequence[KeyRange] | None] = {
+        source: None for change in changes if isinstance(change, WritePartitions) for source in change.sources or ()
+    }
+    overwritten: list[PartitionWrite] = []
+    appended: list[PartitionWrite] = []
+    dropped: list[bytes] = []
+    proofs: dict[PartitionValues, NetProof] = {}
+    wiped = merged(wipes)
+    for key, versions in state.versions.items():
+        existed = versions.before is not None
+        if versions.state is RowState.LIVE:
+            write = state.write(versions)
+            # Rows that came with INTOs alone, and those that came to the rows of the snapshot, were added.
+            if not _contains(exclusive, key) or (versions.kept and not versions.removed):
+                if write.files or not existed:
+                    appended.append(write)
+            else:
+                overwritten.append(write)
+            proofs[versions.values] = state.proof(versions)
+        elif existed and versions.state is RowState.DROPPED and not _contains(wiped, key):
+            dropped.append(key)
+        elif existed:
+            wipes.append(KeyRange.of_key(key))
+    if dropped or searched:
+        yield DropPartitions(table, tuple(dropped), merged(searched))
+    for overwrite, partitions in ((True, overwritten), (False, appended)):
+        if partitions or (overwrite and wipes):
+            yield WritePartitions(
+                table,
+                write_id(),
+                tuple(partitions),
+                overwrite,
+                wipes=merged(wipes) if overwrite else (),
+                sources=sources,
+                proofs={write.values: proofs[write.values] for write in partitions},
+            )
+
+
+class _TableState:
+    """The partitions of one table that the transaction has changed."""
+
+    def __init__(self, connection: sa.Connection, table: Table, snapshot: Snapshot) -> None:
+        self.table = table
+        self._connection = connection
+        self._snapshot = snapshot
+        self._binding, self._content = self._fact_content()
+        self.versions = self._read()
+
+    def _fact_content(self) -> tuple[TimeBinding | None, BaseContent | None]:
+        """Returns the table's binding in its fact, and the base content that the transaction itself wrote."""
+        fact = self._snapshot.fact_using(self.table.name)
+        if fact is None:
+            return None, None
+        bindings = bind(fact, self._snapshot.named)
+        own = BaseContent(self._connection, bindings, after=self._snapshot.sequence)
+        return next(binding for binding in bindings if binding.table.id == self.table.id), own
+
+    def _read(self) -> dict[bytes, _Versions]:
+        """Returns the versions of the changed partitions, by key."""
+        ids, row, file = schema.write_ids.c, schema.partitions.c, schema.files.c
+        own_ids = sa.select(ids.write_id).where(
+            ids.object_id == self.table.id, ids.commit_seq > self._snapshot.sequence
+        )
+        is_own = set(self._connection.execute(own_ids).scalars())
+        changed_keys = sa.select(row.key).where(
+            row.table_id == self.table.id, sa.or_(row.made.in_(own_ids), row.ended.in_(own_ids))
+        )
+        query = sa.select(schema.partitions).where(row.key.in_(changed_keys)).order_by(row.row_id)
+        by_key: dict[bytes, _Versions] = {}
+        for version in self._connection.execute(query):
+            versions = by_key.setdefault(version.key, _Versions(values_in(version.partition_values, self.table.name)))
+            versions.newest = version
+            if version.made not in is_own and (version.ended == schema.NEVER or version.ended in is_own):
+                versions.before = version
+        warehouse = warehouse_of(self._connection)
+        for version in self._connection.execute(
+            sa.select(schema.files).where(file.key.in_(changed_keys)).order_by(file.row_id)
+        ):
+            versions, is_live = by_key[version.key], version.ended == schema.NEVER
+            if version.made in is_own:
+                if is_live:
+                    path = loaded(version.path, warehouse)
+                    versions.added.append(DataFile(path, version.rows, version.bytes, part_in(version.part, path)))
+            else:
+                versions.kept += is_live
+                versions.removed += version.ended in is_own
+        return by_key
+
+    def write(self, versions: _Versions) -> PartitionWrite:
+        """Returns the write that leads from the snapshot's version of a partition to the newest one."""
+        before, newest = versions.before, versions.newest
+        assert newest is not None
+        location = newest.location if before is None or before.location != newest.location else None
+        earlier = {} if before is None else properties_in(before.properties, self.table.name)
+        properties = properties_in(newest.properties, self.table.name)
+        return PartitionWrite(
+            versions.values,
+            tuple(versions.added),
+            None if location is None else loaded(location, warehouse_of(self._connection)),
+            {name: value for name, value in properties.items() if earlier.get(name) != value},
+        )
+
+    def proof(self, versions: _Versions) -> NetProof:
+        """Returns the proof of the newest version of a partition."""
+        assert versions.newest is not None
+        proof, seen = Proof(versions.newest.as_of, versions.newest.doubt), self._snapshot.sequence
+        if proof.as_of in (UNKNOWN, REGISTERED) or proof.as_of <= seen or self._binding is None:
+            return NetProof(proof if proof.as_of <= seen else proof._replace(as_of=seen))
+        slot = self._binding.locate(versions.values)
+        includes_own = (
+            slot is not None
+            and self._content is not None
+            and self._content.is_fresh(
+                self._binding, slot, proof.as_of, self._binding.combination(versions.values, slot)
+            )
+        )
+        return NetProof(proof._replace(as_of=seen), includes_own)
+
+
+def _contains(ranges: Sequence[KeyRange], key: bytes) -> bool:
+    """Tests whether one of the sorted, disjoint ranges contains a key. O(log n)."""
+    position = bisect_right(ranges, key, key=attrgetter("start"))
+    return position > 0 and key in ranges[position - 1]
