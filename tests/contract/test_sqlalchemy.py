@@ -287,6 +287,39 @@ def test_reflection_reads_the_catalog(url: str) -> None:
     database.dispose()
 
 
+def test_cubes_are_queried_as_tables(url: str) -> None:
+    database = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    with database.connect() as connection:
+        for statement in (
+            "CREATE CUBE c (d STRING, m DECIMAL(10,2) MEASURE SUM, at TIMESTAMP TIME)",
+            "CREATE TABLE days (d STRING, m DECIMAL(10,2)) PARTITIONED BY (p STRING)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE days PERIOD DAILY PARTITIONED BY at AS (p))",
+            "INSERT INTO days VALUES ('x', 1.5, '2024-01-01'), ('y', 2.5, '2024-01-02'), ('y', 9, '2024-01-03')",
+        ):
+            connection.exec_driver_sql(statement)
+        cube = sa.Table("c", sa.MetaData(), autoload_with=connection)
+        start, end = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2024, 1, 3)
+        for bounds in ((start, end), (start.replace(tzinfo=None), end.replace(tzinfo=datetime.UTC))):
+            query = sa.select(cube.c.d, sa.func.sum(cube.c.m)).where(cube.c.at >= bounds[0], cube.c.at < bounds[1])
+            rows = connection.execute(query.group_by(cube.c.d).order_by(cube.c.d)).all()
+            assert rows == [("x", Decimal("1.50")), ("y", Decimal("2.50"))]
+    database.dispose()
+
+
+def test_names_are_those_that_were_asked_for(database: sa.Engine) -> None:
+    names = ["select", "Select It", "?", ":x", "a`b", "%(x)s", "é", "1st", "a.b"]
+    with database.connect() as connection:
+        columns = [sa.literal(number).label(name) for number, name in enumerate(names)]
+        assert list(connection.execute(sa.select(*columns)).keys()) == names
+    table = sa.Table("ORDER", sa.MetaData(), *(sa.Column(name, sa.Integer) for name in ("select", "Date", "a b", "ü")))
+    with database.begin() as connection:
+        table.create(connection)
+        connection.execute(table.insert(), [{"select": 1, "Date": 2, "a b": 3, "ü": 4}])
+    with database.connect() as connection:
+        query = sa.select(table).where(table.c["a b"] == 3, table.c["select"] == 1).order_by(table.c.Date)
+        assert connection.execute(query).all() == [(1, 2, 3, 4)]
+
+
 def test_a_missing_object_is_no_such_table(url: str) -> None:
     database = sa.create_engine(url)
     inspector = sa.inspect(database)

@@ -103,9 +103,10 @@ class RewriterDialect(CatalogReflection, default.DefaultDialect):
         return True
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
-        return getattr(e, "condition", None) == "ENGINE_CLOSED" or (
-            isinstance(e, InterfaceError) and "closed" in str(e)
-        )
+        """Returns whether the connection was closed, so that the pool replaces it."""
+        if getattr(e, "condition", None) == "ENGINE_CLOSED":
+            return True
+        return isinstance(e, InterfaceError) and "The connection is closed" in str(e)
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         if statement:
