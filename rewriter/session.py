@@ -364,7 +364,7 @@ class Session:
 
     @property
     def autocommit(self) -> bool:
-        """Whether each statement commits by itself; True unless set. Without it, a statement opens a transaction where
+        """True if each statement commits by itself, the default. Without it, a statement opens a transaction where
         none is open. One that cannot be part of a transaction (NOT_IN_TRANSACTION) runs if no changes are pending, and
         commits by itself. So do statements that make the warehouse.
 

@@ -52,8 +52,8 @@ class BatchStream:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        """Returns the next batch. An error ends the stream, and is raised again by later calls, so that nobody takes
-        the rows before it for all rows.
+        """Returns the next batch. An error ends the stream, and is raised again by later calls: the rows before
+        it are not all rows.
 
         Raises ``StopIteration`` after the last batch, ``InterfaceError`` after ``close`` before it, and
         ``OperationalError`` OPERATION_CANCELED.

@@ -111,8 +111,9 @@ def command_options(number: int, line: str) -> dict[str, str]:
         )
     options = read_options(words, command)
     if isinstance(options, str):
-        known = ", ".join(COMMANDS[command])
-        raise invalid(number, options, f"The options of {command} are {known}." if known else f"Write {command} alone.")
+        allowed = ", ".join(COMMANDS[command])
+        hint = f"The options of {command} are {allowed}." if allowed else f"Write {command} alone."
+        raise invalid(number, options, hint)
     return options
 
 

@@ -8,12 +8,10 @@ and leaves nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from types import TracebackType
-
-import sqlalchemy as sa
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.freshness import Sources, as_sources
@@ -24,7 +22,6 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.workspace.net_changes import net_changes
 from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
@@ -46,7 +43,7 @@ class OpenTransaction:
         self._warehouse = catalog.warehouse
         self._transaction = catalog.begin(catalog.snapshot(session))
         self._snapshot = self._transaction.snapshot
-        self._workspace = Workspace(catalog.database, self._snapshot)
+        self._workspace = Workspace(catalog.database, self._snapshot, self._transaction.write_id)
         self._changes: tuple[Change, ...] = ()
         self._keys: dict[int, WrittenKeys] = {}
         self._directories: dict[int, int] = {}
@@ -77,28 +74,28 @@ class OpenTransaction:
         with self._transaction, closing(self._workspace):
             if not self._changes:
                 return
-            created_ids = {change.object.id for change in self._changes if isinstance(change, CreateObject)}
             try:
-                changes: Sequence[Change] = merged_changes(self._changes)
-                if self._workspace.is_used:
-                    with self._workspace.database().read() as connection:
-                        changes = self._net_changes(connection, self._changes, self._keys)
+                is_used = self._workspace.is_used
+                changes = self._workspace.net(self._keys) if is_used else merged_changes(self._changes)
+                created_ids = {change.object.id for change in changes if isinstance(change, CreateObject)}
                 self._transaction.release_write_ids(self._allocated - created_ids)
                 self._transaction.commit(changes)
             except CommitUnknownError:
                 raise
             except Error as error:
-                self._remove_files(())
+                self._discard()
                 if isinstance(error, ConflictError):
                     error.hint = "Nothing was written: START TRANSACTION and run all its statements again."
                 raise
-            self._remove_files(changes)
+            if is_used:
+                self._remove_files(_directories(changes))
+                self._remove_directories(created_ids)
 
     def rollback(self) -> None:
         """Ends the transaction; leaves nothing of it but empty directories of tables."""
         self._beating.close()
         self._workspace.close()
-        self._remove_files(())
+        self._discard()
         self._transaction.rollback()
 
     def allocate_id(self) -> int:
@@ -124,8 +121,8 @@ class OpenTransaction:
     def add(self, changes: Sequence[Change]) -> None:
         """Adds the changes of one statement, to be committed with the others: all of them, or none if it raises.
 
-        Raises the errors that ``Transaction.commit`` would raise now, and CHANGED_IN_TRANSACTION for what a transaction
-        cannot change twice: an object, and a partition of an external table.
+        Raises the errors that ``Transaction.commit`` would raise now, and CHANGED_IN_TRANSACTION for a partition of an
+        external table that a transaction cannot change twice.
         """
         self._keys = self._rehearsed(changes, kept=True)
         self._changes = (*self._changes, *changes)
@@ -138,14 +135,13 @@ class OpenTransaction:
     def _rehearsed(self, changes: Sequence[Change], kept: bool) -> dict[int, WrittenKeys]:
         """Returns the keys that are written with these changes. Adds them to the workspace if they are ``kept``."""
         before = Pending.of(self._changes)
-        for change in changes:
-            if isinstance(change, DropObject):
-                before.check_droppable(change.object)
+        dropped = [change.object for change in changes if isinstance(change, DropObject)]
         keys, has_order = with_written_keys(self._keys, changes)
+        has_order |= any(map(before.has_changed, dropped))
         try:
             if has_order or self._workspace.is_used:
-                with self._workspace.applying(changes, kept=kept) as connection:
-                    self._transaction.rehearse(self._net_changes(connection, (*self._changes, *changes), keys))
+                with self._workspace.applying(changes, keys, kept=kept) as net:
+                    self._transaction.rehearse(net)
             else:
                 objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
                 self._transaction.rehearse([*objects, *changes])
@@ -156,22 +152,25 @@ class OpenTransaction:
             raise
         return keys
 
-    def _net_changes(
-        self, connection: sa.Connection, changes: Sequence[Change], keys: Mapping[int, WrittenKeys]
-    ) -> Sequence[Change]:
-        """Returns what the commit of all changes is to make, if the workspace contains them."""
-        return net_changes(connection, self._transaction.snapshot, changes, keys, self._transaction.write_id)
+    def _discard(self) -> None:
+        """Removes the files of all statements, and the empty directories of tables that they would have created."""
+        self._remove_files(frozenset())
+        self._remove_directories(frozenset())
 
-    def _remove_files(self, committed: Sequence[Change]) -> None:
-        """Removes the files of all statements but those of the committed changes."""
-        kept = {folder for change in committed if isinstance(change, WritePartitions) for folder in _folders(change)}
+    def _remove_directories(self, kept: Collection[int]) -> None:
+        """Removes the empty directories of the tables that statements made, except those with these ids."""
+        for change in self._changes:
+            table = change.object if isinstance(change, CreateObject) else None
+            if isinstance(table, Table) and not table.external and table.id not in kept:
+                remove_empty(table.location, roots_of(table, self._warehouse))
+
+    def _remove_files(self, kept: Collection[str]) -> None:
+        """Removes the directories of all writes, except those with these paths."""
         for change in self._changes:
             if isinstance(change, WritePartitions):
-                for folder in _folders(change) - kept:
-                    discard_tree(folder, roots_of(change.table, self._warehouse))
-        for change in () if committed else self._changes:
-            if isinstance(change, CreateObject) and isinstance(change.object, Table) and not change.object.external:
-                remove_empty(change.object.location, roots_of(change.object, self._warehouse))
+                for folder in _folders(change):
+                    if folder not in kept:
+                        discard_tree(folder, roots_of(change.table, self._warehouse))
 
 
 class _Part:
@@ -212,6 +211,19 @@ def _folders(change: WritePartitions) -> set[str]:
     location = change.table.location
     files = (os.path.relpath(file.path, location) for partition in change.partitions for file in partition.files)
     return {os.path.join(location, path.split(os.sep)[0]) for path in files}
+
+
+def _directories(changes: Sequence[Change]) -> set[str]:
+    """Returns all directories above the files that changes write. A moved file is in the directory of another table."""
+    directories: set[str] = set()
+    for change in changes:
+        for partition in change.partitions if isinstance(change, WritePartitions) else ():
+            for file in partition.files:
+                folder = os.path.dirname(file.path)
+                while folder not in directories and folder != os.path.dirname(folder):
+                    directories.add(folder)
+                    folder = os.path.dirname(folder)
+    return directories
 
 
 def not_in_transaction(reason: str, object: str | None = None) -> NotSupportedError:

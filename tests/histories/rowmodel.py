@@ -134,6 +134,8 @@ def may_meet(mine: Change, other: Change) -> bool:
     """
     if mine.kind in ("create", "name") or other.kind in ("create", "name"):
         return mine.name == other.name or mine.table == other.table
+    if mine.kind == other.kind == "files":
+        return mine.table == other.table  # Each of two COMPACTs replaces files that the other has read.
     if mine.table != other.table or other.kind == "files":
         return False
     if mine.kind in ("put", "into") and other.kind in ("put", "into") and mine.name == other.name == "insert":

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from postgres import seeds
 
-from rewriter.catalog.reading.pending_changes import Pending
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.runtime import multi_statement
 
 from . import plants
 from .interleaving import History
@@ -17,7 +18,12 @@ from .interleaving import History
 
 def reads_without_own_rows() -> None:
     """Reads what a transaction has changed as it was before."""
-    plants._replace(Pending, "check_unchanged", lambda *_: None)
+    plants._replace(Snapshot, "_own_of", lambda *_: None)
+
+
+def writes_at_the_state_of_the_start() -> None:
+    """Commits the changes of all statements as if each had been the first."""
+    plants._replace(multi_statement, "with_written_keys", lambda keys, changes: (keys, False))
 
 
 def run(warehouse: Path, url: str | None, chosen: Iterable[int], steps: int) -> Counter[str]:
@@ -43,7 +49,13 @@ def test_sessions_take_turns(tmp_path: Path, catalog_url: str | None, seed: int)
 @pytest.mark.share(4)
 @pytest.mark.parametrize(
     "plant",
-    [plants.no_conflicts, plants.rollups_stay_fresh, plants.lists_are_not_compared, reads_without_own_rows],
+    [
+        plants.no_conflicts,
+        plants.rollups_stay_fresh,
+        plants.lists_are_not_compared,
+        reads_without_own_rows,
+        writes_at_the_state_of_the_start,
+    ],
     ids=lambda plant: plant.__name__,
 )
 def test_planted_bugs_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: plants.Plant) -> None:

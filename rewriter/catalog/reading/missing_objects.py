@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import Cube, Fact, Table, View
@@ -85,3 +85,15 @@ def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]
     database = database_of(name)
     inside = "" if database == DEFAULT_DATABASE == current else f" IN {database}"
     return f"SHOW {_LISTS[kind]}{inside} lists all"
+
+
+def database_not_found(name: str, names: Sequence[str]) -> AnalysisError:
+    """Returns the error for a database that does not exist. ``names`` are those of all databases."""
+    near = difflib.get_close_matches(name.lower(), names, n=3)
+    return AnalysisError(
+        f"the database '{name}' cannot be found",
+        condition="SCHEMA_NOT_FOUND",
+        sqlstate="42704",
+        object=name,
+        hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
+    )

@@ -75,6 +75,8 @@ class Pending:
                 case CreateObject(object_):
                     created[key_of(object_)] = object_
                 case DropObject(object_):
+                    if created.get(key_of(object_)) == object_:
+                        del created[key_of(object_)]
                     dropped[object_.id] = object_
                 case WritePartitions() | AddPartitions() | DropPartitions() | TruncatePartitions():
                     written[change.table.id] = change.table
@@ -99,10 +101,9 @@ class Pending:
         created = [object_ for object_ in self.created.values() if kind_of(object_) == kind]
         return [*(object_ for object_ in stored if object_.id not in self.dropped), *created]
 
-    def check_droppable(self, object_: Object) -> None:
-        """Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION if the transaction has made or written the object."""
-        if object_.id in self.written or any(object_.id == created.id for created in self.created.values()):
-            raise changed(object_.name, "it cannot be dropped before COMMIT")
+    def has_changed(self, object_: Object) -> bool:
+        """Returns True if the transaction has made or written the object."""
+        return object_.id in self.written or any(object_.id == created.id for created in self.created.values())
 
 
 NOTHING = Pending()
@@ -115,5 +116,5 @@ def changed(name: str, reason: str) -> NotSupportedError:
         condition="CHANGED_IN_TRANSACTION",
         sqlstate="0A000",
         object=name,
-        hint="COMMIT first, or run this statement before the statement that changes it.",
+        hint="COMMIT first.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -26,7 +25,12 @@ from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.filtered_reads import FilteredReads
-from rewriter.catalog.reading.missing_objects import another_kind, nearest_names_hint, object_not_found
+from rewriter.catalog.reading.missing_objects import (
+    another_kind,
+    database_not_found,
+    nearest_names_hint,
+    object_not_found,
+)
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
 from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
@@ -35,7 +39,6 @@ from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles
 from rewriter.catalog.reading.write_id_queries import transaction_list, write_id_list
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-from rewriter.errors import AnalysisError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
 from rewriter.timeline.timeline import PartitionTimeline
@@ -176,8 +179,7 @@ class Snapshot(FilteredReads):
 
     def _store(self, object_id: int) -> Database:
         """Returns the database that has the rows of a table."""
-        own = self._own_of(object_id)
-        return self._database if own is None else own.database()
+        return self._database if (own := self._own_of(object_id)) is None else own.database()
 
     def _list_of(self, object_id: int) -> ValidWriteIdList:
         if object_id not in self._reads.write_ids:
@@ -286,14 +288,7 @@ class Snapshot(FilteredReads):
         object_ = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
         if isinstance(object_, Namespace):
             return object_
-        near = difflib.get_close_matches(name.lower(), [database.name for database in self.databases()], n=3)
-        raise AnalysisError(
-            f"the database '{name}' cannot be found",
-            condition="SCHEMA_NOT_FOUND",
-            sqlstate="42704",
-            object=name,
-            hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
-        )
+        raise database_not_found(name, [database.name for database in self.databases()])
 
     def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
         """Returns the facts of a cube by name."""
@@ -371,9 +366,7 @@ class Snapshot(FilteredReads):
         files = self._reads.files.get(key)
         if files is not None or self._own_of(key[0]) is not None:
             hold(self._database, self)
-        if files is not None:
-            return files
-        files = read()
+        files = read() if files is None else files
         if len(files) <= MOST_ROWS:
             self._reads.files[key] = files
         return files

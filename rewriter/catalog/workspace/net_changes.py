@@ -25,6 +25,7 @@ from rewriter.catalog.model.changes import (
     CreateObject,
     DropObject,
     DropPartitions,
+    NoteFiles,
     PartitionWrite,
     WritePartitions,
 )
@@ -37,7 +38,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.partition_versions import RowState, state_of
-from rewriter.catalog.workspace.workspace import changed_tables
+from rewriter.catalog.workspace.affected_tables import changed_tables
 
 
 @dataclass
@@ -73,13 +74,16 @@ def net_changes(
     written, by table id. ``write_id`` returns the transaction's write id of a table. Reads the rows of the changed
     partitions alone: three statements for each table.
     """
-    objects = [change for change in changes if isinstance(change, CreateObject | DropObject)]
+    objects, gone = _net_objects(changes)
     by_table: dict[int, tuple[Table, list[Change]]] = {}
     others: list[Change] = []
     for change in changes:
-        tables = () if isinstance(change, CreateObject | DropObject) else changed_tables(change)
-        if any(table.external for table in tables) or not tables:
-            others += [] if change in objects else [change]
+        if isinstance(change, CreateObject | DropObject):
+            continue
+        tables = (change.table,) if isinstance(change, NoteFiles) else changed_tables(change)
+        tables = tuple(table for table in tables if table.id not in gone)
+        if any(table.external for table in tables):
+            others.append(change)
             continue
         for table in tables:
             by_table.setdefault(table.id, (table, []))[1].append(change)
@@ -89,6 +93,20 @@ def net_changes(
         exclusive = keys.get(table_id, WrittenKeys()).exclusive
         net += _net(state, of_table, exclusive, partial(write_id, table))
     return [*net, *merged_changes(others)]
+
+
+def _net_objects(changes: Sequence[Change]) -> tuple[list[Change], set[int]]:
+    """Returns the changes of objects without those that the transaction has made and dropped, and the ids of all that
+    it has dropped.
+    """
+    made = {change.object.id for change in changes if isinstance(change, CreateObject)}
+    gone = {change.object.id for change in changes if isinstance(change, DropObject)}
+    objects: list[Change] = [
+        change
+        for change in changes
+        if isinstance(change, CreateObject | DropObject) and change.object.id not in made & gone
+    ]
+    return objects, gone
 
 
 def _net(

@@ -31,7 +31,7 @@ def copy_objects(source: sa.Connection, target: sa.Connection, sequence: int) ->
     makers = sa.select(schema.write_ids).join_from(
         schema.write_ids, schema.objects, _is_id(schema.write_ids, row.object_id, row.made)
     )
-    is_kept = set(target.execute(sa.select(row.object_id, row.made)).tuples())
+    is_kept = set(map(tuple, target.execute(sa.select(row.object_id, row.made))))
     _insert(target, schema.write_ids, (ids for ids in _rows(source, makers.distinct()) if ids[:2] in is_kept))
     counter = schema.counters
     for name, value in source.execute(sa.select(counter.c.name, counter.c.value)):

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import sqlalchemy as sa
-
+from rewriter.catalog.commit.merged_changes import WrittenKeys
 from rewriter.catalog.commit.transaction import Transaction
-from rewriter.catalog.model.changes import (
-    AddPartitions,
-    Change,
-    CreateObject,
-    DropObject,
-    DropPartitions,
-    MovePartitions,
-    TruncatePartitions,
-    WritePartitions,
-)
+from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.pending_changes import OwnRows
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store.database import Database
+from rewriter.catalog.workspace.affected_tables import affected_tables
+from rewriter.catalog.workspace.net_changes import net_changes
 from rewriter.catalog.workspace.table_copies import copy_objects, copy_tables
 
 #: Numbers that no identity of an opened catalog equals, which are positive.
@@ -39,10 +31,14 @@ class Workspace:
     writes does not make it. It is a copy of the rows of the changed tables and those of their facts: O(rows).
     """
 
-    def __init__(self, source: Database, snapshot: Snapshot) -> None:
-        """``source`` is the catalog, and ``snapshot`` what the transaction sees of it."""
+    def __init__(self, source: Database, snapshot: Snapshot, write_id: Callable[[Table], int]) -> None:
+        """``source`` is the catalog, and ``snapshot`` what the transaction sees of it. ``write_id`` returns the
+        transaction's write id of a table.
+        """
         self._source = source
         self._snapshot = snapshot
+        self._write_id = write_id
+        self._changes: tuple[Change, ...] = ()
         self._identity = next(_IDENTITIES)
         self._affected: frozenset[int] = frozenset()
         #: The changes of the statements that are not in the private catalog yet.
@@ -65,21 +61,28 @@ class Workspace:
         self._note(changes)
 
     @contextmanager
-    def applying(self, changes: Sequence[Change], *, kept: bool) -> Iterator[sa.Connection]:
-        """Applies the changes of the next statement, and yields a connection to the private catalog that sees them.
+    def applying(
+        self, changes: Sequence[Change], keys: Mapping[int, WrittenKeys], *, kept: bool
+    ) -> Iterator[Sequence[Change]]:
+        """Applies the changes of the next statement, and yields the net changes of all, as ``net`` does.
 
-        They are undone if the block raises, or unless they are to be ``kept``. Raises the errors of a commit.
+        The changes are undone if the block raises, or unless they are to be ``kept``. Raises the errors of a commit.
         """
         private = self.database()
         self._copy(changes)
         snapshot = Snapshot.take(private)
         with private.write() as connection:
             Transaction.apply_alone(private, connection, snapshot, changes)
-            yield connection
+            yield net_changes(connection, self._snapshot, (*self._changes, *changes), keys, self._write_id)
             if not kept:
                 connection.rollback()
         if kept:
             self._note(changes)
+
+    def net(self, keys: Mapping[int, WrittenKeys]) -> Sequence[Change]:
+        """Returns the net changes of all statements (``net_changes``). ``keys`` are those that they have written."""
+        with self.database().read() as connection:
+            return net_changes(connection, self._snapshot, self._changes, keys, self._write_id)
 
     def database(self) -> Database:
         """Returns the private catalog. The commit of each statement is the next number after that of the snapshot."""
@@ -110,6 +113,7 @@ class Workspace:
 
     def _note(self, changes: Sequence[Change]) -> None:
         self._count += 1
+        self._changes = (*self._changes, *changes)
         self._affected |= affected_tables(changes, self._snapshot)
 
     def _created(self) -> Database:
@@ -130,25 +134,3 @@ class Workspace:
                 queries.check_readable(source, self._snapshot.sequence)
                 copy_tables(source, target, missing, self._snapshot.sequence)
             self._copied |= missing
-
-
-def affected_tables(changes: Sequence[Change], snapshot: Snapshot) -> frozenset[int]:
-    """Returns the ids of the tables whose rows changes may change: those of the changes, and of their facts."""
-    affected: set[int] = set()
-    for change in changes:
-        for table in changed_tables(change):
-            fact = snapshot.fact_using(table.name)
-            names = [] if fact is None else [member.table for storage in fact.storages for member in storage.tables]
-            affected |= {table.id, *(snapshot.table(name).id for name in names)}
-    return frozenset(affected)
-
-
-def changed_tables(change: Change) -> tuple[Table, ...]:
-    """Returns the tables that a change makes, drops, or changes the partitions of."""
-    if isinstance(change, CreateObject | DropObject):
-        return (change.object,) if isinstance(change.object, Table) else ()
-    if isinstance(change, MovePartitions):
-        return change.source, change.target
-    if isinstance(change, WritePartitions | AddPartitions | DropPartitions | TruncatePartitions):
-        return (change.table,)
-    return ()

@@ -15,6 +15,7 @@ from rewriter.catalog.model.objects import (
     Table,
 )
 from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.catalog.reading.pending_changes import NOTHING
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import ConflictError, Span
 from rewriter.grammar.families import partitions as s
@@ -91,11 +92,13 @@ def check_unmoved(table: Table, partitions: Iterable[Partition], context: Contex
     Directories have no snapshots: files listed in a directory that has moved meanwhile, or was put there, are not
     the table's.
     """
-    fresh = context.catalog.snapshot()
-    if fresh.write_ids(table.id) == context.snapshot.write_ids(table.id):
+    fresh, start = context.catalog.snapshot(), context.snapshot.over(NOTHING)
+    if fresh.write_ids(table.id) == start.write_ids(table.id):
         return
     now = fresh.named(table.name)
     for partition in partitions:
+        if start.partition(table, partition.values) is None:
+            continue  # The open transaction has added it.
         current = fresh.partition(now, partition.values) if isinstance(now, Table) and now.id == table.id else None
         if current is None or not isinstance(now, Table) or directory(now, current) != directory(table, partition):
             name = partition_name(table.partition_columns, partition.values)

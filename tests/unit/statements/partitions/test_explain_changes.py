@@ -162,9 +162,13 @@ def test_in_a_transaction_nothing_is_added_to_it(session: Session, tmp_path: Pat
     session.execute("START TRANSACTION")
     session.execute("EXPLAIN ALTER TABLE t ADD PARTITION (ds='2015-02-03')")
     session.execute("ALTER TABLE t ADD PARTITION (ds='2015-02-02')")
+    explained = session.execute("EXPLAIN ALTER TABLE t ADD PARTITION (ds='2015-02-04')").fetch()
+    assert "ds=2015-02-04" in str(explained)
     with pytest.raises(Error) as error:
-        session.execute("EXPLAIN ALTER TABLE t ADD PARTITION (ds='2015-02-04')")
-    assert error.value.condition == "CHANGED_IN_TRANSACTION"
+        session.execute("EXPLAIN ALTER TABLE t ADD PARTITION (ds='2015-02-02')")
+    assert error.value.condition == "PARTITIONS_ALREADY_EXIST"
+    assert ("ds=2015-02-02",) in session.execute("SHOW PARTITIONS t").fetch()
+    assert ("ds=2015-02-04",) not in session.execute("SHOW PARTITIONS t").fetch()
     with pytest.raises(Error) as error:
         session.execute("EXPLAIN MSCK REPAIR TABLE e")
     assert error.value.condition == "NOT_IN_TRANSACTION"
