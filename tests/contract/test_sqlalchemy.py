@@ -190,6 +190,8 @@ def test_the_clauses_run(database: sa.Engine) -> None:
         assert numbers(sa.select(a).where(~b.regexp_match("x[12]"))) == [0, 3, 4]
         assert numbers(sa.select(a).where(b.ilike("X1"))) == [1]
         assert numbers(sa.select(a).where(b.contains("1", autoescape=True))) == [1]
+        assert numbers(sa.select(a).where((b + "\\").contains("\\", autoescape=True))) == [0, 1, 2, 3, 4]
+        assert numbers(sa.select(a).where((b + "%").contains("0%", autoescape=True))) == [0]
         assert numbers(sa.select(a).where(a.in_([]))) == []
         assert numbers(sa.select(a).where(a.not_in([]))) == [0, 1, 2, 3, 4]
         assert numbers(sa.select(a).where(sa.tuple_(a, b).in_([(1, "x1"), (2, "x9")]))) == [1]
@@ -392,6 +394,27 @@ def test_a_key_without_a_value_is_refused(url: str) -> None:
             connection.execute(statement, parameters)
     with database.connect() as connection:
         assert connection.scalars(sa.select(table.c.id).order_by(table.c.id)).all() == [1, 2, 3, 4, 5, 6, 7]
+    database.dispose()
+
+
+def test_a_key_may_have_a_default(url: str) -> None:
+    database = sa.create_engine(url)
+    numbers = iter(range(100))
+    for name, automatic in (("t", "auto"), ("u", True)):
+        key: sa.Column[int] = sa.Column(
+            "id",
+            sa.Integer,
+            primary_key=True,
+            autoincrement=automatic,  # type: ignore[arg-type]
+            default=lambda: next(numbers),
+        )
+        table = sa.Table(name, sa.MetaData(), key, sa.Column("x", sa.Integer))
+        table.create(database)
+        with database.begin() as connection:
+            connection.execute(table.insert(), [{"x": 1}, {"x": 2}])
+    with database.connect() as connection:
+        ids = connection.scalars(sa.text("SELECT id FROM t UNION ALL SELECT id FROM u")).all()
+    assert sorted(ids) == [0, 1, 2, 3]
     database.dispose()
 
 

@@ -19,8 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "sqlalchemy.md"
 SUITE = ROOT / "tests" / "sqlalchemy_suite"
-#: The classes that create temporary tables, or create and drop a table at once.
-AUTOCOMMIT = "ComponentReflectionTest or HasTableTest or TableDDLTest or TableViaSelectTest"
+#: The tests with temporary tables and COMMENT ON after other changes, which no transaction has.
+AUTOCOMMIT = "ComponentReflectionTest or HasTableTest or add_table_comment or drop_table_comment"
 
 
 def outcomes(directory: Path, selection: str, *, autocommit: bool) -> Counter[str]:

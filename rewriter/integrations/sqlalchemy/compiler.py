@@ -29,11 +29,12 @@ class QueryCompiler(compiler.SQLCompiler):
 
     def visit_insert(self, insert_stmt: Any, visited_bindparam: Any = None, visiting_cte: Any = None, **kw: Any) -> str:
         """Raises ``CompileError`` where a key that other databases would generate has no value: it would be NULL."""
-        key = getattr(insert_stmt.table, "_autoincrement_column", None)
-        if key is not None and self.column_keys is not None and key.key not in _given(insert_stmt, self.column_keys):
-            raise exc.CompileError(
-                f"{key} has no value, and tables generate none: give it one, or a default in Python."
-            )
+        if self.column_keys is not None:
+            key = _generated_key(insert_stmt.table)
+            if key is not None and key.key not in _given(insert_stmt, self.column_keys):
+                raise exc.CompileError(
+                    f"{key} has no value, and tables generate none: give it one, or a default in Python."
+                )
         return self._text(super().visit_insert, insert_stmt, visited_bindparam, visiting_cte, **kw)
 
     def visit_delete(self, delete_stmt: Any, visiting_cte: Any = None, **kw: Any) -> str:
@@ -103,6 +104,12 @@ class QueryCompiler(compiler.SQLCompiler):
     def _refuse_flags(self, binary: Any) -> None:
         if binary.modifiers.get("flags"):
             raise exc.CompileError("Regular expressions have no flags: write them in the pattern, as in (?i)abc.")
+
+
+def _generated_key(table: Any) -> Any:
+    """Returns the column of the primary key that other databases would generate; ``None`` if there is none."""
+    key = getattr(table, "_autoincrement_column", None)
+    return key if key is not None and key.default is None and key.server_default is None else None
 
 
 def _given(insert: Any, keys: Iterable[str]) -> set[str]:
