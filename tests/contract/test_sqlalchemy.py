@@ -91,6 +91,17 @@ def test_values_of_all_types_return(database: sa.Engine) -> None:
             assert found == [(1,)], column.type
 
 
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_bytes_and_lists_are_read(database: sa.Engine) -> None:
+    with database.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE t AS SELECT unhex('00ff') AS b, array(1, 2) AS l, map('a', 1) AS m")
+        connection.commit()
+        table = sa.Table("t", sa.MetaData(), autoload_with=connection)
+        row = connection.execute(sa.select(table)).one()
+        assert (row.b, row.l) == (b"\x00\xff", [1, 2])
+        assert row.m is not None
+
+
 def test_literals_carry_every_text(database: sa.Engine) -> None:
     with database.connect() as connection:
         columns = [sa.literal(text, literal_execute=True).label(f"c{number}") for number, text in enumerate(TEXTS)]
