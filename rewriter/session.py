@@ -36,6 +36,7 @@ from rewriter.errors import (
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
 from rewriter.exec.interrupts import Cancellation, cancellable
+from rewriter.exec.spark.session_kinds import is_spark_session
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
@@ -48,6 +49,7 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
@@ -63,7 +65,6 @@ from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
 
-ENGINES = ("spark", "duckdb")
 #: Runs a statement.
 Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
@@ -80,29 +81,32 @@ class Session:
     except queries that read nothing in it, raise ``OperationalError`` WAREHOUSE_NOT_FOUND. A warehouse that this
     process may not write can be read.
 
-    ``engine`` is ``spark``, ``duckdb`` or an ``Engine``, which its owner closes. ``master`` is Spark's master URL.
-    ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the catalog;
-    without one it is a file in the warehouse. ``progress`` is called while long statements run, from any thread
-    (``rewriter.runtime.progress``).
+    ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
+    ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
+    ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
+    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). Environment
+    variables and profiles are not read (``rewriter.connect``).
     """
 
     def __init__(
         self,
         warehouse: str | os.PathLike[str],
-        engine: str | Engine = "spark",
+        engine: str | Engine | Any = "spark",
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
         catalog: str | None = None,
         progress: Callable[[Progress], object] | None = None,
     ) -> None:
-        if isinstance(engine, str) and engine not in ENGINES:
-            raise InterfaceError(f"There is no engine '{engine}'.", object=engine, hint="Use spark or duckdb.")
-        if master is not None and engine != "spark":
-            raise InterfaceError("Only Spark has a master URL.", object="master", hint="Leave master out.")
+        if isinstance(engine, str):
+            engine, master = engine_of(engine, master)
+        elif master is not None:
+            raise InterfaceError("The engine has started already.", object="master", hint="Leave master out.")
+        self._spark_session = engine if is_spark_session(engine) else None
+        self._given_engine = None if isinstance(engine, str) or self._spark_session is not None else engine
         self.settings = SessionSettings()
         for name, value in (settings or {}).items():
-            self.settings.set(name, _setting_text(value))
-        self._engine_name = engine
+            self.settings.set(name, setting_text(value))
+        self._engine_name = engine if isinstance(engine, str) else None
         self._progress = progress
         self._engine: Engine | None = None
         self._master = master
@@ -214,11 +218,13 @@ class Session:
     def _run_program(self, statement: Statement) -> Result:
         """Runs a statement that has no text, so that its errors have no position."""
         try:
-            return self._run_statement(statement, {})
+            result = self._run_statement(statement, {})
         except Error as error:
             error.position = None
             self._show_plainly(error)
             raise
+        result.query_id = self.query_id
+        return result
 
     def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
         _ = self.catalog
@@ -234,6 +240,7 @@ class Session:
         except Error as error:
             as_typed(error)
             raise
+        result.query_id = self.query_id
         if result.stream is not None:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
@@ -350,12 +357,22 @@ class Session:
     @property
     def engine_name(self) -> str:
         """Returns ``spark`` or ``duckdb``."""
-        return self._engine_name if isinstance(self._engine_name, str) else self._engine_name.name
+        if self._given_engine is not None:
+            return self._given_engine.name
+        return self._engine_name or "spark"
 
     @property
     def database(self) -> str:
         """Returns the current database, in lower case: ``default`` until USE names another one."""
         return self._database
+
+    @property
+    def query_id(self) -> str:
+        """Returns the id of the execution that is running, or of the last one: a UUID, which no other execution has.
+
+        Spark shows it with the jobs of the statement.
+        """
+        return self._cancellation.query_id
 
     @property
     def in_transaction(self) -> bool:
@@ -394,7 +411,7 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
-            if engine is not None and isinstance(self._engine_name, str):
+            if engine is not None and engine is not self._given_engine:
                 engine.close()
             for stream in list(self._results):
                 stream.close()
@@ -422,12 +439,12 @@ class Session:
 
     def _started_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = _start(self._engine_name, self._master)
+            self._engine = self._given_engine if self._given_engine is not None else self._new_engine()
         return self._engine
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside that of the session."""
-        return _start(self.engine_name, self._master)
+        return _start(self.engine_name, self._master, self._spark_session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
@@ -481,17 +498,11 @@ def shifted(error: Error, span: Span) -> Error:
     return error
 
 
-def _start(engine: str | Engine, master: str | None) -> Engine:
-    if not isinstance(engine, str):
-        return engine
+def _start(engine: str, master: str | None, spark_session: Any) -> Engine:
     if engine == "duckdb":
         from rewriter.exec.duckdb.engine import DuckDBEngine
 
         return DuckDBEngine()
     from rewriter.exec.spark.engine import SparkEngine
 
-    return SparkEngine(master)
-
-
-def _setting_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return SparkEngine(master, session=spark_session)

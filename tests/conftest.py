@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 import rotation
+import spark_connect
 from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url
@@ -46,9 +47,23 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkEngine]:
     running = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     if not any(item.nodeid == running and item.get_closest_marker("spark") for item in request.session.items):
         pytest.fail(f"{running} starts a JVM of its own: it must have the fixture, a parameter 'spark' or the mark")
-    engine = SparkEngine("local[2]", {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
-    yield engine
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    engine = SparkEngine("local[2]", settings)
+    if os.environ.get("REWRITER_TEST_SPARK") == "connect":
+        connected = SparkEngine(spark_connect.serve(engine), settings)
+        yield connected
+        connected.close()
+    else:
+        yield engine
     engine.close()
+
+
+@pytest.fixture(scope="session")
+def connect(spark: SparkEngine) -> Iterator[SparkEngine]:
+    """A client of Spark Connect. Its server is a service of the other Spark, which starts in a second."""
+    with_server = SparkEngine(spark_connect.serve(spark))
+    yield with_server
+    with_server.close()
 
 
 @pytest.fixture(scope="session")

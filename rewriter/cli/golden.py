@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rewriter.cli.connection import add_profile_option, connection_settings
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.terminal_text import printable
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 #: The words of the second command, and its name for argparse, in which a command is one word.
 INIT = ("golden", "init")
 INIT_NAME = "golden init"
+#: The options that name the user's warehouse.
+_NAMED = ("warehouse", "catalog", "profile")
 
 _WAREHOUSE_HELP = (
-    "the warehouse that files read (default: $REWRITER_WAREHOUSE). Without one, or with a case setup, a file runs in a "
-    "new warehouse, which is removed afterwards"
+    "the warehouse that files read (default: $REWRITER_WAREHOUSE, the profile). Without one, or with a case setup, a "
+    "file runs in a new warehouse, which is removed afterwards"
 )
 
 
@@ -48,26 +51,26 @@ def add_init_command(command: argparse.ArgumentParser) -> None:
 
 
 def _add_warehouse(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-w", "--warehouse", metavar="DIR", default=os.environ.get("REWRITER_WAREHOUSE"), help=_WAREHOUSE_HELP
-    )
+    command.add_argument("-w", "--warehouse", metavar="DIR", help=_WAREHOUSE_HELP)
     command.add_argument(
         "--catalog",
         metavar="URL",
-        help="the PostgreSQL database of its catalog (default: $REWRITER_CATALOG)",
+        help="the PostgreSQL database of its catalog (default: $REWRITER_CATALOG, the profile)",
     )
+    add_profile_option(command)
 
 
 def _user_warehouse(arguments: argparse.Namespace) -> UserWarehouse | None:
     from rewriter.golden.runner import UserWarehouse
 
-    if not arguments.warehouse:
+    # A file names its engine and its settings itself.
+    parts = connection_settings(argparse.Namespace(**{name: vars(arguments)[name] for name in _NAMED}))
+    if parts.warehouse is None:
         if arguments.catalog:
             hint = "Name the warehouse's directory with -w."
             raise InterfaceError("--catalog needs -w.", object="catalog", hint=hint)
         return None
-    catalog = arguments.catalog or os.environ.get("REWRITER_CATALOG") or None
-    return UserWarehouse(os.path.abspath(arguments.warehouse), catalog)
+    return UserWarehouse(os.path.abspath(parts.warehouse), parts.catalog)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from rewriter import __version__
 from rewriter.cli import coverage, golden
 from rewriter.cli.catalog import add_commands, opened_text, require_warehouse
+from rewriter.cli.connection import add_connection_options, add_engine_options, complete
 from rewriter.errors import Error, InterfaceError, InternalError, foreign, render
 from rewriter.shell.rendering import FORMATS, rendered
 from rewriter.terminal_text import printable
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Our errors report sqlglot's warnings about a text, or they do not matter.
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     try:
+        if arguments.takes_connection:
+            complete(arguments)
         run: Callable[[argparse.Namespace], int] = arguments.run
         code = run(arguments)
         sys.stdout.flush()
@@ -80,27 +83,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="rewriter", description="SQL over time-partitioned tables, computed from the cheapest partitions."
     )
     parser.add_argument("--version", action="version", version=f"rewriter {__version__}")
-    parser.set_defaults(run=None)
+    parser.set_defaults(run=None, takes_connection=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     common_options = _Parser(add_help=False)
     common_options.add_argument("--debug", action="store_true", help="show the traceback of an internal error")
     warehouse = _Parser(add_help=False)
-    warehouse.add_argument(
-        "-w",
-        "--warehouse",
-        metavar="DIR",
-        default=os.environ.get("REWRITER_WAREHOUSE") or "warehouse",
-        help="the warehouse directory (default: $REWRITER_WAREHOUSE, otherwise ./warehouse)",
-    )
-    warehouse.add_argument(
-        "--catalog",
-        metavar="URL",
-        default=os.environ.get("REWRITER_CATALOG") or None,
-        help="the PostgreSQL database of the catalog (default: $REWRITER_CATALOG, otherwise a file in DIR)",
-    )
-    warehouse.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, such as rewriter.partial_data=true"
-    )
+    add_connection_options(warehouse)
     _sql_command(commands.add_parser("sql", parents=[common_options, warehouse], help="run SQL statements"))
     rewrite = commands.add_parser("rewrite", parents=[common_options, warehouse], help="print the rewritten query")
     rewrite.add_argument("sql", metavar="SQL", help="the query")
@@ -114,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(catalog, [common_options, warehouse])
     demo = commands.add_parser("demo", parents=[common_options], help="build a warehouse of real flights and query it")
     demo.add_argument("directory", nargs="?", default="demo", metavar="DIR", help="where to build it (default: demo)")
-    _engine_options(demo)
+    add_engine_options(demo)
     demo.set_defaults(run=_demo)
     files = commands.add_parser("golden", parents=[common_options], help="run golden files; golden init writes one")
     golden.add_command(files)
@@ -138,13 +126,8 @@ def _sql_command(command: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help='the text of NULL (default: NULL; in csv an empty field, and the empty string is ""). json uses its null',
     )
-    _engine_options(command)
+    add_engine_options(command)
     command.set_defaults(run=_sql)
-
-
-def _engine_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--engine", choices=("spark", "duckdb"), default="spark", help="the engine that runs queries")
-    command.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
 
 
 def _sql(arguments: argparse.Namespace) -> int:
@@ -278,17 +261,7 @@ def _session(
 ) -> Session:
     from rewriter.session import Session
 
-    settings = dict(map(_key_value, arguments.set))
-    return Session(arguments.warehouse, engine, master, settings, arguments.catalog, progress)
-
-
-def _key_value(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise InterfaceError(
-            f"--set {text} has no value.", object=text, hint="Write --set key=value, as in rewriter.partial_data=true."
-        )
-    return key.strip(), value.strip()
+    return Session(arguments.warehouse, engine, master, arguments.settings, arguments.catalog, progress)
 
 
 def _read_script(path: str) -> str:

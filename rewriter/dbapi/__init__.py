@@ -6,8 +6,9 @@ one. Parameters are a sequence for ``?`` or a mapping for ``:name``. Timestamps 
 given as a parameter is taken as UTC.
 """
 
-from rewriter.dbapi.connection import Connection, Warning, connect
+from rewriter.dbapi.connection import Connection, connect
 from rewriter.dbapi.cursor import Cursor
+from rewriter.dbapi.result_warnings import PartialResultWarning, Warning
 from rewriter.dbapi.type_objects import (
     BINARY,
     DATETIME,
@@ -60,6 +61,7 @@ __all__ = [
     "InternalError",
     "NotSupportedError",
     "OperationalError",
+    "PartialResultWarning",
     "ProgrammingError",
     "Time",
     "TimeFromTicks",

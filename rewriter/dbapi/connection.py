@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rewriter.dbapi.cursor import Cursor, Parameters
+from rewriter.dbapi.result_warnings import Warning, warn
 from rewriter.errors import (
     DatabaseError,
     DataError,
@@ -18,49 +20,73 @@ from rewriter.errors import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
+    only_ours,
 )
 
 if TYPE_CHECKING:
     from rewriter.connectors.table_sink import PartitionableTableSink
     from rewriter.connectors.table_source import PartitionableTableSource
+    from rewriter.exec.engine import Engine
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.running_streams import StreamWriter
     from rewriter.session import Session
 
 
-class Warning(Exception):  # PEP 249 wants this name
-    """Never raised: warnings are texts in ``Cursor.warnings``."""
-
-
 def connect(
-    warehouse: str | os.PathLike[str],
-    engine: str = "spark",
+    warehouse: str | os.PathLike[str] | None = None,
+    engine: str | Engine | Any = None,
     master: str | None = None,
     catalog: str | None = None,
     progress: Callable[[Progress], object] | None = None,
     autocommit: bool = True,
+    profile: str | None = None,
     **settings: object,
 ) -> Connection:
     """Opens a warehouse directory. The first statement that creates an object makes a missing one. Starts no engine
     yet.
 
-    ``engine`` is ``spark`` or ``duckdb``; ``master`` is Spark's master URL, by default ``local[*]``. ``catalog`` is
-    the URL of the PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without
-    one it is a file in the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while
-    INSERT, CREATE TABLE … AS and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of
-    the connection. ``settings`` are those of SET, without their prefix: ``connect(d, partial_data=True)``.
+    ``warehouse`` is a directory, or a URL such as ``rewriter:///path?engine=duckdb``. ``engine`` is ``spark`` (the
+    default), ``duckdb``, a session of Spark, or a master URL of Spark, which may be passed as ``master`` instead; by
+    default it is ``local[*]``, and ``sc://host:15002`` is a Spark Connect server. ``catalog`` is the URL of the
+    PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it is a file in
+    the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while INSERT, CREATE TABLE … AS
+    and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
+    are those of SET, without their prefix: ``connect(d, partial_data=True)``.
+
+    What no argument names is that of the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
+    ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default`` (``runtime.connection_settings``).
 
     Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be
     used, they do not belong together, or one of them holds something else.
     """
+    from rewriter.runtime.connection_settings import Source, setting_name, setting_text
+    from rewriter.runtime.profiles import resolved
     from rewriter.session import Session
 
-    if not isinstance(warehouse, str | os.PathLike):
+    if not isinstance(warehouse, str | os.PathLike | None):
         raise InterfaceError(
             f"The warehouse is a {type(warehouse).__name__}.", hint="Pass its directory as a str or a path."
         )
-    named = {name if "." in name else f"rewriter.{name}": value for name, value in settings.items()}
-    connection = Connection(Session(warehouse, engine, master, named, catalog, progress))
+    given = Source(
+        "",
+        None if warehouse is None else os.fspath(warehouse),
+        engine if isinstance(engine, str) else None,
+        master,
+        catalog,
+        {setting_name(name): setting_text(value) for name, value in settings.items()},
+        profile,
+    )
+    with only_ours():
+        parts = resolved(given, os.environ, Path.cwd())
+    if parts.warehouse is None:
+        raise InterfaceError(
+            "No warehouse is named.",
+            object="warehouse",
+            hint="Pass its directory, set REWRITER_WAREHOUSE, or write a profile into rewriter.toml.",
+        )
+    if engine is None or isinstance(engine, str):
+        engine, master = parts.engine, parts.master
+    connection = Connection(Session(parts.warehouse, engine, master, parts.settings, parts.catalog, progress))
     connection.autocommit = autocommit
     return connection
 
@@ -130,7 +156,9 @@ class Connection:
         parameters: Parameters = None,
     ) -> int:
         """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
-        return self.session.write(query, sink, partition, parameters).rowcount
+        result = self.session.write(query, sink, partition, parameters)
+        warn(result)
+        return result.rowcount
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Cursor:
         """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
@@ -157,7 +185,7 @@ class Connection:
     def commit(self) -> None:
         """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
         if self.session.in_transaction:
-            self.session.execute("COMMIT")
+            warn(self.session.execute("COMMIT"))
 
     def rollback(self) -> None:
         """Rolls back the open transaction. Without one it does nothing: a statement that has committed by itself

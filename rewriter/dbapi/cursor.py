@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from rewriter.dbapi.result_warnings import warn
 from rewriter.dbapi.type_objects import ColumnDescription, column_description
 from rewriter.errors import InterfaceError, ProgrammingError
 
@@ -37,6 +38,7 @@ class Cursor:
         self.arraysize = 1
         self._result: Result | None = None
         self._rowcount = -1
+        self._query_id: str | None = None
         self._closed = False
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
@@ -44,11 +46,16 @@ class Cursor:
         session = self._open_session()
         _check_text(sql)
         self._forget()
-        self._hold(session.execute(sql, parameters))
+        try:
+            result = session.execute(sql, parameters)
+        finally:
+            self._query_id = session.query_id
+        self._hold(result)
         return self
 
     def _hold(self, result: Result) -> None:
-        self._result, self._rowcount = result, result.rowcount
+        self._result, self._rowcount, self._query_id = result, result.rowcount, result.query_id
+        warn(result)
 
     def executemany(self, sql: str, seq_of_parameters: Iterable[Sequence[object] | Mapping[str, object]]) -> Cursor:
         """Executes a statement that returns no rows once for each set of parameters; ``rowcount`` is their sum.
@@ -64,9 +71,19 @@ class Cursor:
         self._forget()
         sets = list(seq_of_parameters)
         insert = batched_insert(sql, sets) if len(sets) > 1 else None
-        if insert is not None:
-            self._result, self._rowcount = insert.run(session)
-            return self
+        try:
+            if insert is not None:
+                self._result, self._rowcount = insert.run(session)
+                warn(self._result)
+            else:
+                self._rowcount = self._execute_each(session, sql, sets)
+        finally:
+            if sets:
+                self._query_id = session.query_id
+        return self
+
+    def _execute_each(self, session: Session, sql: str, sets: Iterable[Sequence[object] | Mapping[str, object]]) -> int:
+        """Executes a statement once for each set of parameters, and returns the sum of the numbers of rows."""
         counts: list[int] = []
         for parameters in sets:
             result = session.execute(sql, parameters)
@@ -76,9 +93,9 @@ class Cursor:
                     f"executemany cannot take {result.kind}, which returns rows.", hint="Call execute for each."
                 )
             self._result = result
+            warn(result)
             counts.append(result.rowcount)
-        self._rowcount = -1 if not counts or -1 in counts else sum(counts)
-        return self
+        return -1 if not counts or -1 in counts else sum(counts)
 
     @property
     def description(self) -> list[ColumnDescription] | None:
@@ -95,6 +112,22 @@ class Cursor:
         return self._rowcount
 
     @property
+    def query_id(self) -> str | None:
+        """Returns the id of the last execution, also of one that failed; ``None`` before the first and after ``close``.
+
+        It is a UUID that no other execution has. Spark shows it with the jobs of the statement. Of ``executemany``, it
+        is that of the last execution.
+        """
+        return self._query_id
+
+    @property
+    def rewritten_sql(self) -> str | None:
+        """Returns the text of the last query, or of the query of an INSERT, over tables instead of cubes and views, as
+        ``rewriter rewrite`` prints it; ``None`` for other statements.
+        """
+        return None if self.plan is None else self.plan.sql
+
+    @property
     def coverage(self) -> Coverage | None:
         """Returns the last statement's cover, with the ranges it lacks; ``None`` before the first statement."""
         return None if self._result is None else self._result.coverage
@@ -106,7 +139,11 @@ class Cursor:
 
     @property
     def warnings(self) -> list[str]:
-        """Returns the warnings of the last statement, such as missing ranges in a partial result."""
+        """Returns the warnings of the last statement, such as missing ranges in a partial result.
+
+        They are warnings of Python, too: ``rewriter.Warning``, and ``rewriter.PartialResultWarning`` if the result
+        lacks ranges.
+        """
         return [] if self._result is None else list(self._result.warnings)
 
     @property
@@ -201,7 +238,7 @@ class Cursor:
         return self._result
 
     def _forget(self) -> None:
-        result, self._result, self._rowcount = self._result, None, -1
+        result, self._result, self._rowcount, self._query_id = self._result, None, -1, None
         if result is not None:
             result.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,9 +19,10 @@ _TRIES = 50
 
 
 class Cancellation:
-    """The request of another thread that a statement ends. A statement has one of its own."""
+    """The request of another thread that a statement ends. A statement has one of its own, with its id."""
 
     def __init__(self) -> None:
+        self.query_id = str(uuid.uuid4())
         self._requested = threading.Event()
 
     @property

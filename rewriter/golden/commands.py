@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rewriter.errors import Error
-from rewriter.session import ENGINES
+from rewriter.runtime.connection_settings import ENGINES
 from rewriter.shell.rendering import FORMATS
 from rewriter.timeline.time_bounds import parse_instant
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,36 @@ Row = tuple[object, ...]
 
 
 @dataclass(frozen=True)
+class Amount:
+    """Numbers of partitions and files, and the bytes of these files."""
+
+    partitions: int = 0
+    files: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.partitions + other.partitions, self.files + other.files, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
 class Scan:
-    """The part of a table that a statement read."""
+    """The part of a table that a statement read. ``whole`` looks up the amount of all that the table has."""
 
     table: str
     partitions: int
     files: int
     bytes: int
+    whole: Callable[[], Amount] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def avoided(self) -> Amount:
+        """Returns the rest of the table, which was not read. Its costs and errors are those of ``Stats.avoided``."""
+        if self.whole is None:
+            return Amount()
+        with only_ours():
+            whole = self.whole()
+        partitions, files, size = whole.partitions - self.partitions, whole.files - self.files, whole.bytes - self.bytes
+        return Amount(max(0, partitions), max(0, files), max(0, size))
 
 
 @dataclass(frozen=True)
@@ -55,6 +79,15 @@ class Stats:
         """Returns the bytes of the files read, of all tables."""
         return sum(scan.bytes for scan in self.scans)
 
+    @property
+    def avoided(self) -> Amount:
+        """Returns the amount that the tables that were read have beside what was read, in the state of the statement.
+
+        Of external tables, only partitions are counted, and only registered ones. The first call reads the list of the
+        tables' files: O(files). Raises ``OperationalError``, such as SNAPSHOT_TOO_OLD after VACUUM.
+        """
+        return sum((scan.avoided for scan in self.scans), Amount())
+
 
 @dataclass
 class Result:
@@ -63,7 +96,7 @@ class Result:
     ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` is ``None`` where a statement returns
     no rows. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
-    -1. ``differs`` states that CHECK FACT found a difference from the base.
+    -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is that of the execution.
     """
 
     kind: str
@@ -76,6 +109,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     stats: Stats = field(default_factory=Stats)
     differs: bool = False
+    query_id: str = ""
     _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
     _slices: _Slices | None = field(default=None, init=False, repr=False)
 

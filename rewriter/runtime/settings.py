@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
+from rewriter.exec.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.exec.sinks.choice import SINK_SETTINGS
 from rewriter.planner.model.plan import Clock, Settings
-from rewriter.runtime.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
 

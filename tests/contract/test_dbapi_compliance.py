@@ -1,4 +1,4 @@
-"""The tests of the package ``dbapi-compliance`` for both names of the module, on both engines.
+"""The tests of the package ``dbapi-compliance`` for both names of the module, on all engines.
 
 Three of its tests are replaced, each with the reason.
 """
@@ -70,6 +70,12 @@ class OnSpark(Compliance):
         self.engine = spark
 
 
+class OnConnect(Compliance):
+    @pytest.fixture(autouse=True)
+    def _engine(self, connect: Engine) -> None:
+        self.engine = connect
+
+
 class TestRewriterOnDuckDB(OnDuckDB):
     __test__ = True
     driver: ClassVar[ModuleType] = rewriter
@@ -90,6 +96,12 @@ class TestRewriterOnSpark(OnSpark):
 class TestDBAPIOnSpark(OnSpark):
     __test__ = True
     driver: ClassVar[ModuleType] = dbapi
+
+
+@pytest.mark.spark
+class TestRewriterOnConnect(OnConnect):
+    __test__ = True
+    driver: ClassVar[ModuleType] = rewriter
 
 
 def test_all_others_are_those_of_the_package() -> None:

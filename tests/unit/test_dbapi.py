@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+import uuid
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -13,6 +15,7 @@ import pytest
 
 import rewriter
 from rewriter import dbapi
+from rewriter.runtime.result import Amount, Stats
 
 
 @pytest.fixture
@@ -111,7 +114,8 @@ def test_what_a_cursor_tells(connection: dbapi.Connection) -> None:
         cursor.execute(query)
     assert cursor.description is None
     cursor.execute("SET rewriter.partial_data = true")
-    cursor.execute(query)
+    with pytest.warns(rewriter.PartialResultWarning):
+        cursor.execute(query)
     assert cursor.fetchall() == [(3,)]
     assert cursor.coverage is not None
     assert cursor.coverage.missing == ("[2013-01-01T01, 2013-01-01T02)",)
@@ -383,3 +387,142 @@ def test_threads_with_connections_of_their_own(tmp_path: Path) -> None:
         assert list(pool.map(work, range(4))) == [10] * 4
     with rewriter.connect(tmp_path, engine="duckdb") as connection:
         assert connection.execute("SELECT COUNT(*), COUNT(DISTINCT i) FROM t").fetchall() == [(40, 4)]
+
+
+class TestWhatIsKnownOfAStatement:
+    """``query_id``, ``rewritten_sql``, the amounts that were avoided, and warnings of Python."""
+
+    @pytest.fixture
+    def cursor(self, connection: dbapi.Connection) -> dbapi.Cursor:
+        cursor = connection.cursor()
+        cursor.execute("CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING)")
+        cursor.execute("CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+        cursor.execute("CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt))")
+        cursor.execute("INSERT INTO hours VALUES (1, '2013-01-01-00')")
+        cursor.execute("INSERT INTO hours VALUES (2, '2013-01-01-02')")
+        cursor.execute("SET rewriter.partial_data = true")
+        return cursor
+
+    PARTIAL = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T03')"
+
+    def test_each_execution_has_its_own_id(self, cursor: dbapi.Cursor) -> None:
+        seen = [cursor.query_id]
+        for sql in ("SELECT 1", "SELECT 1", "CREATE TABLE t (a INT)"):
+            cursor.execute(sql)
+            seen.append(cursor.query_id)
+            assert cursor.query_id == cursor.connection.session.query_id
+        for sql in ("SELEC 1", "SELECT nothing FROM hours"):
+            with pytest.raises(rewriter.DatabaseError):
+                cursor.execute(sql)
+            seen.append(cursor.query_id)
+        cursor.executemany("INSERT INTO t VALUES (?)", [(1,), (2,)])
+        seen.append(cursor.query_id)
+        cursor.executemany("INSERT INTO t SELECT ?", [(1,), (2,)])
+        seen.append(cursor.query_id)
+        assert len({str(uuid.UUID(id_)) for id_ in seen}) == len(seen)
+
+    def test_the_id_belongs_to_the_cursor(self, cursor: dbapi.Cursor) -> None:
+        other = cursor.connection.session
+        first = cursor.execute("SELECT n FROM hours").query_id
+        other.execute("SELECT 2")
+        assert cursor.query_id == first
+        with pytest.raises(rewriter.InterfaceError):
+            cursor.execute(1)  # type: ignore[arg-type]
+        assert cursor.query_id == first
+        cursor.close()
+        assert cursor.query_id is None
+
+    def test_the_rewritten_text_runs(self, cursor: dbapi.Cursor) -> None:
+        with pytest.warns(rewriter.PartialResultWarning):
+            rows = cursor.execute(self.PARTIAL).fetchall()
+        rewritten = cursor.rewritten_sql
+        assert rewritten is not None
+        assert "FROM hours" in rewritten
+        assert "FROM c" not in rewritten
+        assert cursor.execute(rewritten).fetchall() == rows
+        cursor.execute("INSERT INTO hours SELECT 3, '2013-01-01-05'")
+        assert cursor.rewritten_sql == "SELECT 3, '2013-01-01-05'"
+        assert cursor.execute("SHOW TABLES").rewritten_sql is None
+
+    def test_read_and_avoided_are_the_whole(self, cursor: dbapi.Cursor) -> None:
+        def stats(sql: str) -> Stats:
+            found = cursor.execute(sql).stats
+            assert found is not None
+            return found
+
+        whole = stats("SELECT n FROM hours")
+        assert whole.avoided == Amount()
+        assert (whole.partitions, whole.files) == (2, 2)
+        one = stats("SELECT n FROM hours WHERE dt = '2013-01-01-02'")
+        assert one.avoided == Amount(1, 1, whole.bytes - one.bytes)
+        assert one.avoided.bytes > 0
+        assert one.planning_seconds > 0
+        assert one.execution_seconds > 0
+        both = stats("SELECT h.n FROM hours h JOIN (SELECT * FROM hours WHERE dt = 'x') g ON h.n = g.n")
+        assert both.avoided == Amount()
+        written = stats("CREATE TABLE copy AS SELECT * FROM hours WHERE dt < '2013-01-01-01'")
+        assert written.avoided.partitions == 1
+        assert stats("SELECT 1").avoided == Amount()
+        # The amounts are those of the statement's state.
+        cursor.execute("SELECT n FROM hours WHERE dt = '2013-01-01-02'")
+        cursor.connection.session.execute("ALTER TABLE hours DROP PARTITION (dt = '2013-01-01-00')")
+        assert cursor.stats is not None
+        assert cursor.stats.avoided.partitions == 1
+
+    def test_in_a_transaction_the_own_rows_count(self, cursor: dbapi.Cursor) -> None:
+        cursor.execute("START TRANSACTION")
+        cursor.execute("INSERT INTO hours VALUES (3, '2013-01-01-05')")
+        stats = cursor.execute("SELECT n FROM hours WHERE dt = '2013-01-01-05'").stats
+        assert stats is not None
+        assert (stats.partitions, stats.avoided.partitions) == (1, 2)
+
+    def test_of_an_external_table_partitions_are_known(self, cursor: dbapi.Cursor, tmp_path: Path) -> None:
+        cursor.execute(
+            f"CREATE EXTERNAL TABLE e (n BIGINT) PARTITIONED BY (dt STRING) STORED AS PARQUET LOCATION '{tmp_path}/e'"
+        )
+        cursor.execute("INSERT INTO e SELECT * FROM hours")
+        stats = cursor.execute("SELECT n FROM e WHERE dt = '2013-01-01-02'").stats
+        assert stats is not None
+        assert (stats.files, stats.avoided) == (1, Amount(1, 0, 0))
+
+    def test_after_the_connection_is_closed(self, tmp_path: Path) -> None:
+        with rewriter.connect(tmp_path, engine="duckdb") as own:
+            own.execute("CREATE TABLE p (a INT) PARTITIONED BY (d INT)")
+            own.execute("INSERT INTO p VALUES (1, 1), (2, 2)")
+            stats = own.execute("SELECT a FROM p WHERE d = 1").stats
+            assert stats is not None
+        assert (stats.avoided.partitions, stats.avoided.files) == (1, 0)  # The file is a packed one.
+
+    def test_a_partial_result_is_a_warning_of_python(self, cursor: dbapi.Cursor) -> None:
+        with pytest.warns(rewriter.PartialResultWarning, match="partial data: c lacks") as caught:
+            cursor.execute(self.PARTIAL)
+        assert [str(warning.message) for warning in caught] == cursor.warnings
+        assert caught[0].filename == __file__
+        with pytest.warns(rewriter.Warning) as caught:
+            cursor.connection.execute(self.PARTIAL)  # type: ignore[attr-defined]
+        assert [warning.filename for warning in caught] == [__file__]
+
+    def test_filters_choose(self, cursor: dbapi.Cursor) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", rewriter.PartialResultWarning)
+            with pytest.raises(rewriter.PartialResultWarning):
+                cursor.execute(self.PARTIAL)
+            cursor.execute("SELECT SUM(n) FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-01T01')")
+            assert cursor.fetchall() == [(1,)]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore", rewriter.Warning)
+            cursor.execute(self.PARTIAL)
+        assert caught == []
+
+    def test_other_warnings(self, cursor: dbapi.Cursor) -> None:
+        with pytest.warns(rewriter.Warning, match='"n" is a string') as caught:
+            cursor.execute('SELECT "n" FROM hours')
+        assert caught[0].category is rewriter.Warning
+
+    def test_pandas(self, cursor: dbapi.Cursor) -> None:
+        pandas = pytest.importorskip("pandas")
+        with pytest.warns() as caught:
+            frame = pandas.read_sql(self.PARTIAL, cursor.connection)
+        assert frame.iloc[0, 0] == 3
+        partial = [warning for warning in caught if warning.category is rewriter.PartialResultWarning]
+        assert [warning.filename for warning in partial] == [__file__]

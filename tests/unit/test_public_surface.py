@@ -29,6 +29,7 @@ TYPE_OBJECTS = {"STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"}
 def test_the_package_exports_what_it_says() -> None:
     expected = EXCEPTIONS | CONSTRUCTORS | TYPE_OBJECTS
     expected |= {
+        "PartialResultWarning",
         "__version__",
         "apilevel",
         "connect",

@@ -1,4 +1,4 @@
-"""The Spark engine: one classic session, started when first needed."""
+"""The Spark engine: sessions of a classic Spark, or of a Spark Connect server, started when first needed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
@@ -33,19 +34,21 @@ from rewriter.exec.engine import (
     input_bytes,
 )
 from rewriter.exec.file_groups import is_managed
-from rewriter.exec.interrupts import interruptible
+from rewriter.exec.interrupts import Cancellation, current_cancellation, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
+from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
 from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
 from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from rewriter.exec.spark.session import StartedSpark
 
@@ -62,6 +65,9 @@ _OF_FILES = (
 #: The first whole year in which Java counts days as we do.
 _FIRST_GREGORIAN_YEAR = 1583
 
+#: The beginning of the name of a group of jobs; the id of a statement follows.
+_GROUP = "rewriter-"
+
 #: The rows that are computed when a query starts.
 _FIRST_ROWS = 100_000
 
@@ -73,7 +79,9 @@ _TASK_BYTES = 128 << 20
 
 
 class SparkEngine:
-    """Runs queries on Spark. ``master`` is any master URL, ``local[*]`` by default; ``conf`` are Spark settings.
+    """Runs queries on Spark. ``master`` is any master URL, ``local[*]`` by default, or ``sc://host:15002`` for Spark
+    Connect; ``conf`` are Spark settings. With ``session``, a session of either kind, it uses new sessions of the same
+    Spark.
 
     Starting takes 5 to 30 s, once: at the first query, or in the background after ``prewarm``. If Spark is already
     running in this process, the engine opens its own session in it.
@@ -81,16 +89,20 @@ class SparkEngine:
 
     name = "spark"
 
-    def __init__(self, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, master: str | None = None, conf: Mapping[str, str] | None = None, session: SparkSession | None = None
+    ) -> None:
         self._master = master
+        self._given = session
         self._conf = dict(conf or {})
         self._lock = threading.Lock()
-        self._started: StartedSpark | None = None
+        self._started: StartedSpark | ConnectedSpark | None = None
         self._scratch: ScratchDirectory | None = None
         self._is_closed = False
-        #: The number of running queries, in any thread, and the job groups of those that have begun.
+        #: The number of running queries, in any thread, and of the running jobs of each group: a group of jobs is that
+        #: of a statement.
         self._queries = 0
-        self._groups: set[str] = set()
+        self._groups: Counter[str] = Counter()
         self._views = KeptViews()
 
     def prewarm(self) -> None:
@@ -128,6 +140,9 @@ class SparkEngine:
 
         from rewriter.exec.spark.arrow_partitions import ArrowPartitions
 
+        if isinstance(interruptible(self._running_spark), ConnectedSpark):
+            yield from self._received_batches(query)
+            return
         with self._frame(query) as frame:
             partitions = self._job(query.sql, frame, lambda: ArrowPartitions(frame))
             schema = _plain_schema(partitions.schema)
@@ -138,6 +153,27 @@ class SparkEngine:
                     while (batch := interruptible(partial(next, batches, None))) is not None:
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def _received_batches(self, query: EngineQuery) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the same from a Spark Connect server."""
+        import pyarrow as pa
+
+        group = _group(current_cancellation())
+        with self._frame(query) as frame:
+            tables = arrow_tables(frame)
+            table = self._job(query.sql, frame, partial(next, tables), group)
+            schema = _plain_schema(table.schema)
+            try:
+                yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+                while table is not None:
+                    for batch in table.to_batches():
+                        with self._paused():
+                            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+                    table = self._job(query.sql, frame, partial(next, tables, None), group)
+            except GeneratorExit:  # Nobody reads the rest.
+                with contextlib.suppress(Exception):
+                    self._running_spark().cancel(group)
+                raise
 
     @contextmanager
     def _paused(self) -> Iterator[None]:
@@ -159,7 +195,7 @@ class SparkEngine:
         """
         from rewriter.exec.spark.spooled_rows import read_spooled, spool
 
-        if not interruptible(self._running_spark).session.sparkContext.master.startswith("local"):
+        if not interruptible(self._running_spark).is_local:
             yield iter(self.execute(query))
             return
         spooled = ScratchDirectory("rows")
@@ -193,7 +229,7 @@ class SparkEngine:
 
     def explain(self, query: EngineQuery) -> str:
         with self._frame(query) as frame:
-            rows = frame.sparkSession.sql(f"EXPLAIN FORMATTED {query.sql}", args=_arguments(query)).collect()
+            rows = frame.sparkSession.sql(f"EXPLAIN FORMATTED {query.sql}", args=_arguments(query, frame)).collect()
         return "\n".join(str(row[0]) for row in rows)
 
     def stream(
@@ -223,14 +259,19 @@ class SparkEngine:
         if scratch is not None:
             scratch.remove()
 
-    def _running_spark(self) -> StartedSpark:
+    def _running_spark(self) -> StartedSpark | ConnectedSpark:
         from rewriter.exec.spark.session import start
 
         with self._lock:
             if self._is_closed:
                 raise engine_closed()
             if self._started is None:
-                self._started = start(self._master, self._conf)
+                if self._given is not None and is_connect(self._given):
+                    self._started = over(self._given, self._conf)
+                elif self._master is not None and self._master.startswith(SCHEME):
+                    self._started = connect(self._master, self._conf)
+                else:
+                    self._started = start(self._master, self._conf, self._given)
                 self._scratch = ScratchDirectory("scan")
             return self._started
 
@@ -258,7 +299,7 @@ class SparkEngine:
                     views.append(Views(session, scratch))
                     for relation in query.relations:
                         views[0].create(relation)
-                yield session.sql(query.sql, args=_arguments(query))
+                yield session.sql(query.sql, args=_arguments(query, session))
                 if views and may_keep:
                     self._views.keep(query, views.pop())
         finally:
@@ -317,22 +358,29 @@ class SparkEngine:
             files.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
         return tuple(files)
 
-    def _job(self, sql: str, frame: DataFrame, run: Callable[[], T]) -> T:
+    def _job(self, sql: str, frame: DataFrame, run: Callable[[], T], group: str | None = None) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
         started = self._running_spark()
-        group = f"rewriter-{uuid.uuid4().hex}"
+        group = group or _group(current_cancellation())
 
         def work() -> T:
-            started.enter_job(frame.sparkSession, group, sql[:200])
+            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {sql[:200]}")
             return run()
 
         with self._lock:
-            self._groups.add(group)
+            self._groups[group] += 1
         try:
             return interruptible(work, lambda: started.cancel(group))
         finally:
             with self._lock:
-                self._groups.discard(group)
+                self._groups[group] -= 1
+                if not self._groups[group]:
+                    del self._groups[group]
+
+
+def _group(cancellation: Cancellation | None) -> str:
+    """Returns the name of the group of a statement's jobs."""
+    return _GROUP + (str(uuid.uuid4()) if cancellation is None else cancellation.query_id)
 
 
 @contextmanager
@@ -365,20 +413,21 @@ def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataF
     return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
 
 
-def _arguments(query: EngineQuery) -> dict[str, Any] | None:
-    """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC."""
-    return {name: _argument(value) for name, value in query.parameters.items()} or None
+def _arguments(query: EngineQuery, owner: object) -> dict[str, Any] | None:
+    """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC. ``owner`` is the session
+    that takes them, or a DataFrame of it.
+    """
+    return {name: _argument(value, owner) for name, value in query.parameters.items()} or None
 
 
-def _argument(value: object) -> object:
+def _argument(value: object, owner: object) -> object:
     """Returns one parameter. Days before the Gregorian calendar are literals, because Java would take them as days of
     the Julian one, and shift them.
     """
     if isinstance(value, datetime) and value.tzinfo is None:
         value = value.replace(tzinfo=UTC)
     if isinstance(value, date) and value.year < _FIRST_GREGORIAN_YEAR:
-        from pyspark.sql.functions import expr
-
+        expr = functions_of(owner).expr
         if isinstance(value, datetime):
             return expr(f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')} UTC'")
         return expr(f"DATE '{value.isoformat()}'")

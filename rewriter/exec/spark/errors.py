@@ -7,6 +7,7 @@ from typing import Any
 
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
+from rewriter.exec.spark.session_kinds import is_connect
 
 #: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
 #: with their condition.
@@ -22,6 +23,8 @@ _OUR_STATES = {
 }
 _OWN_ERROR = re.compile(rf"\[({'|'.join(_OUR_STATES)})\] ([^\n]*)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
+#: A cause in the stack that a server sends: its message, up to the first line of its own stack.
+_CAUSE = re.compile(r"^Caused by: org\.apache\.spark\.[\w.$]+: (\[[A-Z].*?)(?=^\s+at |\Z)", re.DOTALL | re.MULTILINE)
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
@@ -37,12 +40,14 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
         return ours_kind(message, condition=own_error[1], sqlstate=_OUR_STATES[own_error[1]])
     if is_disk_full(f"{error}\n{text}"):
         return disk_full(disk_content(directory), directory)
-    condition, state = _declared(error)
+    cause = _remote_cause(error, text)
+    condition, state = _declared(error) if cause is None else (None, None)
+    text = text if cause is None else cause
     match = _CONDITION.search(text)
     if match and (condition is None or match[1].startswith(condition)):
         condition = condition or match[1]
         text = match[2]
-    found_state = _STATE.search(_text(error))
+    found_state = _STATE.search(_text(error) if cause is None else cause)
     state = state or (found_state[1] if found_state else None)
     message = _first_line(text) or type(error).__name__
     kind = DataError if (state or "").startswith("22") or condition == "EXCEED_LIMIT_LENGTH" else EngineError
@@ -73,6 +78,12 @@ def _java_cause(error: BaseException) -> Any:
             cause = java
         java = java.getCause()
     return cause
+
+
+def _remote_cause(error: BaseException, text: str) -> str | None:
+    """Returns the message of the deepest Spark exception among the causes that a Spark Connect server sent."""
+    causes = _CAUSE.findall(text) if is_connect(error) else []
+    return str(causes[-1]) if causes else None
 
 
 def _text(error: BaseException) -> str:

@@ -19,7 +19,7 @@ ReadFile = Callable[[str, Mapping[str, Any], list[str]], "Iterator[pa.RecordBatc
 
 
 def file_rows(
-    session: SparkSession, format_name: str, paths: Sequence[str], plan: Mapping[str, Any], schema: StructType
+    session: SparkSession, format_name: str, paths: Sequence[str], plan: Mapping[str, Any], schema: StructType | str
 ) -> DataFrame:
     """Returns the rows of files by a registered format. ``plan`` is what its ``ReadFile`` receives, of JSON's types."""
     text = json.dumps({**plan, "paths": list(paths), "tasks": min(len(paths), _MOST_TASKS)})

@@ -23,6 +23,7 @@ from rewriter.errors import EngineError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
+from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.single_column_csv import csv_lines
 from rewriter.exec.spark.text_files import text_rows
 from rewriter.exec.sql_types import parse_type
@@ -92,6 +93,12 @@ class Views:
             frame = frame.hint("broadcast")
         return frame
 
+    def _schema(self, columns: Iterable[Column]) -> StructType | str:
+        """Returns a schema of nullable columns. A Spark Connect server parses it; a classic Spark has parsed types."""
+        if is_connect(self._session):
+            return ", ".join(f"{identifier(column.name)} {_read_type(column.type)}" for column in columns)
+        return _schema(columns)
+
     def _is_small(self, relation: Relation) -> bool:
         """Tests whether the files together are small enough that Spark would broadcast them if it knew their size."""
         threshold = self._session.conf.get("spark.sql.autoBroadcastJoinThreshold") or ""
@@ -102,7 +109,7 @@ class Views:
         levels = [Column(level, column.type) for level, column in zip(group.levels, columns, strict=True)]
         paths = [file.path for file in group.files]
         reader, stored = self._reader(relation, format, paths)
-        frame = reader.schema(_schema([*stored, *levels])).load(self._manifest(paths, format))
+        frame = reader.schema(self._schema([*stored, *levels])).load(self._manifest(paths, format))
         items = _items(relation, format, stored)
         items += [f"{identifier(level.name)} AS {identifier(c.name)}" for level, c in zip(levels, columns, strict=True)]
         return frame.selectExpr(*items)
@@ -131,7 +138,9 @@ class Views:
     def _packed(self, relation: Relation, paths: Sequence[str]) -> DataFrame:
         """Returns the rows of packed files that are all read; the files store the values of the partition columns."""
         reader, stored = self._reader(relation, "parquet", paths)
-        reader = reader.option("recursiveFileLookup", "true").schema(_schema([*stored, *relation.partition_columns]))
+        reader = reader.option("recursiveFileLookup", "true").schema(
+            self._schema([*stored, *relation.partition_columns])
+        )
         partition_items = [identifier(column.name) for column in relation.partition_columns]
         return reader.load(self._manifest(paths, "parquet")).selectExpr(
             *_items(relation, "parquet", stored), *partition_items
@@ -139,14 +148,16 @@ class Views:
 
     def _selected_parts(self, relation: Relation, paths: Sequence[str], runs: Sequence[ValueRun]) -> DataFrame:
         """Returns the rows of packed files in the partitions of these runs, whose values the files store."""
-        return self._packed(relation, paths).where(_is_in_runs(relation.partition_columns, runs))
+        return self._packed(relation, paths).where(
+            _is_in_runs(relation.partition_columns, runs, functions_of(self._session))
+        )
 
     def _packed_parts(self, relation: Relation, files: Sequence[ScanFile]) -> DataFrame:
         """Returns the rows of parts of packed files, joined with the values of their partitions by the file and the
         stored values. Rows of other partitions match nothing.
         """
-        from pyspark.sql.functions import col, concat, expr, lit, raise_error, when
-
+        functions = functions_of(self._session)
+        col, concat, expr, lit = functions.col, functions.concat, functions.expr, functions.lit
         columns, stored_columns = relation.partition_columns, relation.stored_partition_columns
         paths = list(dict.fromkeys(file.path for file in files))
         frame, stored, path = self._located(relation, "parquet", paths, stored_columns)
@@ -160,8 +171,8 @@ class Views:
         placed = [f"{identifier(c.name)} AS {_IN_FILE}{number}" for number, c in enumerate(stored_columns)]
         located = frame.selectExpr(*_items(relation, "parquet", stored), *placed, f"{path} AS {_FILE}")
         # Rows of a file under another name would match nothing, and silently be lost.
-        unnamed = raise_error(concat(lit("no partition values for "), col(_FILE)))
-        located = located.where(when(col(_FILE).isin(paths), lit(True)).otherwise(unnamed)).alias("f")
+        unnamed = functions.raise_error(concat(lit("no partition values for "), col(_FILE)))
+        located = located.where(functions.when(col(_FILE).isin(paths), lit(True)).otherwise(unnamed)).alias("f")
         same_values = [f"f.{_IN_FILE}{number} <=> v.{name}" for number, name in enumerate(stored_names)]
         joined = located.join(values, expr(" AND ".join([f"f.{_FILE} = v.{_FILE}", *same_values])))
         items = [f"f.{identifier(column.name)}" for column in relation.columns]
@@ -175,14 +186,14 @@ class Views:
         if format == "textfile":
             texts = [Column(column.name, "string") for column in relation.columns]
             columns = [(c.name, parse_type(c.type).name == "string") for c in relation.columns]
-            schema = _schema([*texts, Column(_FILE, "string")])
+            schema = self._schema([*texts, Column(_FILE, "string")])
             return text_rows(self._session, paths, columns, relation.options, schema), texts, _FILE
         reader, stored = self._reader(relation, format, paths)
         if format == "csv" and len(stored) == 1:
-            schema = _schema([*stored, Column(_FILE, "string")])
+            schema = self._schema([*stored, Column(_FILE, "string")])
             return csv_lines(self._session, paths, delimiter(relation.options), schema), stored, _FILE
         # Without this option Spark would take levels of these paths as columns, and refuse paths of different shapes.
-        reader = reader.option("recursiveFileLookup", "true").schema(_schema([*stored, *further_columns]))
+        reader = reader.option("recursiveFileLookup", "true").schema(self._schema([*stored, *further_columns]))
         frame = reader.load(self._manifest(paths, format))
         # Spark returns a URI; url_decode would turn a plus sign into a space.
         path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/')"
@@ -244,7 +255,7 @@ def _manifest_line(path: str, format: str) -> str:
         # Spark would skip the file, and its rows would be missing.
         raise unreadable(path, f"it is empty, which is not a valid {format} file")
     entry = {
-        "path": _uri(path),
+        "path": file_uri(path),
         "size": status.st_size,
         "isDir": False,
         "modificationTime": int(status.st_mtime * 1000),
@@ -255,17 +266,18 @@ def _manifest_line(path: str, format: str) -> str:
     return json.dumps(entry)
 
 
-def _uri(path: str) -> str:
+def file_uri(path: str) -> str:
+    """Returns a path as Spark reads it."""
     return "file:" + quote(path, safe="/-_.!~*'()=:@&+$,;")
 
 
-def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> Any:
+def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun], functions: Any) -> Any:
     """Returns the condition that the partition columns have the values of one of these runs.
 
     No column is equal to one literal: Spark would put that literal into the other conditions of a query, compute them
     for a partition that they exclude, and raise the error of a value that no row has.
     """
-    from pyspark.sql.functions import col, lit
+    col, lit = functions.col, functions.lit
 
     def literal(column: Column, value: str | None) -> Any:
         return lit(value).cast(_read_type(column.type))
@@ -294,8 +306,7 @@ def _is_in_runs(columns: Sequence[Column], runs: Sequence[ValueRun]) -> Any:
 
 def _declared(frame: DataFrame, relation: Relation) -> DataFrame:
     """Returns the frame with its CHAR and VARCHAR columns declared to Spark, which pads values compared with CHAR."""
-    from pyspark.sql.functions import col
-
+    col = functions_of(frame).col
     types = {c.name: c.type.lower() for c in relation.all_columns if c.type.lower().startswith(("char", "varchar"))}
     if not types:
         return frame

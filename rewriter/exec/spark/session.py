@@ -1,8 +1,8 @@
 """Starts Spark in this process: one JVM, quiet, in UTC, with a directory of its own.
 
-This is the only module that uses features that Spark Connect lacks (the gateway, ``sparkContext``). It launches the JVM
-itself so that the JVM's output goes to a file instead of the user's terminal. If the start fails, the end of that file
-is the error.
+``connect_session`` makes the sessions of Spark Connect, which lacks the gateway and ``sparkContext``. This module
+launches the JVM itself so that the JVM's output goes to a file instead of the user's terminal. If the start fails, the
+end of that file is the error.
 """
 
 from __future__ import annotations
@@ -10,43 +10,23 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.scratch_directories import ScratchDirectory
-from rewriter.exec.spark import single_column_csv, spooled_rows, text_files, writer
+from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.java import find_java_home
+from rewriter.exec.spark.session_settings import (
+    LOCAL_SESSION_SETTINGS,
+    SESSION_SETTINGS,
+    SMALL_SESSION_SETTINGS,
+    apply_settings,
+    silence,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: Settings of a session, which can change while Spark is running.
-SESSION_SETTINGS: Mapping[str, str] = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # ORC's reader orders -0.0 before 0.0: it would skip the rows of one where a condition names the other.
-    "spark.sql.orc.filterPushdown": "false",
-    # Spark cuts a decimal off that is too long for the smaller decimals of a file: it would skip rows, or fail.
-    "spark.sql.parquet.filterPushdown.decimal": "false",
-    # A listing job with a task for each path took 80 s for 6,936 directories; in the driver it takes 2 s.
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
-    # Tasks of many tiny files: with the default of 4 MB each, 6,936 files made 220 tasks.
-    "spark.sql.files.openCostInBytes": "65536",
-    "spark.sql.execution.arrow.useLargeVarTypes": "false",
-    "spark.sql.pyspark.inferNestedDictAsStruct.enabled": "false",
-}
-#: Tables this small are shuffled in few pieces; only if Spark runs in this process.
-_LOCAL_SESSION_SETTINGS: Mapping[str, str] = {"spark.sql.shuffle.partitions": "4"}
-
-#: Without stages that are planned one after the other, and in one piece, a query over little takes half of the time.
-_SMALL_SESSION_SETTINGS: Mapping[str, str] = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
 
 _LOGGING = """\
 rootLogger.level = error
@@ -68,6 +48,7 @@ class StartedSpark:
     def __init__(self, session: SparkSession, small_session: SparkSession, owner: bool) -> None:
         self.session = session
         self.small_session = small_session
+        self.is_local = str(session.sparkContext.master).startswith("local")
         self._owner = owner
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
@@ -87,34 +68,31 @@ class StartedSpark:
             self.session.sparkContext.stop()
 
 
-def start(master: str | None, conf: Mapping[str, str]) -> StartedSpark:
-    """Returns a new session in the running Spark, or in a Spark that is started now (5 to 30 s).
+def start(master: str | None, conf: Mapping[str, str], given: SparkSession | None = None) -> StartedSpark:
+    """Returns a new session in the running Spark, or in a Spark that is started now (5 to 30 s). With ``given``, it is
+    a new session in the Spark of that session.
 
     A running Spark keeps its master; its sessions, their settings and views are not touched. Raises
     ``JavaNotFoundError`` and ``EngineError``.
     """
     with _lock:
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        silence()
         from pyspark import SparkContext
-        from pyspark.logger import PySparkLogger
         from pyspark.sql import SparkSession
 
-        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-            # They print every failed query with its stack to the terminal.
-            PySparkLogger.getLogger(name).disabled = True
-        owner = SparkContext._active_spark_context is None
+        owner = given is None and SparkContext._active_spark_context is None
         if owner:
             _start_context(master or "local[*]", conf)
-        default = SparkSession.builder.getOrCreate()
+        default = SparkSession.builder.getOrCreate() if given is None else given
         # A session that was started elsewhere keeps its settings and views.
         session = default if owner else default.newSession()
         settings = dict(SESSION_SETTINGS)
         if session.sparkContext.master.startswith("local"):
-            settings |= _LOCAL_SESSION_SETTINGS
-        _set(session, {**settings, **conf})
+            settings |= LOCAL_SESSION_SETTINGS
+        apply_settings(session, {**settings, **conf})
         register_data_sources(session)
         small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
-        _set(small_session, {**_SMALL_SESSION_SETTINGS, **conf})
+        apply_settings(small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
         return StartedSpark(session, small_session, owner)
 
 
@@ -129,9 +107,9 @@ def register_data_sources(session: SparkSession) -> None:
     earlier = sessions.getActiveSession()
     sessions.setActiveSession(session._jsparkSession)
     try:
-        for module in (writer, spooled_rows, single_column_csv, text_files):
+        for source in data_sources():
             try:
-                session.dataSource.register(module.data_source())
+                session.dataSource.register(source)
             except AnalysisException as error:
                 if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                     raise
@@ -140,12 +118,6 @@ def register_data_sources(session: SparkSession) -> None:
             sessions.setActiveSession(earlier.get())
         else:
             sessions.clearActiveSession()
-
-
-def _set(session: SparkSession, settings: Mapping[str, str]) -> None:
-    for key, value in settings.items():
-        if session.conf.isModifiable(key):
-            session.conf.set(key, value)
 
 
 def _start_context(master: str, settings: Mapping[str, str]) -> None:
@@ -204,7 +176,7 @@ def _static_settings(master: str) -> dict[str, str]:
     if master.startswith("local"):
         # Without these, Spark does not start on a machine whose name does not resolve.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        settings |= _LOCAL_SESSION_SETTINGS
+        settings |= LOCAL_SESSION_SETTINGS
     return settings
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMAT = "rewriter_csv_lines"
 
 
-def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schema: StructType) -> DataFrame:
+def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schema: StructType | str) -> DataFrame:
     """Returns the rows of CSV files with a header of one name: the value as text and the path of the file, named by
     ``schema``.
 

@@ -24,7 +24,7 @@ def text_rows(
     paths: Sequence[str],
     columns: Sequence[tuple[str, bool]],
     options: Mapping[str, str],
-    schema: StructType,
+    schema: StructType | str,
 ) -> DataFrame:
     """Returns the rows of text files: the columns as texts, then the path of the file, named by ``schema``.
 

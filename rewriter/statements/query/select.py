@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
@@ -25,7 +26,7 @@ from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
 from rewriter.runtime.prepared_queries import Prepared, query_key
-from rewriter.runtime.result import Result, Scan, Stats, spark_type
+from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.catalog_aggregates import computed_query
@@ -109,13 +110,13 @@ def _is_listed(use: TableUse) -> bool:
 def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
     computed = computed_query(plan, context)
     if computed is not None:
-        return Prepared(plan, computed, (Scan(plan.uses[0].table.name, 0, 0, 0),), planning_seconds=0.0)
+        return Prepared(plan, computed, (_scan(plan.uses[0].table, 0, 0, 0, context),), planning_seconds=0.0)
     try:
         footers = read_footers(plan, context)
     except Error as error:
         raise error.at(query.span) from None
     if footers is not None:
-        scan = Scan(plan.uses[0].table.name, footers.partitions, footers.read_files, footers.read_bytes)
+        scan = _scan(plan.uses[0].table, footers.partitions, footers.read_files, footers.read_bytes, context)
         return Prepared(plan, footers.query, (scan,), planning_seconds=0.0, from_footers=True)
     names: dict[int, str] = {}
     relations: list[Relation] = []
@@ -127,10 +128,28 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
         relation, partitions = _relation(names[use.table.id], use, query, context, plan.row_limit)
         relations.append(relation)
         size = sum([file.bytes for file in relation.files])
-        scans.append(Scan(use.table.name, partitions, len({file.path for file in relation.files}), size))
+        scans.append(_scan(use.table, partitions, len({file.path for file in relation.files}), size, context))
     sql = plan.template.render(lambda table: names[table.id])
     engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
     return Prepared(plan, engine_query, tuple(scans), planning_seconds=0.0)
+
+
+def _scan(table: Table, partitions: int, files: int, size: int, context: Context) -> Scan:
+    """Returns the part of a table that a statement reads."""
+    is_listed = table.id >= 0 and not is_source(table) and not is_discovered(table)
+    # Another object than the snapshot that holds the files, so that they are not held longer than for the rows.
+    unheld = context.snapshot.within(context.snapshot.current)
+    return Scan(table.name, partitions, files, size, partial(_whole, table, unheld) if is_listed else None)
+
+
+def _whole(table: Table, snapshot: Snapshot) -> Amount:
+    """Returns the amount of all that a table has. Of an external table, only the registered partitions are known."""
+    snapshot = snapshot.within(snapshot.current)
+    partitions = snapshot.partition_count(table) if table.partition_columns else 0
+    if table.external:
+        return Amount(partitions)
+    files = [file for _, file in snapshot.files(table, None)]
+    return Amount(partitions, len({file.path for file in files}), sum([file.bytes for file in files]))
 
 
 def read_footers(plan: Plan, context: Context) -> FooterQuery | None:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rewriter.errors import AnalysisError, NotSupportedError
-from rewriter.runtime.engine_settings import engine_setting, engine_setting_names
+from rewriter.exec.engine_settings import engine_setting, engine_setting_names
 from rewriter.runtime.settings import SessionSettings, effect_warning
 
 _OWN = {

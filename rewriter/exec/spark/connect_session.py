@@ -1,0 +1,155 @@
+"""Sessions of a Spark Connect server. No Java runs in this process.
+
+The server has to see the files that this process sees, under the same paths: those of the warehouse, and temporary
+files, by which a query learns the files of its tables. A server on this machine does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rewriter.errors import EngineError, InterfaceError
+from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark.relations import file_uri
+from rewriter.exec.spark.session_settings import (
+    LOCAL_SESSION_SETTINGS,
+    SESSION_SETTINGS,
+    SMALL_SESSION_SETTINGS,
+    apply_settings,
+    silence,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.connect.dataframe import DataFrame
+    from pyspark.sql.connect.session import SparkSession
+
+SCHEME = "sc://"
+_DEFAULT_PORT = 15002
+#: The seconds until a server counts as unreachable. The client's own retries take ten minutes.
+_REACH_SECONDS = 10.0
+_ADDRESS = re.compile(r"sc://(?P<host>\[[^\]]*\]|[^:/;]*)(:(?P<port>\d+))?(/.*)?", re.DOTALL)
+
+
+class ConnectedSpark:
+    """Two sessions of a server, one of them for small queries."""
+
+    def __init__(self, session: SparkSession, small_session: SparkSession) -> None:
+        self.session = session
+        self.small_session = small_session
+        #: Whether the server computes everything in one process.
+        self.is_local = str(session.conf.get("spark.master", "")).startswith("local")
+
+    def enter_job(self, session: SparkSession, group: str, description: str) -> None:
+        """Tags what this thread executes from now on, so that ``cancel`` stops it. The server knows the statement's
+        text.
+        """
+        session.clearTags()
+        session.addTag(group)
+
+    def cancel(self, group: str) -> None:
+        """Stops what has the tag, from any thread."""
+        for session in (self.session, self.small_session):
+            session.interruptTag(group)
+
+    def stop(self) -> None:
+        """Ends the sessions; the server goes on."""
+        for session in (self.session, self.small_session):
+            # Not ``stop``: it would also end a local server, which belongs to the user.
+            session.client.release_session()
+            session.client.close()
+
+
+def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
+    """Returns sessions of the server at a URL (``sc://host:15002``). No message has its parameters, such as a token.
+
+    Raises ``InterfaceError`` SPARK_CONNECT_NOT_FOUND without the client's packages, and ``EngineError``
+    SPARK_START_FAILED for a server that cannot be reached.
+    """
+    silence()
+    try:
+        from pyspark.sql.connect.session import SparkSession
+    except ImportError as error:
+        raise InterfaceError(
+            f"The client of Spark Connect cannot be imported: {(str(error).strip().splitlines() or ['?'])[0]}",
+            condition="SPARK_CONNECT_NOT_FOUND",
+            hint="pip install 'rewriter[connect]'",
+        ) from error
+    address = _ADDRESS.fullmatch(url)
+    if address is None or not address["host"]:
+        raise InterfaceError("The URL of Spark Connect cannot be read.", object="master", hint="Write sc://host:15002.")
+    host, port = address["host"], int(address["port"] or _DEFAULT_PORT)
+    try:
+        socket.create_connection((host.strip("[]"), port), _REACH_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise EngineError(
+            f"The Spark Connect server at {host}:{port} cannot be reached: {reason}.",
+            condition="SPARK_START_FAILED",
+            object=f"{SCHEME}{host}:{port}",
+            hint="Check the address, and that the server runs: sbin/start-connect-server.sh of Spark starts one.",
+        ) from None
+    first = SparkSession(connection=url)
+    try:
+        return over(first, conf)
+    finally:
+        first.client.close()
+
+
+def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
+    """Returns new sessions of the same server. The settings and views of ``session`` are not touched.
+
+    Raises ``EngineError`` CONNECT_FILES_NOT_SHARED if the server does not see this process's files.
+    """
+    silence()
+    started = ConnectedSpark(session.newSession(), session.newSession())
+    settings = {**SESSION_SETTINGS, **(LOCAL_SESSION_SETTINGS if started.is_local else {})}
+    apply_settings(started.session, {**settings, **conf})
+    apply_settings(started.small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
+    _check_files(started.session)
+    for own_session in (started.session, started.small_session):
+        for source in data_sources():
+            own_session.dataSource.register(source)
+    return started
+
+
+def _check_files(session: SparkSession) -> None:
+    """Writes a temporary file, and has the server read it."""
+    from pyspark.errors import PySparkException
+
+    scratch, text = ScratchDirectory("connect"), uuid.uuid4().hex
+    try:
+        path = os.path.join(scratch.path, "probe.txt")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        try:
+            found = [row[0] for row in session.read.text(file_uri(path)).collect()]
+        except PySparkException:
+            found = []
+    finally:
+        scratch.remove()
+    if found != [text]:
+        raise EngineError(
+            f"The Spark Connect server does not see the files of this machine: {path} was not found.",
+            condition="CONNECT_FILES_NOT_SHARED",
+            object=path,
+            hint="Use a server on this machine, or set TMPDIR to a directory that both share under the same path, as "
+            "the warehouse has to be.",
+        )
+
+
+def arrow_tables(frame: DataFrame) -> Iterator[pa.Table]:
+    """Yields the rows of a query as they arrive: at least one table, which may be empty. The first ``next`` runs it."""
+    import pyarrow as pa
+
+    client: Any = frame.sparkSession.client
+    plan: Any = frame._plan
+    for part in client.to_table_as_iterator(plan.to_proto(client), plan.observations):
+        if isinstance(part, pa.Table):
+            yield part

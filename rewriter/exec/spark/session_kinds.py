@@ -1,0 +1,28 @@
+"""Sessions of Spark as objects: classic ones, and those of Spark Connect. Imports nothing of PySpark by itself."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def is_spark_session(value: object) -> bool:
+    """Tests whether an object is a session of Spark, of either kind."""
+    return any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.") for kind in type(value).mro())
+
+
+def is_connect(value: object) -> bool:
+    """Tests whether a session, a DataFrame or an exception is one of Spark Connect.
+
+    >>> is_connect(object())
+    False
+    """
+    return type(value).__module__.startswith(("pyspark.sql.connect.", "pyspark.errors.exceptions.connect"))
+
+
+def functions_of(value: object) -> Any:
+    """Returns the module of functions whose columns a session or a DataFrame takes.
+
+    ``pyspark.sql.functions`` chooses by the process, which may have sessions of both kinds.
+    """
+    return import_module("pyspark.sql.connect.functions" if is_connect(value) else "pyspark.sql.functions")

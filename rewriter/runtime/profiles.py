@@ -1,0 +1,167 @@
+"""Profiles of connections, in files ``rewriter.toml``.
+
+::
+
+    [profiles.default]
+    warehouse = "data/warehouse"    # relative to the directory of the file
+    engine = "duckdb"
+
+    [profiles.default.settings]
+    partial_data = true
+
+A profile is read from the first file that has it: ``rewriter.toml`` in the working directory or the nearest directory
+above it, then ``rewriter/rewriter.toml`` in the directory of the user's configuration (``XDG_CONFIG_HOME``, otherwise
+``~/.config``). A directory above the working directory that everybody may write is skipped, because anybody could put a
+file there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rewriter.errors import InterfaceError
+from rewriter.runtime.connection_settings import (
+    DEFAULT_PROFILE,
+    PARTS,
+    PROFILE_VARIABLE,
+    ConnectionSettings,
+    Source,
+    combined,
+    from_environment,
+    is_url,
+    source_of,
+    with_url,
+)
+
+FILE_NAME = "rewriter.toml"
+_SETTINGS = "settings"
+
+
+def resolved(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
+    """Returns the parts of a connection: those that are given, and the others from the URL, profiles and environment
+    variables. ``directory`` is the working directory.
+
+    Reads at most two files. Raises ``InterfaceError`` for a profile that does not exist, a file that cannot be read,
+    unknown keys, and values that are none of their key; with the name of the file and the key.
+    """
+    return combined(_sources(given, environ, directory))
+
+
+def _sources(given: Source, environ: Mapping[str, str], directory: Path) -> Iterator[Source]:
+    first = list(with_url(given))
+    yield from first
+    variables = list(with_url(from_environment(environ)))
+    name = next((source.profile for source in first if source.profile), None)
+    if name is not None:
+        yield profile(name, environ, directory)
+    yield from variables
+    if name is None:
+        chosen = next((source.profile for source in variables if source.profile), None) or environ.get(PROFILE_VARIABLE)
+        yield profile(chosen or DEFAULT_PROFILE, environ, directory, is_required=bool(chosen))
+
+
+def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_required: bool = True) -> Source:
+    """Returns a profile; one without parts if it need not exist and does not."""
+    names: list[str] = []
+    paths = list(_files(environ, directory))
+    for path in paths:
+        profiles = _profiles(path)
+        if name in profiles:
+            return _source(path, name, profiles[name])
+        names += profiles
+    if not is_required:
+        return Source("no profile")
+    nearest = difflib.get_close_matches(name, names, 1)
+    looked_at = " and ".join(map(str, paths))
+    raise InterfaceError(
+        f"There is no profile '{name}' in {looked_at}."
+        if paths
+        else f"There is no profile '{name}', because there is no {FILE_NAME}.",
+        object=name,
+        hint=f"Did you mean {nearest[0]}?"
+        if nearest
+        else f"The profiles are {', '.join(sorted(set(names)))}."
+        if names
+        else f"Write [profiles.{name}] into {FILE_NAME} in this directory, or above it.",
+    )
+
+
+def _files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
+    """Yields the files that may have profiles, in the order in which they are read."""
+    nearest = None
+    for folder in (directory, *directory.parents):
+        path = folder / FILE_NAME
+        try:
+            if path.is_file() and (folder == directory or not folder.stat().st_mode & stat.S_IWOTH):
+                nearest = path
+                yield path
+                break
+        except OSError:
+            continue
+    home = environ.get("XDG_CONFIG_HOME") or ""
+    folder = Path(home) if os.path.isabs(home) else Path(environ.get("HOME") or os.path.expanduser("~"), ".config")
+    path = folder / "rewriter" / FILE_NAME
+    if path != nearest and path.is_file():
+        yield path
+
+
+def _profiles(path: Path) -> Mapping[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InterfaceError(
+            f"The file {path} cannot be read: {error.strerror}.", object=str(path), hint="Check its permissions."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
+        raise InterfaceError(
+            f"The file {path} is not TOML: {reason}.",
+            object=str(path),
+            hint='Write [profiles.default], and below it lines such as warehouse = "/data/warehouse".',
+        ) from None
+    for key in content:
+        if key != "profiles":
+            raise _unknown(path, key, key, ("profiles",))
+    profiles = content.get("profiles", {})
+    if not isinstance(profiles, dict) or not all(isinstance(value, dict) for value in profiles.values()):
+        raise _wrong(path, "profiles", "profiles are tables", "Write [profiles.default].")
+    return profiles
+
+
+def _source(path: Path, name: str, content: Mapping[str, Any]) -> Source:
+    where = f"profiles.{name}"
+    for key, value in content.items():
+        if key == _SETTINGS:
+            if not isinstance(value, dict):
+                raise _wrong(path, f"{where}.{key}", "it is no table", f"Write [{where}.{_SETTINGS}].")
+        elif key not in PARTS:
+            raise _unknown(path, f"{where}.{key}", key, (*PARTS, _SETTINGS))
+        elif not isinstance(value, str):
+            raise _wrong(path, f"{where}.{key}", f"it is of the type {type(value).__name__}", f'Write {key} = "…".')
+    for key, value in content.get(_SETTINGS, {}).items():
+        if not isinstance(value, str | bool | int | float):
+            hint = "A setting is a string, a number, true or false. Quote a name with a dot."
+            raise _wrong(path, f"{where}.{_SETTINGS}.{key}", f"it is of the type {type(value).__name__}", hint)
+    parts = {key: content.get(key) for key in PARTS}
+    if parts["warehouse"]:
+        if is_url(parts["warehouse"]):
+            hint = "Write the path alone, and the other parts as keys."
+            raise _wrong(path, f"{where}.warehouse", "it is a URL", hint)
+        parts["warehouse"] = str(path.parent / Path(parts["warehouse"]).expanduser())
+    return source_of(f"The profile {name} of {path}", parts, content.get(_SETTINGS, {}))
+
+
+def _unknown(path: Path, key: str, word: str, known: tuple[str, ...]) -> InterfaceError:
+    nearest = difflib.get_close_matches(word, known, 1)
+    hint = f"Did you mean {nearest[0]}?" if nearest else f"The keys are {', '.join(known)}."
+    return InterfaceError(f"The file {path} has an unknown key, {key}.", object=key, hint=hint)
+
+
+def _wrong(path: Path, key: str, problem: str, hint: str) -> InterfaceError:
+    return InterfaceError(f"The file {path} has a wrong value of {key}: {problem}.", object=key, hint=hint)
