@@ -184,12 +184,12 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
+        from rewriter.statements.query.write_to_sink import write_to_sink
+
         with self._statement():
             check_sink(sink)
             try:
-                return self._execute(
-                    query, parameters, lambda statement, context: _sunk(sink, partition, statement, context)
-                )
+                return self._execute(query, parameters, lambda s, c: write_to_sink(s, sink, partition or {}, c))
             finally:
                 self._temporaries.sources.end_statement()
 
@@ -479,16 +479,6 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _sunk(
-    sink: PartitionableTableSink, partition: Mapping[str, str] | None, statement: Statement, context: Context
-) -> Result:
-    from rewriter.statements.query.write_to_sink import write_to_sink
-
-    if not isinstance(statement, Select):
-        raise ProgrammingError("Only a query has rows for a sink.", position=statement.span, hint="Write SELECT ….")
-    return write_to_sink(statement, sink, partition or {}, context)
 
 
 def shifted(error: Error, span: Span) -> Error:

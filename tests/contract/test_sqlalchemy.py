@@ -57,6 +57,32 @@ def test_the_entry_point_names_the_dialect() -> None:
     assert (module, name) == (RewriterDialect.__module__, RewriterDialect.__name__)
 
 
+def test_a_url_means_what_it_means_for_connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("REWRITER_WAREHOUSE", raising=False)
+    with rewriter.connect(tmp_path / "a & b", "duckdb") as made:
+        made.execute("CREATE TABLE t AS SELECT 7 AS a")
+    path = f"{tmp_path}/a%20%26%20b"
+    urls = [f"rewriter://{path}?engine=duckdb", f"rewriter:///{path}?engine=duckdb"]
+    with rewriter.connect(urls[0]) as connection:
+        assert connection.execute("SELECT a FROM t").fetchall() == [(7,)]
+    urls += ["rewriter://?warehouse=a+%26+b&engine=duckdb&partial_data=true"]
+    for url in urls:
+        database = sa.create_engine(url)
+        with database.connect() as connection_of_pool:
+            assert connection_of_pool.scalar(sa.text("SELECT a FROM t")) == 7
+            setting = connection_of_pool.exec_driver_sql("SET rewriter.partial_data").one()[1]
+            assert setting == ("true" if "partial" in url else "false")
+        database.dispose()
+    monkeypatch.setenv("REWRITER_WAREHOUSE", "a & b")
+    database = sa.create_engine("rewriter://?engine=duckdb")
+    assert sa.inspect(database).get_table_names() == ["t"]
+    database.dispose()
+    monkeypatch.delenv("REWRITER_WAREHOUSE")
+    with pytest.raises(exc.InterfaceError, match="No warehouse"):
+        sa.create_engine("rewriter://?engine=duckdb").connect()
+
+
 def test_values_of_all_types_return(database: sa.Engine) -> None:
     noon = datetime.datetime(2024, 2, 29, 12, 0, 0, 123456)
     zoned = noon.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=5)))
@@ -372,9 +398,8 @@ def test_errors_are_those_of_sqlalchemy(url: str) -> None:
             connection.exec_driver_sql("SELECT * FROM tt")
         with pytest.raises(exc.NotSupportedError, match="DELETE is not supported"):
             connection.execute(sa.delete(sa.table("t", sa.column("a"))).where(sa.column("a") == 1))
-    for wrong in ("rewriter://", "rewriter://host/warehouse"):
-        with pytest.raises(exc.ArgumentError):
-            sa.create_engine(wrong).connect()
+    with pytest.raises(exc.ArgumentError, match="no host"):
+        sa.create_engine("rewriter://host/warehouse")
     with pytest.raises(exc.InterfaceError, match="no engine"):
         sa.create_engine(url.replace("duckdb", "sqlite")).connect()
     database.dispose()

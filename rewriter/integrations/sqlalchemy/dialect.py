@@ -27,7 +27,7 @@ _ARGUMENTS: list[Any] = [
 
 
 class RewriterDialect(CatalogReflection, default.DefaultDialect):
-    """``rewriter:///directory?engine=duckdb``. The other parts of the query are arguments of ``rewriter.connect``.
+    """``rewriter:///directory?engine=duckdb``. The parts of the query are arguments of ``rewriter.connect``.
 
     A connection is a transaction until ``commit``, as SQLAlchemy has it. ``isolation_level="AUTOCOMMIT"`` commits each
     statement by itself.
@@ -75,12 +75,16 @@ class RewriterDialect(CatalogReflection, default.DefaultDialect):
         return rewriter
 
     def create_connect_args(self, url: URL) -> tuple[list[Any], dict[str, Any]]:
-        """Returns the arguments of ``rewriter.connect``. Raises ``ArgumentError`` without a directory."""
-        if not url.database:
-            raise exc.ArgumentError("The URL names no warehouse: write rewriter:///directory?engine=duckdb.")
+        """Returns the arguments of ``rewriter.connect``: as in its own URLs, a path is absolute.
+
+        Raises ``ArgumentError`` for a URL with a host.
+        """
         if url.host or url.username:
-            raise exc.ArgumentError("The warehouse is a directory: write rewriter:/// with three slashes before it.")
-        return [url.database], {**url.query, "autocommit": False}
+            raise exc.ArgumentError("A warehouse has no host: write rewriter:///directory?engine=duckdb.")
+        arguments: dict[str, Any] = {**url.query, "autocommit": False}
+        if url.database:
+            arguments["warehouse"] = "/" + url.database.removeprefix("/")
+        return [], arguments
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         return [_SNAPSHOT, _AUTOCOMMIT]
