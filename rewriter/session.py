@@ -181,11 +181,13 @@ class Session:
 
         Raises the errors of the query, and those of ``statements.query.write_to_sink``.
         """
+        from rewriter.statements.query.write_to_sink import write_to_sink
+
         with self._statement(), self._queries.running(query, self.query_id) as logged:
             check_sink(sink)
             try:
                 return logged.of(
-                    self._execute(query, parameters, lambda parsed, context: _sunk(sink, partition, parsed, context))
+                    self._execute(query, parameters, lambda s, c: write_to_sink(s, sink, partition or {}, c))
                 )
             finally:
                 self._temporaries.sources.end_statement()
@@ -344,6 +346,16 @@ class Session:
             raise InterfaceError("The session is closed.", hint="Open a new one.")
         return self._catalog
 
+    def snapshot(self) -> Snapshot:
+        """Returns the state of the catalog that the next statement would read, with the session's temporary objects:
+        that of the open transaction, or the newest. It is empty where the warehouse does not exist.
+
+        Raises ``InterfaceError`` after ``close``, and ``OperationalError`` CATALOG_UNAVAILABLE. One read.
+        """
+        with only_ours():
+            self.catalog.find_warehouse()
+            return self._snapshot(self.catalog)
+
     @property
     def engine_name(self) -> str:
         """Returns ``spark`` or ``duckdb``."""
@@ -469,16 +481,6 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _sunk(
-    sink: PartitionableTableSink, partition: Mapping[str, str] | None, statement: Statement, context: Context
-) -> Result:
-    from rewriter.statements.query.write_to_sink import write_to_sink
-
-    if not isinstance(statement, Select):
-        raise ProgrammingError("Only a query has rows for a sink.", position=statement.span, hint="Write SELECT ….")
-    return write_to_sink(statement, sink, partition or {}, context)
 
 
 def shifted(error: Error, span: Span) -> Error:

@@ -22,6 +22,9 @@ from rewriter.exec.spark.engine import SparkEngine
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
+#: Has a configuration of its own, that of SQLAlchemy's tests.
+collect_ignore = ["sqlalchemy_suite"]
+
 rotation.turn()  # Set before other processes are started, which read it.
 
 

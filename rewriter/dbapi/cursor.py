@@ -214,9 +214,12 @@ class Cursor:
         """Does nothing, as PEP 249 allows."""
 
     def close(self) -> None:
-        """Releases the result; every further use raises ``InterfaceError``. Closing twice is no error."""
+        """Releases the result; every further use raises ``InterfaceError``, except of ``rowcount``. Closing twice is no
+        error.
+        """
+        rowcount = self._rowcount
         self._forget()
-        self._closed = True
+        self._rowcount, self._closed = rowcount, True
 
     def __enter__(self) -> Cursor:
         self._open_session()

@@ -1,4 +1,4 @@
-"""The programs of docs/python.md run, one after the other, in one directory."""
+"""The programs of docs/python.md and docs/sqlalchemy.md run, one after the other, in one directory."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from pathlib import Path
 
 import pytest
 from documents import dead_links
+from sqlalchemy.dialects import registry
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = pytest.mark.parametrize("page", [DOCS / "python.md", DOCS / "sqlalchemy.md"], ids=lambda page: page.stem)
+
+registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
 
 
-def test_the_programs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@PAGES
+def test_the_programs_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert PROGRAMS
-    for number, program in enumerate(PROGRAMS):
-        exec(compile(program, f"{PAGE} {number}", "exec"), {})
+    programs = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert programs
+    for number, program in enumerate(programs):
+        exec(compile(program, f"{page} {number}", "exec"), {})
 
 
-def test_links_lead_somewhere() -> None:
-    assert dead_links(PAGE) == []
+@PAGES
+def test_links_lead_somewhere(page: Path) -> None:
+    assert dead_links(page) == []

@@ -14,7 +14,10 @@ from integrations.environments import python_with
 
 CASES = Path(__file__).with_name("notebook_cases.py")
 ROOT = Path(__file__).parents[2]
-PACKAGES = "ipython>=8.12,<10 nbclient ipykernel jupysql pandas grpcio grpcio-status googleapis-common-protos zstandard"
+PACKAGES = (
+    "ipython>=8.12,<10", "nbclient", "ipykernel", "jupysql", "pandas", "grpcio", "grpcio-status",
+    "googleapis-common-protos", "zstandard",
+)  # fmt: skip
 
 
 def test_links_lead_somewhere() -> None:

@@ -159,6 +159,12 @@ def test_closed_things(connection: dbapi.Connection) -> None:
             call()
 
 
+def test_the_number_of_rows_is_known_after_close(connection: dbapi.Connection) -> None:
+    cursor = connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    cursor.close()
+    assert cursor.rowcount == 1
+
+
 def test_without_a_transaction_commit_and_rollback_do_nothing(connection: dbapi.Connection) -> None:
     connection.execute("CREATE TABLE t AS SELECT 1 AS a")
     connection.commit()

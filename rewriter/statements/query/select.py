@@ -361,7 +361,7 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
 
 def _view_columns(view: View, context: Context) -> Sequence[Column]:
     """Returns the columns of a view, with the types that the engine gives them; none if it cannot be read now."""
-    columns = columns_of_view(view, context)
+    columns = columns_of_view(view, context.snapshot)
     if columns and all(column.type for column in columns):
         return columns
     comments = dict(view.columns)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.connectors.table_sink import PartitionableTableSink, with_static_columns
-from rewriter.errors import AnalysisError, Error, OperationalError
+from rewriter.errors import AnalysisError, Error, OperationalError, ProgrammingError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.grammar.families.queries import Select
+from rewriter.grammar.statements import Statement
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result, Stats
 from rewriter.runtime.statement_context import Context
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 
 def write_to_sink(
-    statement: Select, sink: PartitionableTableSink, partition: Mapping[str, str], context: Context
+    statement: Statement, sink: PartitionableTableSink, partition: Mapping[str, str], context: Context
 ) -> Result:
     """Runs a query and passes its rows to a sink, batch by batch. An error of the query may come after some of them.
 
-    Raises ``AnalysisError`` UNRESOLVED_PARTITION_COLUMN if the query lacks a column that the sink names, or returns one
-    that ``partition`` has; and ``OperationalError`` SINK_FAILED for errors of the sink, with the original as its cause.
+    Raises ``ProgrammingError`` for another statement than a query; ``AnalysisError`` UNRESOLVED_PARTITION_COLUMN if the
+    query lacks a column that the sink names, or returns one that ``partition`` has; and ``OperationalError``
+    SINK_FAILED for errors of the sink, with the original as its cause.
     """
+    if not isinstance(statement, Select):
+        raise ProgrammingError("Only a query has rows for a sink.", position=statement.span, hint="Write SELECT ….")
     prepared = prepare(statement.query, context)
     started = time.perf_counter()
     try:

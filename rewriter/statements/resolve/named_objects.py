@@ -10,6 +10,7 @@ from dataclasses import replace
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span, partitions_not_found
 from rewriter.grammar.terms import ColumnName, Name, PartitionItem
 from rewriter.runtime.statement_context import Context, single
@@ -40,15 +41,15 @@ def column_named(columns: Sequence[Column], name: ColumnName) -> Column:
     )
 
 
-def columns_of_view(view: View, context: Context) -> list[Column]:
+def columns_of_view(view: View, snapshot: Snapshot) -> list[Column]:
     """Returns the columns of a view with its comments; an unknown type is empty. No columns where they are unknown."""
     comments = dict(view.columns)
-    return [replace(column, comment=comments.get(column.name)) for column in view_columns(view, context)]
+    return [replace(column, comment=comments.get(column.name)) for column in view_columns(view, snapshot)]
 
 
 def require_columns(view: View, position: Span, context: Context) -> list[Column]:
     """Returns the same; ``AnalysisError`` UNKNOWN_VIEW_COLUMNS where only an engine could determine them."""
-    columns = columns_of_view(view, context)
+    columns = columns_of_view(view, context.snapshot)
     if columns:
         return columns
     raise AnalysisError(
@@ -110,7 +111,7 @@ def named_fact(name: Name, context: Context) -> Fact:
         raise error.at(name.span) from None
 
 
-def view_columns(view: View, context: Context) -> tuple[Column, ...]:
+def view_columns(view: View, snapshot: Snapshot) -> tuple[Column, ...]:
     """Returns the columns of a view; none where they are unknown, as after an object that it reads was dropped."""
     # Only views need the planner's parser.
     from rewriter.planner.scope.expand_views import expand
@@ -118,10 +119,10 @@ def view_columns(view: View, context: Context) -> tuple[Column, ...]:
     from rewriter.planner.text.query_text import QueryText
 
     try:
-        tree = expand(QueryText(f"SELECT * FROM {typed_name(view)}"), context.snapshot).tree
+        tree = expand(QueryText(f"SELECT * FROM {typed_name(view)}"), snapshot).tree
     except Error:
         return ()
-    offered = OutputColumns(tree, context.snapshot).of_query(tree)
+    offered = OutputColumns(tree, snapshot).of_query(tree)
     return (
         tuple(column for column in offered if column)
         if all(offered_column and offered_column.name for offered_column in offered)

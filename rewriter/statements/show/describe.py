@@ -91,7 +91,8 @@ def _describe_view(statement: s.Describe, view: View, context: Context) -> Resul
             hint="Name the table that the view reads.",
         )
     if statement.as_json:
-        return _as_json(statement, view, columns_json(columns_of_view(view, context)), [view_metadata(view, context)])
+        described = columns_json(columns_of_view(view, context.snapshot))
+        return _as_json(statement, view, described, [view_metadata(view, context)])
     if statement.column is None:
         return described_view(view, statement.extended, context)
     columns = require_columns(view, statement.name.span, context)

@@ -145,7 +145,7 @@ def described_view(view: View, extended: bool, context: Context) -> Result:
 
     Otherwise, or with EXTENDED, adds the text of the view.
     """
-    columns = view_columns(view, context)
+    columns = view_columns(view, context.snapshot)
     comments = dict(view.columns)
     rows: list[Row] = [(column.name, column.type or None, comments.get(column.name)) for column in columns]
     if extended or not columns:

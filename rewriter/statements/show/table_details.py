@@ -56,7 +56,7 @@ def _row(relation: Table | View, information: str) -> Row:
 def _information(relation: Table | View, context: Context) -> str:
     if isinstance(relation, Table):
         return table_text(relation, context)
-    columns = columns_of_view(relation, context)
+    columns = columns_of_view(relation, context.snapshot)
     all_typed = bool(columns) and all(column.type for column in columns)
     return schema_text(view_metadata(relation, context), drawn(columns) if all_typed else "")
 

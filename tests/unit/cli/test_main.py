@@ -247,9 +247,9 @@ def test_interrupted(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     process = run("sql", "-w", str(tmp_path / "w"), "-f", str(fifo))
-    time.sleep(0.6)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    with open(fifo, "w"):  # Returns when the process opens the file.
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in err
 
