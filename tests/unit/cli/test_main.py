@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
