@@ -59,6 +59,7 @@ def connect(
     Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be
     used, they do not belong together, or one of them holds something else.
     """
+    from rewriter.html.display import display_as_html
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
     from rewriter.runtime.profiles import resolved
     from rewriter.session import Session
@@ -86,6 +87,7 @@ def connect(
         )
     if engine is None or isinstance(engine, str):
         engine, master = parts.engine, parts.master
+    display_as_html()
     connection = Connection(Session(parts.warehouse, engine, master, parts.settings, parts.catalog, progress))
     connection.autocommit = autocommit
     return connection

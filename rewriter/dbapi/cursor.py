@@ -186,9 +186,9 @@ class Cursor:
 
     def _repr_html_(self) -> str | None:
         """Returns the first rows as HTML, for a notebook; ``None`` without a result. Takes no row from the result."""
-        from rewriter.html.results import result_html  # Loaded when it is used.
+        from rewriter.html.display import html_of  # Loaded when it is used.
 
-        return None if self._result is None else result_html(self._result)
+        return html_of(self._result)
 
     def fetch_df(self) -> pd.DataFrame:
         """Returns all rows that are left as a DataFrame of pandas. Raises ``InterfaceError`` without pandas."""

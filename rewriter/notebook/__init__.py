@@ -1,4 +1,1 @@
-"""The cell magic ``%%rewriter`` and the display of results, plans and covers in notebooks.
-
-``%load_ext rewriter`` registers both. Only ``magic`` imports IPython.
-"""
+"""The cell magic ``%%rewriter``, with completion of names: ``%load_ext rewriter``. Only ``magic`` imports IPython."""

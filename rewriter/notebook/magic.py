@@ -18,12 +18,8 @@ from rewriter.dbapi.connection import Connection, connect
 from rewriter.dbapi.cursor import Cursor
 from rewriter.errors import Error, render
 from rewriter.grammar.lexer import split_statements
-from rewriter.html.results import coverage_html, plan_html, result_html
 from rewriter.notebook.completion import completions, fragment_of
-from rewriter.planner.model.plan import Coverage, Plan
-from rewriter.runtime.result import Result
 
-_HTML = "text/html"
 _CELL = "%%rewriter"
 
 
@@ -87,13 +83,9 @@ class RewriterMagics(Magics):
 
 
 def load(shell: InteractiveShell) -> None:
-    """Registers the magics, the completion of names in their cells, and how values are displayed."""
+    """Registers the magics, and the completion of names in their cells."""
     magics = RewriterMagics(shell)
     shell.register_magics(magics)
-    formatter = shell.display_formatter.formatters[_HTML]
-    formatter.for_type(Result, result_html)
-    formatter.for_type(Plan, plan_html)
-    formatter.for_type(Coverage, coverage_html)
 
     @context_matcher()
     def names(context: CompletionContext) -> Any:

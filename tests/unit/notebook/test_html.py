@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -190,10 +191,15 @@ def test_pictures_are_bounded(session: Session) -> None:
     assert len(html) < 300_000
 
 
-def test_a_cursor_shows_itself(tmp_path: Path) -> None:
+def test_cursors_plans_and_covers_show_themselves(tmp_path: Path) -> None:
     with rewriter.connect(tmp_path, engine="duckdb") as connection:
         cursor = connection.cursor()
         assert cursor._repr_html_() is None
+        for statement in filter(str.strip, SETUP.split(";")):
+            cursor.execute(statement)
         cursor.execute("SELECT '<b>' AS x")
-        assert "&lt;b&gt;" in str(cursor._repr_html_())
+        shown: Any = (cursor, cursor.plan, cursor.coverage)
+        assert "&lt;b&gt;" in shown[0]._repr_html_()
+        assert "<pre>" in shown[1]._repr_html_()
+        assert "no cube" in shown[2]._repr_html_()
         assert cursor.fetchall() == [("<b>",)]
