@@ -332,7 +332,7 @@ def test_the_log_is_bounded(session: Session) -> None:
     assert len(str(text)) == LONGEST_TEXT
     assert str(text).endswith("é…")
     for number in range(MOST_STATEMENTS):
-        session._queries.running(f"number {number}").__enter__()
+        session._queries.running(f"number {number}", str(number)).__enter__()
     found = rows(session, "SELECT count(*), min(text) FROM system.queries")
     assert found == [(MOST_STATEMENTS, "SELECT count(*), min(text) FROM system.queries")]
 
