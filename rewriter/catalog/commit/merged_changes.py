@@ -135,7 +135,8 @@ def with_merged_inserts(changes: Sequence[_Kind]) -> list[_Kind | WritePartition
 def _check_not_filled(change: WritePartitions, written_keys: WrittenKeys) -> None:
     for partition in change.partitions:
         key = (KeyRange.of_key(partition_key(change.table, partition.values)),)
-        if partition.files and intersection(written_keys.shared, key):
+        is_changed = intersection(written_keys.exclusive, key)  # It may be empty again.
+        if partition.files and intersection(written_keys.shared, key) and not is_changed:
             raise not_empty(change.table, partition.values)
 
 

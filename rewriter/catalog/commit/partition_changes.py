@@ -15,7 +15,7 @@ from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.freshness import Sources
-from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.commit.move_changes import moved_ranges, partition_key
 from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
@@ -187,6 +187,7 @@ class PartitionChanges:
         rows.end_files(self._context.connection, keys, version.made)
         # Covers never saw an open partition, but a rollup may include it: its drop is no retention.
         discarded = [partition for partition in live.values() if partition.is_open]
+        discarded += [LivePartition(partition_key(table, values), values, None, 0, 0, 0) for values in change.passing]
         rows.insert_tombstones(self._context.connection, table, discarded, version)
         self._note_wiped(table, discarded)
         timeline_update = self._timeline_updates.of(table)
@@ -198,7 +199,8 @@ class PartitionChanges:
 
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
         if isinstance(change, DropPartitions):
-            claims.ranges += merged([*change.ranges, *map(KeyRange.of_key, change.keys)])
+            passing = [partition_key(change.table, values) for values in change.passing]
+            claims.ranges += merged([*change.ranges, *map(KeyRange.of_key, (*change.keys, *passing))])
             return
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
@@ -244,7 +246,7 @@ class PartitionChanges:
         """Returns those of the written partitions that are open after the write: that were, unless a stream's batch
         commits them, and that the batch opens.
         """
-        was_open = {key for key, previous in live.items() if previous.is_open}
+        was_open = {key for key, previous in live.items() if previous.is_open and not written[key].is_new}
         if change.batch is None:
             return was_open
         late = (live.keys() - was_open) | self._late_keys(change.table, written.keys() - live.keys(), slots)
@@ -380,6 +382,7 @@ def _new(
     keep_statistics: bool = False,
 ) -> LivePartition:
     """Returns the partition with its added files: in addition to its earlier ones, or instead of them."""
+    previous = None if partition.is_new else previous
     if not files and previous is None and not partition.properties:
         return LivePartition(key, partition.values, partition.location, 0, 0, 0)
     counts = list(map(_FILE_ROWS, files))

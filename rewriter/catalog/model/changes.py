@@ -62,12 +62,15 @@ class PartitionWrite:
     are added to those of the partition, by a write that changes the partition. The property
     ``time_binding.UPDATE_PERIOD`` names its update period: it must be the period that the layout reads from the values,
     or the commit raises ``DataError`` INVALID_TIME_PARTITION.
+
+    ``is_new`` says that the partition was dropped first: location and properties of the previous one are gone.
     """
 
     values: PartitionValues
     files: tuple[DataFile, ...] = ()
     location: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    is_new: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,12 +118,14 @@ class AddPartitions:
 class DropPartitions:
     """ALTER TABLE … DROP PARTITION of the partitions with these keys. For a base table it is retention.
 
-    ``ranges`` are the searched keys: a concurrent write there is a conflict.
+    ``ranges`` are the searched keys: a concurrent write there is a conflict. ``passing`` are partitions that the
+    transaction has made and removed again: they leave a tombstone, an event for rollups, as their content was one.
     """
 
     table: Table
     keys: tuple[bytes, ...]
     ranges: tuple[KeyRange, ...] = ()
+    passing: tuple[PartitionValues, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """The net effect of a transaction's statements: one change for each partition, to be made by one commit.
 
 It is the difference between the private catalog and the snapshot. A partition of the snapshot that was only added to
-gets an INTO of the new files. One with other content gets an OVERWRITE, one that is gone a drop or a wipe, and one that
-was made and dropped again nothing. The keys that the statements searched stay claimed.
+gets an INTO of the new files. One with other content gets an OVERWRITE, one that is gone a drop or a wipe. Every change
+of content in between is an event for rollups that were computed before it. So a partition that was changed and then
+dropped is wiped, and one that was made and is gone again leaves a tombstone. The keys that the statements searched stay
+claimed.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ class _Versions:
     values: PartitionValues
     before: sa.Row[Any] | None = None
     newest: sa.Row[Any] | None = None
+    own: list[sa.Row[Any]] = field(default_factory=list)
     kept: int = 0
     removed: int = 0
     added: list[DataFile] = field(default_factory=list)
@@ -59,6 +62,22 @@ class _Versions:
     @property
     def state(self) -> RowState | None:
         return None if self.newest is None else state_of(self.newest.made, self.newest.ended)
+
+    @property
+    def is_replaced(self) -> bool:
+        """True if the partition of the snapshot was removed before the newest version was made: the write that ended a
+        version did not make the next one.
+        """
+        next_by_made = {row.made: row for row in self.own if state_of(row.made, row.ended) is not RowState.WIPED}
+        version = self.before
+        while version is not None and version is not self.newest:
+            version = next_by_made.get(version.ended)
+        return self.before is not None and version is None
+
+    @property
+    def had_content(self) -> bool:
+        """True if a version that the transaction made is an event for rollups."""
+        return any(row.as_of != REGISTERED for row in self.own)
 
 
 def net_changes(
@@ -126,6 +145,8 @@ def _net(
     dropped: list[bytes] = []
     proofs: dict[PartitionValues, NetProof] = {}
     wiped = merged(wipes)
+    passing: list[PartitionValues] = []
+    searched += [keys for keys in exclusive if keys.is_one_key and keys.start not in state.versions]
     for key, versions in state.versions.items():
         existed = versions.before is not None
         if versions.state is RowState.LIVE:
@@ -137,12 +158,14 @@ def _net(
             else:
                 overwritten.append(write)
             proofs[versions.values] = state.proof(versions)
-        elif existed and versions.state is RowState.DROPPED and not _contains(wiped, key):
+        elif not existed:
+            passing += [versions.values] if versions.had_content else []
+        elif versions.state is RowState.DROPPED and not versions.had_content and not _contains(wiped, key):
             dropped.append(key)
-        elif existed:
+        else:
             wipes.append(KeyRange.of_key(key))
-    if dropped or searched:
-        yield DropPartitions(table, tuple(dropped), merged(searched))
+    if dropped or searched or passing:
+        yield DropPartitions(table, tuple(dropped), merged(searched), tuple(passing))
     for overwrite, partitions in ((True, overwritten), (False, appended)):
         if partitions or (overwrite and wipes):
             yield WritePartitions(
@@ -190,7 +213,9 @@ class _TableState:
         for version in self._connection.execute(query):
             versions = by_key.setdefault(version.key, _Versions(values_in(version.partition_values, self.table.name)))
             versions.newest = version
-            if version.made not in is_own and (version.ended == schema.NEVER or version.ended in is_own):
+            if version.made in is_own:
+                versions.own.append(version)
+            elif version.ended == schema.NEVER or version.ended in is_own:
                 versions.before = version
         warehouse = warehouse_of(self._connection)
         for version in self._connection.execute(
@@ -210,6 +235,8 @@ class _TableState:
         """Returns the write that leads from the snapshot's version of a partition to the newest one."""
         before, newest = versions.before, versions.newest
         assert newest is not None
+        is_new = versions.is_replaced
+        before = None if is_new else before
         location = newest.location if before is None or before.location != newest.location else None
         earlier = {} if before is None else properties_in(before.properties, self.table.name)
         properties = properties_in(newest.properties, self.table.name)
@@ -218,6 +245,7 @@ class _TableState:
             tuple(versions.added),
             None if location is None else loaded(location, warehouse_of(self._connection)),
             {name: value for name, value in properties.items() if earlier.get(name) != value},
+            is_new,
         )
 
     def proof(self, versions: _Versions) -> NetProof:

@@ -183,3 +183,74 @@ def check_answers(session: Session, model: Session, note: str) -> None:
     lines = answer(session, "SHOW TIMELINES OF f")
     assert session.execute("REFRESH TIMELINES OF f").fetch() == [], note
     assert answer(session, "SHOW TIMELINES OF f") == lines, note
+
+
+P = "dt = '2013-01-02-01'"
+DAY = "INSERT OVERWRITE days PARTITION (dt = '2013-01-02') SELECT SUM(n) FROM hours WHERE dt LIKE '2013-01-02%'"
+AWAY = f"ALTER TABLE hours PARTITION ({P}) RENAME TO PARTITION (dt = '2013-01-03-00')"
+INSERT, DROP = "INSERT INTO hours VALUES (100, '2013-01-02-01')", f"ALTER TABLE hours DROP PARTITION ({P})"
+OVERWRITE, ADD = f"INSERT OVERWRITE hours PARTITION ({P}) VALUES (7)", f"ALTER TABLE hours ADD PARTITION ({P})"
+#: The hours of the day that SETUP lacks: without them, no rollup of it would be fresh.
+REST = "INSERT INTO hours VALUES " + ", ".join(f"(1, '2013-01-02-{hour:02}')" for hour in range(2, 24))
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "after"),
+    [
+        ((DROP,), (INSERT, DAY, AWAY), ()),
+        ((DAY,), (AWAY, INSERT, DROP), ()),
+        ((), (DAY, OVERWRITE, DROP), ()),
+        ((DAY,), (INSERT, DROP), ()),
+        ((DROP,), (INSERT, DAY, DROP), (ADD,)),
+        ((DROP,), (INSERT, DROP), (ADD,)),
+        ((DAY,), (DROP, ADD), ()),
+        ((DROP, DAY), (ADD, DROP), ()),
+        ((), (INSERT, DAY), ()),
+        ((), (DAY, INSERT), ()),
+        ((), (f"TRUNCATE TABLE hours PARTITION ({P})", DAY, DROP), (ADD,)),
+    ],
+)
+def test_each_change_of_content_is_an_event_for_rollups(
+    tmp_path: Path, before: tuple[str, ...], within: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """A partition that is gone at the end was content for the rollups in between."""
+    with Session(tmp_path / "a", "duckdb") as session, Session(tmp_path / "b", "duckdb") as model:
+        for opened in (session, model):
+            for text in (*SETUP, REST, *before):
+                opened.execute(text)
+        session.execute("START TRANSACTION")
+        for text in within:
+            session.execute(text)
+            model.execute(text)
+            assert answer(session, "SELECT SUM(n) FROM hours") == answer(model, "SELECT SUM(n) FROM hours")
+        session.execute("COMMIT")
+        for text in ("SHOW PARTITIONS hours", *after, "SHOW PARTITIONS hours", COVERED, TIMELINES):
+            assert answer(session, text) == answer(model, text), text
+        assert session.execute("REFRESH TIMELINES OF f").fetch() == []
+
+
+def test_what_a_drop_took_does_not_come_back(tmp_path: Path) -> None:
+    """Properties, and the limit of an immutable table, are those of the new partition; a named one stays claimed."""
+    with Session(tmp_path, "duckdb") as session, Session(tmp_path, "duckdb") as other:
+        for text in (
+            "CREATE TABLE t (x INT) PARTITIONED BY (p INT) TBLPROPERTIES ('immutable' = 'true')",
+            "INSERT INTO t VALUES (1, 1)",
+            "ALTER TABLE t PARTITION (p = 1) SET SERDEPROPERTIES ('k' = 'old')",
+            "START TRANSACTION",
+            "ALTER TABLE t DROP PARTITION (p = 1)",
+            "INSERT INTO t VALUES (2, 1)",
+            "INSERT INTO t VALUES (3, 2)",
+            "ALTER TABLE t DROP PARTITION (p = 2)",
+            "INSERT INTO t VALUES (4, 2)",
+            "COMMIT",
+        ):
+            session.execute(text)
+        assert sorted(session.execute("SELECT * FROM t").fetch()) == [(2, 1), (4, 2)]
+        snapshot = session.catalog.snapshot()
+        assert [dict(partition.properties) for partition in snapshot.partitions(snapshot.table("t"))] == [{}, {}]
+        for text in ("START TRANSACTION", "ALTER TABLE t ADD IF NOT EXISTS PARTITION (p = 1)"):
+            session.execute(text)
+        session.execute("INSERT INTO t VALUES (5, 5)")
+        session.execute("SELECT * FROM t")
+        other.execute("ALTER TABLE t DROP PARTITION (p = 1)")
+        assert attempt(session, "COMMIT") == "CONCURRENT_WRITE"
