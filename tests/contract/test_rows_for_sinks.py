@@ -153,10 +153,11 @@ def test_an_error_of_the_query_is_its_own(connection: Connection, numbers: str, 
 
 
 def test_duckdb_passes_rows_before_it_has_all(duckdb: Engine, tmp_path: Path, numbers: str) -> None:
+    """The rows are wider than what DuckDB computes ahead, so it waits for the sink before it comes to the last ones."""
     rows: list[int] = []
     with Connection(Session(tmp_path, duckdb)) as connection, pytest.raises(Error) as caught:
         connection.write(
-            f"SELECT CAST(id AS INT) + 2146483649 AS n FROM {numbers}",
+            f"SELECT CAST(id AS INT) + 2146483649 AS n, repeat(CAST(id AS STRING), 40) AS s FROM {numbers}",
             Sink(lambda batches: rows.extend(batch.num_rows for batch in batches)),
         )
     assert caught.value.condition == "ARITHMETIC_OVERFLOW"
