@@ -30,7 +30,7 @@ class Failure(NamedTuple):
 
 @dataclass
 class StreamProgress:
-    """How far the rows of a stream were read: their number, the time of its end, and whether that was the last row."""
+    """The rows of a stream that were read: their number, the time of its end, and whether the last row was read."""
 
     rows: int = 0
     ended_at: float | None = None

@@ -1,4 +1,4 @@
-"""What a connection is made of, and where each part comes from.
+"""The parts of a connection, and the source of each.
 
 The parts are the warehouse, the engine with its master, the catalog's database, and settings of SET. Each part comes
 from the first of these sources that has it:

@@ -44,7 +44,6 @@ class OpenTransaction:
         self._transaction = catalog.begin(catalog.snapshot(session))
         self._snapshot = self._transaction.snapshot
         self._workspace = Workspace(catalog.database, self._snapshot, self._transaction.write_id)
-        self._changes: tuple[Change, ...] = ()
         self._keys: dict[int, WrittenKeys] = {}
         self._directories: dict[int, int] = {}
         self._allocated: set[int] = set()
@@ -59,7 +58,7 @@ class OpenTransaction:
     @property
     def has_changes(self) -> bool:
         """Returns whether a statement has handed over changes."""
-        return bool(self._changes)
+        return bool(self._workspace.changes)
 
     def part(self) -> Writer:
         """Returns the transaction as a ``Writer`` for one statement."""
@@ -72,11 +71,11 @@ class OpenTransaction:
         """
         self._beating.close()
         with self._transaction, closing(self._workspace):
-            if not self._changes:
+            if not self._workspace.changes:
                 return
             try:
                 is_used = self._workspace.is_used
-                changes = self._workspace.net(self._keys) if is_used else merged_changes(self._changes)
+                changes = self._workspace.net(self._keys) if is_used else merged_changes(self._workspace.changes)
                 created_ids = {change.object.id for change in changes if isinstance(change, CreateObject)}
                 self._transaction.release_write_ids(self._allocated - created_ids)
                 self._transaction.commit(changes)
@@ -125,8 +124,9 @@ class OpenTransaction:
         external table that a transaction cannot change twice.
         """
         self._keys = self._rehearsed(changes, kept=True)
-        self._changes = (*self._changes, *changes)
-        self._snapshot = self._transaction.snapshot.over(Pending.of(self._changes, self._workspace.own_rows()))
+        self._snapshot = self._transaction.snapshot.over(
+            Pending.of(self._workspace.changes, self._workspace.own_rows())
+        )
 
     def rehearse(self, changes: Sequence[Change]) -> None:
         """Raises the errors of ``add``, and adds nothing."""
@@ -134,7 +134,7 @@ class OpenTransaction:
 
     def _rehearsed(self, changes: Sequence[Change], kept: bool) -> dict[int, WrittenKeys]:
         """Returns the keys that are written with these changes. Adds them to the workspace if they are ``kept``."""
-        before = Pending.of(self._changes)
+        before = Pending.of(self._workspace.changes)
         dropped = [change.object for change in changes if isinstance(change, DropObject)]
         keys, has_order = with_written_keys(self._keys, changes)
         has_order |= any(map(before.has_changed, dropped))
@@ -143,7 +143,9 @@ class OpenTransaction:
                 with self._workspace.applying(changes, keys, kept=kept) as net:
                     self._transaction.rehearse(net)
             else:
-                objects = [change for change in self._changes if isinstance(change, CreateObject | DropObject)]
+                objects = [
+                    change for change in self._workspace.changes if isinstance(change, CreateObject | DropObject)
+                ]
                 self._transaction.rehearse([*objects, *changes])
                 if kept:
                     self._workspace.add(changes)
@@ -159,14 +161,14 @@ class OpenTransaction:
 
     def _remove_directories(self, kept: Collection[int]) -> None:
         """Removes the empty directories of the tables that statements made, except those with these ids."""
-        for change in self._changes:
+        for change in self._workspace.changes:
             table = change.object if isinstance(change, CreateObject) else None
             if isinstance(table, Table) and not table.external and table.id not in kept:
                 remove_empty(table.location, roots_of(table, self._warehouse))
 
     def _remove_files(self, kept: Collection[str]) -> None:
         """Removes the directories of all writes, except those with these paths."""
-        for change in self._changes:
+        for change in self._workspace.changes:
             if isinstance(change, WritePartitions):
                 for folder in _folders(change):
                     if folder not in kept:

@@ -150,7 +150,7 @@ def test_a_statement_that_is_canceled(connection: Connection) -> None:
 
 
 class TestSparkConnect:
-    """What only Spark Connect has."""
+    """Cases of Spark Connect alone."""
 
     def test_the_engine_is_remote(self, connect: SparkEngine) -> None:
         assert isinstance(connect._running_spark(), ConnectedSpark)

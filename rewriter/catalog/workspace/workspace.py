@@ -49,6 +49,11 @@ class Workspace:
         self._copied: set[int] = set()
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes of all statements, in their order."""
+        return self._changes
+
+    @property
     def is_used(self) -> bool:
         """True if the private catalog exists: a statement has read what an earlier one has changed, or changed it
         again.

@@ -43,7 +43,7 @@ class ConnectedSpark:
     def __init__(self, session: SparkSession, small_session: SparkSession) -> None:
         self.session = session
         self.small_session = small_session
-        #: Whether the server computes everything in one process.
+        #: True if the server computes everything in one process.
         self.is_local = str(session.conf.get("spark.master", "")).startswith("local")
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
@@ -129,12 +129,12 @@ def _check_files(session: SparkSession) -> None:
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         try:
-            found = [row[0] for row in session.read.text(file_uri(path)).collect()]
+            lines = [row[0] for row in session.read.text(file_uri(path)).collect()]
         except PySparkException:
-            found = []
+            lines = []
     finally:
         scratch.remove()
-    if found != [text]:
+    if lines != [text]:
         raise EngineError(
             f"The Spark Connect server does not see the files of this machine: {path} was not found.",
             condition="CONNECT_FILES_NOT_SHARED",

@@ -1,4 +1,4 @@
-"""What inspectors read: the catalog itself, through the state that the connection's next statement sees.
+"""The catalog as inspectors read it, in the state that the connection's next statement sees.
 
 Cubes and facts are listed as tables, because queries read them as such. No engine starts, except for the columns of a
 view that only an engine can determine.
