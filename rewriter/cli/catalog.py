@@ -69,7 +69,7 @@ def _upgrade(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     """Prints the findings. Returns exit code 1 where there are any."""
     from rewriter.catalog.maintenance.consistency_check import findings
-    from rewriter.shell.rendering import json_line
+    from rewriter.terminal.rendering import json_line
 
     require_warehouse(arguments, _HINT)
     count = 0

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.shell.rendering import rendered
+from rewriter.terminal.rendering import rendered
 
 if TYPE_CHECKING:
     from rewriter.session import Session

@@ -24,8 +24,8 @@ from rewriter.planner.explain import counted
 from rewriter.runtime.result import Result, Row
 from rewriter.safe_removal import discard_tree
 from rewriter.session import Session
-from rewriter.shell.pictures import cover_picture
-from rewriter.shell.rendering import rendered
+from rewriter.terminal.pictures import cover_picture
+from rewriter.terminal.rendering import rendered
 
 _START, _END = "2013-01-01", "2013-04-01"
 _FROM, _TO = "2013-01-29T06", "2013-03-01T06"

@@ -20,7 +20,7 @@ from rewriter.cli import coverage, golden
 from rewriter.cli.catalog import add_commands, opened_text, require_warehouse
 from rewriter.cli.connection import add_connection_options, add_engine_options, complete
 from rewriter.errors import Error, InterfaceError, InternalError, foreign, render
-from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.terminal.rendering import FORMATS, rendered
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _sql(arguments: argparse.Namespace) -> int:
     _check_null(arguments)
     texts = arguments.execute if arguments.execute is not None else [_read_script(arguments.file)]
     from rewriter.runtime.multi_statement import not_committed
-    from rewriter.shell.progress_line import ProgressLine
+    from rewriter.terminal.progress_line import ProgressLine
 
     line = ProgressLine(sys.stderr)
     progress = line if sys.stderr.isatty() else None
@@ -201,7 +201,7 @@ def _print_pictures(result: Result) -> None:
     """Prints the covers of EXPLAIN as pictures, from the same data. Only for terminals: files stay comparable."""
     from rich.console import Console
 
-    from rewriter.shell.pictures import cover_picture
+    from rewriter.terminal.pictures import cover_picture
 
     console = Console()
     for reference in result.coverage.references:

@@ -31,7 +31,7 @@ from rewriter.grammar.unparse import render as to_sql
 from rewriter.planner.model.plan import Coverage
 from rewriter.runtime.result import Result
 from rewriter.session import Session
-from rewriter.shell.rendering import rendered
+from rewriter.terminal.rendering import rendered
 
 #: The names of golden files.
 SUFFIXES = (".golden", ".test")

@@ -7,7 +7,7 @@ from html import escape
 
 from rewriter.planner.explain import counted, part_ranges
 from rewriter.planner.model.plan import ReferencePlan
-from rewriter.shell.pictures import window_of
+from rewriter.terminal.pictures import window_of
 from rewriter.terminal_text import printable
 from rewriter.timeline.ranges import RangeSet, TimeRange
 

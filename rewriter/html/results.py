@@ -8,7 +8,7 @@ from rewriter.errors import Error
 from rewriter.html.coverage_picture import coverage_svg, html_text
 from rewriter.planner.model.plan import Coverage, Plan
 from rewriter.runtime.result import Result
-from rewriter.shell.rendering import Row, is_numeric, text_of
+from rewriter.terminal.rendering import Row, is_numeric, text_of
 
 #: The most rows and columns of a table, and the most characters of a value.
 MOST_ROWS, MOST_COLUMNS, LONGEST_VALUE = 50, 100, 500

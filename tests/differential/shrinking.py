@@ -11,7 +11,7 @@ from typing import Any
 
 from rewriter.errors import Error
 from rewriter.golden.runner import run_file
-from rewriter.shell.rendering import rendered
+from rewriter.terminal.rendering import rendered
 
 from .checking import Question, Wrong, check, expected
 from .histories import NOW_TEXT, History, replay

@@ -16,7 +16,7 @@ import pytest
 
 from rewriter.cli import main
 from rewriter.errors import ParseError, Span, render
-from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.terminal.rendering import FORMATS, rendered
 from rewriter.terminal_text import printable, width
 
 #: Whatever a terminal acts on, each beside an ordinary character.

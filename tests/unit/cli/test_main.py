@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from rewriter.cli import main
-from rewriter.shell.pictures import axis, bar, window_of
-from rewriter.shell.rendering import FORMATS, rendered
+from rewriter.terminal.pictures import axis, bar, window_of
+from rewriter.terminal.rendering import FORMATS, rendered
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 SETUP = """

@@ -19,7 +19,7 @@ import pytest
 import rewriter
 from rewriter.runtime import progress as module
 from rewriter.runtime.progress import Progress, ProgressReporter, contents
-from rewriter.shell.progress_line import ProgressLine, line
+from rewriter.terminal.progress_line import ProgressLine, line
 
 ROWS = ", ".join(f"({number}, {number % 40})" for number in range(400))
 INSERT = f"INSERT INTO t VALUES {ROWS}"

@@ -1,1 +1,0 @@
-"""The shell's rendering of results, covers and errors."""

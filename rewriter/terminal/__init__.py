@@ -1,0 +1,1 @@
+"""Results, covers and progress as text for terminals."""
