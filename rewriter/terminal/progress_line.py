@@ -108,7 +108,7 @@ def line(progress: Progress, seconds: float = 0.0, columns: int = 79, glyphs: Gl
     Where there is room: ``Running  ███████░░░░░░  54%  27 of 50 tasks  0:12``. On narrow terminals the bar gets shorter,
     and then it, the numbers and the end of the name are left out, in this order.
     """
-    label, amount, elapsed = printable(_label(progress)), _amount(progress), _elapsed(seconds)
+    label, amount, elapsed = printable(" ".join(_label(progress).split())), _amount(progress), _elapsed(seconds)
     share = progress.share
     percent = "" if share is None else f"{int(share * 100):3d}%"
     for parts in ((label, "", percent, amount, elapsed), (label, percent, amount, elapsed), (label, percent, elapsed)):
