@@ -33,7 +33,7 @@ class Progress:
     A query is ``planning``, ``starting`` (the ``subject`` is Spark), ``running`` (percent on DuckDB, tasks on Spark).
     INSERT and CREATE TABLE … AS are ``planning``, ``writing`` (files so far, and their bytes), ``committing`` (a
     number of partitions); MSCK is ``listing`` (directories so far), ``checking`` (directories of new partitions),
-    ``committing``. REFRESH FACT is ``refreshing`` (partitions, the subject is the period), COMPACT ``compacting``
+    ``committing``. REFRESH FACT is ``refreshing`` (partitions, the subject is the table), COMPACT ``compacting``
     (partitions), CHECK FACT ``checking``, ANALYZE ``analyzing`` (tables), VACUUM ``removing`` (files). Each statement
     may be ``waiting``: ``subject`` is what it waits for.
 

@@ -202,7 +202,7 @@ class _Rollups:
         """Recomputes a part of ``recomputed``, and yields its rows. One query, one commit."""
         period = self.stored.period
         count = sum(len(overlapping(period, range_)) for range_ in time)
-        refreshing = Progress("refreshing", 0, count, "partitions", subject=f"{period.name}s of {self.table.name}")
+        refreshing = Progress("refreshing", 0, count, "partitions", subject=self.table.name)
         with context.progress.within(refreshing, count):
             _write(self.stored, self.table, self.cube, time, context, transaction)
         after = context.catalog.snapshot().timeline(self.table.name, period, self.stored.table.time)
