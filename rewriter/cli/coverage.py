@@ -28,7 +28,8 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
     "--require",
     nargs=2,
     metavar="FROM TO",
-    help="The range that must be complete, as '2024-01-01' or 'now.day - 7 days'. Default: that of a query over all time.",
+    help="The range that must be complete, as '2024-01-01' or 'now.day - 7 days'. Default: that of a query over all "
+    "time.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def coverage(fact: str, require: tuple[str, str] | None, as_json: bool, **options: Any) -> int:

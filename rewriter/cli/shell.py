@@ -35,15 +35,19 @@ def _shell_options(command: Command) -> Command:
         click.option(
             "--null",
             metavar="TEXT",
-            help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has its own.',
+            help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has null.',
         ),
         click.option("-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all has run."),
-        click.option("--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."),
+        click.option(
+            "--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."
+        ),
         click.option("--hiveconf", metavar="NAME=VALUE", multiple=True, help="Set a variable for ${hiveconf:NAME}."),
         click.option(
             "--bail/--continue", "bail", default=True, help="End at the first error of a script, the default, or go on."
         ),
-        click.option("--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."),
+        click.option(
+            "--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -98,7 +102,10 @@ def run(
     variables = _variables(var, hiveconf)
     opened = connection(**options)
     texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
-    with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell:
+    with (
+        _destination(output) as rows,
+        _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
+    ):
         if is_prompt:
             from rewriter.shell.prompt import Prompt
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from rewriter.errors import Error, InterfaceError, ParseError
+from rewriter.errors import Error, InterfaceError, ParseError, shifted
 from rewriter.planner.explain import counted
 from rewriter.runtime.multi_statement import not_committed
 from rewriter.runtime.result import Result
-from rewriter.session import Session, shifted
+from rewriter.session import Session
 from rewriter.shell.display import Destination, Display, page, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
 from rewriter.shell.script import Piece, PieceKind, pieces
@@ -88,7 +88,9 @@ class Shell:
         """Runs a file that a text reads, as ``script``. Refuses files that read each other without an end."""
         if self._depth >= DEEPEST_FILES:
             raise InterfaceError(
-                f"Files are read in each other more than {DEEPEST_FILES} deep.", object="\\i", hint="Does one read itself?"
+                f"Files are read in each other more than {DEEPEST_FILES} deep.",
+                object="\\i",
+                hint="Does one read itself?",
             )
         self._depth += 1
         try:

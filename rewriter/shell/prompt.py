@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition, completion_is_selected, has_focus
+from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -36,6 +33,7 @@ class Prompt:
         self._shell = shell
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
+        shell.session.prewarm()
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(configuration),
             auto_suggest=AutoSuggestFromHistory(),
