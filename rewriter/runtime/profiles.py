@@ -69,7 +69,7 @@ def _sources(given: Source, environ: Mapping[str, str], directory: Path) -> Iter
 def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_required: bool = True) -> Source:
     """Returns a profile; one without parts if it need not exist and does not."""
     names: list[str] = []
-    paths = list(_files(environ, directory))
+    paths = list(profile_files(environ, directory))
     for path in paths:
         profiles = _profiles(path)
         if name in profiles:
@@ -92,7 +92,7 @@ def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_requir
     )
 
 
-def _files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
+def profile_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
     """Yields the files that may have profiles, in the order in which they are read."""
     nearest = None
     for folder in (directory, *directory.parents):
