@@ -13,6 +13,7 @@ from rewriter.errors import Error
 from rewriter.exec.spark.connect_session import SCHEME
 from rewriter.runtime.connection_settings import ConnectionSettings, Source
 from rewriter.runtime.profiles import resolved
+from rewriter.shell.configuration import configuration
 
 #: The directory of the warehouse where nothing names one.
 DEFAULT_WAREHOUSE = "warehouse"
@@ -39,6 +40,7 @@ def examine(
     settings: ConnectionSettings | None = None
     try:
         settings = resolved(given, environ, directory)
+        configuration(environ, directory)  # The settings of the shell.
         yield environment.configuration(given, settings, environ, directory)
     except Error as problem:
         yield failed("Configuration", problem)
