@@ -214,15 +214,17 @@ class Shell:
             raise Interrupted
 
     def _draw(self, result: Result) -> None:
-        """Draws the covers of EXPLAIN, from the same data. Only for terminals: files stay comparable."""
+        """Draws the covers of EXPLAIN, beside what exists now. Only for terminals: files stay comparable."""
         from rich.console import Console
 
-        from rewriter.terminal.pictures import cover_picture
+        from rewriter.planner.cover.fact_chart import query_charts
+        from rewriter.terminal.pictures import chart_picture
 
         console = Console(file=self.rows.stream)
-        for reference in result.coverage.references:
+        settings = self.session.settings.for_planner()
+        for chart in query_charts(result.coverage, self.session.snapshot(), settings):
             console.print()
-            console.print(cover_picture(reference, console.width))
+            console.print(chart_picture(chart, console.width))
 
     def say(self, text: str) -> None:
         """Writes a message for people."""

@@ -11,8 +11,15 @@ from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.fact_coverage import FactCoverage, TimelineReader
 from rewriter.planner.cover.open_ends import extent
 from rewriter.planner.cover.validity import cut, window
-from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, overlapping, window_of
-from rewriter.planner.model.plan import CoverPart, ReferencePlan, Settings
+from rewriter.planner.model.coverage_chart import (
+    ChartRow,
+    ChartState,
+    CoverageChart,
+    overlapping,
+    reference_chart,
+    window_of,
+)
+from rewriter.planner.model.plan import Coverage, CoverPart, ReferencePlan, Settings
 from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -50,13 +57,22 @@ def fact_chart(
     )
 
 
-def query_chart(reference: ReferencePlan, reader: CatalogReader, settings: Settings) -> CoverageChart:
-    """Returns what the facts of a query's cube have in the time of the query, and what the query takes and lacks.
+def query_charts(coverage: Coverage, reader: CatalogReader, settings: Settings) -> list[CoverageChart]:
+    """Returns a chart for each reference to a cube in a query: what the cube's facts have in the time of the query, and
+    what the query takes and lacks.
 
     ``reader`` has the state under which the query was planned, or a newer one: what the query takes is that of its
-    plan.
+    plan. A cube that was dropped since has no more than that.
     """
-    facts = reader.facts_of(reader.cube(reference.cube).name)
+    cubes = {cube.name for cube in reader.cubes()} if coverage.references else ()
+    return [
+        _query_chart(reference, reader, settings) if reference.cube in cubes else reference_chart(reference)
+        for reference in coverage.references
+    ]
+
+
+def _query_chart(reference: ReferencePlan, reader: CatalogReader, settings: Settings) -> CoverageChart:
+    facts = reader.facts_of(reference.cube)
     drawn = window_of(reference.requested)
     return CoverageChart(
         reference.cube,

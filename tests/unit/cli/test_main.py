@@ -351,9 +351,9 @@ def test_a_terminal_gets_the_cover_as_a_picture(
     lines = capsys.readouterr().out.splitlines()
     picture = [line.split() for line in lines if line.startswith(("WEEKLY", "DAILY", "missing"))]
     assert [line[:-1] for line in picture] == [
-        ["WEEKLY", "weeks", "2"],
-        ["DAILY", "days", "2"],
-        ["missing", "2", "ranges"],
+        ["WEEKLY", "weeks", "2", "of", "2"],
+        ["DAILY", "days", "2", "of", "2"],
+        ["missing", "4", "DAILY", "periods"],
     ]
     # The three bars fill the twenty days between them: each cell is someone's.
     bars = [line[-1] for line in picture]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.planner.cover.fact_chart import query_chart
+from rewriter.planner.cover.fact_chart import query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, window_of
 from rewriter.session import Session
 from rewriter.statements.show.fact_chart import named_fact_chart
@@ -171,7 +171,9 @@ def test_a_query_shows_what_exists_beside_what_it_takes(session: Session) -> Non
     session.execute("SET rewriter.partial_data = true")
     plan = session.plan("SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-02', '2015-01-08')")
     (reference,) = plan.coverage.references
-    whole = chart_picture(query_chart(reference, session.snapshot(), session.settings.for_planner()), 80).plain
+    settings = session.settings.for_planner()
+    (chart,) = query_charts(plan.coverage, session.snapshot(), settings)
+    whole = chart_picture(chart, 80).plain
     assert "taken of" in whole
     assert "o outdated: 1" in whole
     assert "━ exists" in whole
@@ -179,6 +181,10 @@ def test_a_query_shows_what_exists_beside_what_it_takes(session: Session) -> Non
     assert "partitions" in taken
     assert "missing" in taken
     assert "━" not in taken
+    for statement in ("DROP FACT f", "DROP CUBE c"):
+        session.execute(statement)
+    (dropped,) = query_charts(plan.coverage, session.snapshot(), settings)
+    assert chart_picture(dropped, 80).plain == taken
 
 
 def test_ends_of_the_axis() -> None:
