@@ -24,6 +24,7 @@ from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
 from rewriter.shell.variables import substituted
+from rewriter.statements.show.fact_chart import named_fact_chart
 from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import width
 
@@ -179,8 +180,9 @@ def _coverage(shell: ShellSession, argument: str) -> None:
             object=argument,
             hint="Write \\coverage f 2024-01-01 2025-01-01.",
         )
-    window = f" FROM {quote(words[1])} TO {quote(words[2])}" if len(words) == 3 else ""
-    shell.execute(f"SHOW COVERAGE OF {_typed(parse_name(words[0]))}{window}")
+    settings = shell.session.settings.for_planner()
+    bounds = (words[1], words[2]) if len(words) == 3 else None
+    shell.draw([named_fact_chart(words[0], shell.session.snapshot(), settings, bounds)])
 
 
 @_command("\\watch", takes="[SECONDS]", help="run the last statement again and again, until Ctrl-C")

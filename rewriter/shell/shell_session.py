@@ -9,6 +9,7 @@ from typing import TextIO
 
 from rewriter.errors import Error
 from rewriter.planner.explain import counted
+from rewriter.planner.model.coverage_chart import CoverageChart
 from rewriter.runtime.multi_statement import not_committed
 from rewriter.runtime.result import Result
 from rewriter.session import Session
@@ -146,15 +147,24 @@ class ShellSession:
             raise Interrupted
 
     def _draw(self, result: Result) -> None:
-        """Draws the covers of EXPLAIN, from the same data. Only for terminals: files stay comparable."""
+        """Draws the covers of EXPLAIN, beside what exists now. Only for terminals: files stay comparable."""
+        from rewriter.planner.cover.fact_chart import query_charts
+
+        settings = self.session.settings.for_planner()
+        for chart in query_charts(result.coverage, self.session.snapshot(), settings):
+            self.rows.stream.write("\n")
+            self.draw([chart])
+
+    def draw(self, charts: Iterable[CoverageChart]) -> None:
+        """Writes charts as pictures, which are as wide as the terminal; elsewhere without colours, 80 columns wide."""
         from rich.console import Console
 
-        from rewriter.terminal.pictures import cover_picture
+        from rewriter.terminal.pictures import chart_picture
 
-        console = Console(file=self.rows.stream)
-        for reference in result.coverage.references:
-            console.print()
-            console.print(cover_picture(reference, console.width))
+        columns = terminal_columns() if self.rows.is_terminal else 80
+        console = Console(file=self.rows.stream, width=columns, force_terminal=self.rows.is_terminal)
+        for chart in charts:
+            console.print(chart_picture(chart, columns))
 
     def say(self, text: str) -> None:
         """Writes a message for people."""
