@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.temporary_names import plainly
@@ -34,7 +35,6 @@ from rewriter.errors import (
 )
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
-from rewriter.exec.interrupts import Cancellation, cancellable
 from rewriter.exec.spark.session_kinds import is_spark_session
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
@@ -291,7 +291,7 @@ class Session:
             _RELATION_NUMBERS,
             parameters,
             self._temporaries,
-            ProgressReporter(self._progress),
+            self._cancellation.observed_by(ProgressReporter(self._progress)),
             self._transaction.opened,
             self._prepared,
             streams=self.streams,

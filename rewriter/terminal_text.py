@@ -29,3 +29,20 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
+
+
+def cut(text: str, columns: int) -> str:
+    """Returns the text, or its beginning and an ellipsis, in at most ``columns`` columns.
+
+    >>> cut("abcdef", 4)
+    'abc…'
+    """
+    if width(text) <= columns:
+        return text
+    taken, left = 0, columns - 1
+    for char in text:
+        left -= width(char)
+        if left < 0:
+            break
+        taken += 1
+    return f"{text[:taken]}…"

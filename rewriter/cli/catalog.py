@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+import click
+
+from rewriter.cli.connection import Connection, connection, connection_options
 from rewriter.errors import OperationalError, disk_full, is_disk_full
 from rewriter.terminal_text import printable
 
@@ -20,76 +22,59 @@ _EXIT_FINDINGS = 1
 _HINT = "Name its directory with -w, and its catalog database with --catalog if it has one."
 
 
-def add_commands(commands: argparse.ArgumentParser, parents: list[argparse.ArgumentParser]) -> None:
-    """Adds the commands to the parser of ``rewriter catalog``."""
-    actions = commands.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    upgrade = actions.add_parser("upgrade", parents=parents, help="upgrade the catalog's schema to this release")
-    upgrade.set_defaults(run=_upgrade)
-    check = actions.add_parser(
-        "check", parents=parents, help="check the invariants of the catalog, and list violations"
-    )
-    check.add_argument("--format", choices=("text", "json"), default="text", help="one line for each finding")
-    check.set_defaults(run=_check)
-    dump = actions.add_parser("dump", parents=parents, help="write all rows as text")
-    dump.add_argument("file", nargs="?", default="-", metavar="FILE", help="output file; - is stdout (default)")
-    dump.set_defaults(run=_dump)
-    restore = actions.add_parser("restore", parents=parents, help="fill an empty catalog with a dump")
-    restore.add_argument("file", metavar="FILE", help="output of dump; - is stdin")
-    restore.add_argument("--adopt", action="store_true", help="even if the dump is from another warehouse")
-    restore.set_defaults(run=_restore)
-    adopt = actions.add_parser(
-        "adopt",
-        parents=parents,
-        help="declare that catalog and directory belong together, after one was copied or has another identity",
-    )
-    adopt.add_argument(
-        "--copy-outside",
-        action="store_true",
-        help="copy files of managed tables outside the warehouse into a copy of it",
-    )
-    adopt.set_defaults(run=_adopt)
-    new = actions.add_parser("new", parents=parents, help="create an empty catalog; existing files remain, unused")
-    new.set_defaults(run=_new)
+@click.group(no_args_is_help=True)
+def catalog() -> None:
+    """Upgrade, check, dump or restore the catalog."""
 
 
-def _upgrade(arguments: argparse.Namespace) -> int:
-    """Upgrades the catalog by opening it, and prints the versions before and after."""
+@catalog.command()
+@connection_options
+def upgrade(**options: Any) -> None:
+    """Upgrade the catalog's schema to this release."""
     from rewriter.catalog.catalog import Catalog
 
-    require_warehouse(arguments, _HINT)
-    before = Catalog.stored_version(arguments.warehouse, arguments.catalog)
-    with _open_catalog(arguments) as catalog:
-        now = catalog.database.version
+    named = connection(**options)
+    named.require_warehouse(_HINT)
+    before = Catalog.stored_version(named.warehouse, named.catalog)
+    with _opened(named) as opened:  # Which upgrades it.
+        now = opened.database.version
     print(
         f"schema version {now}: nothing to do" if before == now else f"upgraded from schema version {before} to {now}"
     )
-    return 0
 
 
-def _check(arguments: argparse.Namespace) -> int:
-    """Prints the findings. Returns exit code 1 where there are any."""
+@catalog.command()
+@connection_options
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="One line for each finding.")
+def check(form: str, **options: Any) -> int:
+    """Check the invariants of the catalog, and list violations, with exit code 1 where there are any."""
     from rewriter.catalog.maintenance.consistency_check import findings
     from rewriter.terminal.rendering import json_line
 
-    require_warehouse(arguments, _HINT)
+    named = connection(**options)
+    named.require_warehouse(_HINT)
     count = 0
-    with _open_catalog(arguments) as catalog:
-        for finding in findings(catalog.database):
+    with _opened(named) as opened:
+        for finding in findings(opened.database):
             count += 1
             as_json = json_line({"object": finding.object, "problem": finding.problem})
-            print(as_json if arguments.format == "json" else printable(f"{finding.object}: {finding.problem}"))
-    if arguments.format == "text":
+            print(as_json if form == "json" else printable(f"{finding.object}: {finding.problem}"))
+    if form == "text":
         print(f"{count} problem{'s' if count > 1 else ''} found" if count else "no problem found")
     return _EXIT_FINDINGS if count else 0
 
 
-def _dump(arguments: argparse.Namespace) -> int:
-    from rewriter.catalog.maintenance.dump import dump
+@catalog.command()
+@connection_options
+@click.argument("file", metavar="[FILE]", default="-")
+def dump(file: str, **options: Any) -> None:
+    """Write all rows as text into FILE, or to stdout."""
+    from rewriter.catalog.maintenance.dump import dump as lines_of
 
-    require_warehouse(arguments, _HINT)
-    with _open_catalog(arguments) as catalog:
-        _write(arguments.file, dump(catalog.database, catalog.warehouse))
-    return 0
+    named = connection(**options)
+    named.require_warehouse(_HINT)
+    with _opened(named) as opened:
+        _write(file, lines_of(opened.database, opened.warehouse))
 
 
 def _write(path: str, lines: Iterable[str]) -> None:
@@ -121,32 +106,44 @@ def _write(path: str, lines: Iterable[str]) -> None:
         raise
 
 
-def _restore(arguments: argparse.Namespace) -> int:
+@catalog.command()
+@connection_options
+@click.argument("file", metavar="FILE")
+@click.option("--adopt", "is_adopted", is_flag=True, help="Even if the dump is from another warehouse.")
+def restore(file: str, is_adopted: bool, **options: Any) -> None:
+    """Fill an empty catalog with a dump. FILE is the output of dump; - is stdin."""
     from rewriter.catalog.catalog import Catalog
 
+    named = connection(**options)
     hint = "Name a file that `rewriter catalog dump` wrote, or - for stdin."
-    with opened_text(arguments.file, hint) as lines:
-        count = Catalog.restore(arguments.warehouse, arguments.catalog, lines, adopt=arguments.adopt)
+    with opened_text(file, hint) as lines:
+        count = Catalog.restore(named.warehouse, named.catalog, lines, adopt=is_adopted)
     print(f"restored {count:,} rows")
-    return 0
 
 
-def _adopt(arguments: argparse.Namespace) -> int:
+@catalog.command()
+@connection_options
+@click.option("--copy-outside", is_flag=True, help="Copy files of managed tables outside the warehouse into a copy of it.")
+def adopt(copy_outside: bool, **options: Any) -> None:
+    """Declare that catalog and directory belong together, after one was copied or has another identity."""
     from rewriter.catalog.catalog import Catalog
 
-    adoption = Catalog.adopt(arguments.warehouse, arguments.catalog, copy_outside=arguments.copy_outside)
+    named = connection(**options)
+    adoption = Catalog.adopt(named.warehouse, named.catalog, copy_outside=copy_outside)
     for table in adoption.copied:
         print(f"copied the files of {table}")
-    print(f"the catalog and {arguments.warehouse} now belong together, with a new identity")
-    return 0
+    print(f"the catalog and {named.warehouse} now belong together, with a new identity")
 
 
-def _new(arguments: argparse.Namespace) -> int:
+@catalog.command()
+@connection_options
+def new(**options: Any) -> None:
+    """Create an empty catalog; existing files remain, unused."""
     from rewriter.catalog.catalog import Catalog
 
-    Catalog.create_new(arguments.warehouse, arguments.catalog)
-    print(f"{arguments.warehouse} has an empty catalog")
-    return 0
+    named = connection(**options)
+    Catalog.create_new(named.warehouse, named.catalog)
+    print(f"{named.warehouse} has an empty catalog")
 
 
 @contextlib.contextmanager
@@ -171,19 +168,9 @@ def opened_text(path: str, hint: str, encoding: str = "utf-8") -> Iterator[TextI
         ) from None
 
 
-def require_warehouse(arguments: argparse.Namespace, hint: str) -> None:
-    """Raises ``OperationalError`` WAREHOUSE_NOT_FOUND: a mistyped name must not make a warehouse."""
-    from rewriter.catalog.catalog import Catalog, not_found
-
-    if not Catalog.exists(arguments.warehouse, arguments.catalog):
-        # If the directory has files of a warehouse, this error gives more details.
-        Catalog.open(arguments.warehouse, arguments.catalog, create=False).close()
-        raise not_found(arguments.warehouse, hint)
-
-
 @contextlib.contextmanager
-def _open_catalog(arguments: argparse.Namespace) -> Iterator[Catalog]:
+def _opened(named: Connection) -> Iterator[Catalog]:
     from rewriter.catalog.catalog import Catalog
 
-    with contextlib.closing(Catalog.open(arguments.warehouse, arguments.catalog)) as catalog:
-        yield catalog
+    with contextlib.closing(Catalog.open(named.warehouse, named.catalog)) as opened:
+        yield opened

@@ -2,69 +2,136 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from rewriter.errors import InterfaceError
 
 if TYPE_CHECKING:
     from rewriter.runtime.connection_settings import ConnectionSettings
+    from rewriter.runtime.progress import Progress
+    from rewriter.session import Session
 
 _DEFAULT_WAREHOUSE = "warehouse"
 
+Command = Callable[..., Any]
+@dataclass(frozen=True)
+class Connection:
+    """The parts of a connection, complete. ``master`` is that of Spark, ``catalog`` a URL of PostgreSQL."""
 
-def add_connection_options(command: argparse.ArgumentParser) -> None:
-    """Adds the options of a command that opens a warehouse. ``complete`` gives them their values."""
-    command.add_argument(
-        "-w",
-        "--warehouse",
-        metavar="DIR",
-        help="the warehouse directory, or rewriter:///path?engine=… (default: $REWRITER_WAREHOUSE, the profile, "
-        "./warehouse)",
-    )
-    command.add_argument(
-        "--catalog",
-        metavar="URL",
-        help="the PostgreSQL database of the catalog (default: $REWRITER_CATALOG, the profile, a file in DIR)",
-    )
-    add_profile_option(command)
-    command.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, such as rewriter.partial_data=true"
-    )
-    command.set_defaults(takes_connection=True)
+    warehouse: str
+    engine: str
+    master: str | None = field(repr=False)
+    catalog: str | None = field(repr=False)
+    settings: Mapping[str, str]
+
+    def session(
+        self, *, plans_only: bool = False, progress: Callable[[Progress], object] | None = None
+    ) -> Session:
+        """Opens the warehouse. A session that only plans never starts Spark."""
+        from rewriter.session import Session
+
+        engine, master = ("duckdb", None) if plans_only else (self.engine, self.master)
+        return Session(self.warehouse, engine, master, self.settings, self.catalog, progress)
+
+    def require_warehouse(self, hint: str) -> None:
+        """Raises ``OperationalError`` WAREHOUSE_NOT_FOUND: a mistyped name must not make a warehouse."""
+        from rewriter.catalog.catalog import Catalog, not_found
+
+        if not Catalog.exists(self.warehouse, self.catalog):
+            # If the directory has files of a warehouse, this error gives more details.
+            Catalog.open(self.warehouse, self.catalog, create=False).close()
+            raise not_found(self.warehouse, hint)
 
 
-def add_engine_options(command: argparse.ArgumentParser) -> None:
+def connection_options(command: Command) -> Command:
+    """Adds the options of a command that opens a warehouse."""
+    return _with(
+        command,
+        click.option(
+            "-w",
+            "--warehouse",
+            metavar="DIR",
+            help="The warehouse directory, or rewriter:///path?engine=…. Default: $REWRITER_WAREHOUSE, the profile, "
+            "./warehouse.",
+        ),
+        click.option(
+            "--catalog",
+            metavar="URL",
+            help="The PostgreSQL database of the catalog. Default: $REWRITER_CATALOG, the profile, a file in DIR.",
+        ),
+        profile_option,
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="A setting, such as rewriter.partial_data=true.",
+        ),
+        debug_option,
+    )
+
+
+def engine_options(command: Command) -> Command:
     """Adds the options of a command that runs queries."""
-    command.add_argument(
-        "--engine",
-        metavar="ENGINE",
-        help="spark, duckdb, or a master URL of Spark (default: $REWRITER_ENGINE, the profile, spark)",
-    )
-    command.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    command.set_defaults(takes_connection=True)
-
-
-def add_profile_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--profile", metavar="NAME", help="a profile of rewriter.toml (default: $REWRITER_PROFILE, otherwise default)"
+    return _with(
+        command,
+        click.option(
+            "--engine",
+            metavar="ENGINE",
+            help="spark, duckdb, or a master URL of Spark. Default: $REWRITER_ENGINE, the profile, spark.",
+        ),
+        click.option("--master", metavar="URL", help="Spark's master. Default: local[*]."),
     )
 
 
-def complete(arguments: argparse.Namespace) -> None:
-    """Gives the options of a connection their values: ``warehouse``, ``engine``, ``master``, ``catalog``, ``settings``.
-
-    Raises the errors of ``connection_settings``.
-    """
-    parts = connection_settings(arguments)
-    arguments.warehouse = parts.warehouse or _DEFAULT_WAREHOUSE
-    arguments.engine, arguments.master = parts.engine, parts.master
-    arguments.catalog, arguments.settings = parts.catalog, parts.settings
+def profile_option(command: Command) -> Command:
+    return click.option(
+        "--profile", metavar="NAME", help="A profile of rewriter.toml. Default: $REWRITER_PROFILE, otherwise default."
+    )(command)
 
 
-def connection_settings(arguments: argparse.Namespace) -> ConnectionSettings:
+def debug_option(command: Command) -> Command:
+    """``--debug``, which ``main`` reads: commands do not get it."""
+    return click.option(
+        "--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal error."
+    )(command)
+
+
+def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def connection(
+    warehouse: str | None = None,
+    catalog: str | None = None,
+    profile: str | None = None,
+    settings: Sequence[str] = (),
+    engine: str | None = None,
+    master: str | None = None,
+) -> Connection:
+    """Returns the connection that the options, the environment and profiles name. Raises as ``connection_settings``."""
+    parts = connection_settings(warehouse, catalog, profile, settings, engine, master)
+    return Connection(
+        parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings
+    )
+
+
+def connection_settings(
+    warehouse: str | None = None,
+    catalog: str | None = None,
+    profile: str | None = None,
+    settings: Sequence[str] = (),
+    engine: str | None = None,
+    master: str | None = None,
+) -> ConnectionSettings:
     """Returns what the options, the environment and profiles name.
 
     Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
@@ -72,16 +139,7 @@ def connection_settings(arguments: argparse.Namespace) -> ConnectionSettings:
     from rewriter.runtime.connection_settings import Source
     from rewriter.runtime.profiles import resolved
 
-    options = vars(arguments)
-    given = Source(
-        "",
-        options.get("warehouse"),
-        options.get("engine"),
-        options.get("master"),
-        options.get("catalog"),
-        dict(map(_key_value, options.get("set", ()))),
-        options.get("profile"),
-    )
+    given = Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
     return resolved(given, os.environ, Path.cwd())
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from rewriter.cli.connection import connection, connection_options
+from rewriter.errors import Error
 from rewriter.terminal.rendering import rendered
+from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
     from rewriter.session import Session
@@ -17,28 +21,37 @@ CODES = {"MISSING": 3, "OUTDATED": 4, "UNPROVEN": 5}
 _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
 
 
-def add_command(command: argparse.ArgumentParser) -> None:
-    """Adds the arguments. The exit code is 0 where nothing is to be done."""
-    command.add_argument("fact", metavar="FACT", help="the fact, as f or db.f")
-    command.add_argument(
-        "--require",
-        nargs=2,
-        metavar=("FROM", "TO"),
-        help="the range that must be complete, as '2024-01-01' or 'now.day - 7 days' (default: that of a query over "
-        "all time)",
-    )
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+@click.command()
+@connection_options
+@click.argument("fact", metavar="FACT")
+@click.option(
+    "--require",
+    nargs=2,
+    metavar="FROM TO",
+    help="The range that must be complete, as '2024-01-01' or 'now.day - 7 days'. Default: that of a query over all time.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def coverage(fact: str, require: tuple[str, str] | None, as_json: bool, **options: Any) -> int:
+    """List what is to be loaded or refreshed in FACT, as f or db.f. The exit code is 0 where nothing is to be done."""
+    opened = connection(**options)
+    opened.require_warehouse("Name the warehouse's directory with -w.")
+    with opened.session(plans_only=True) as session:
+        try:
+            return list_work(session, fact, require, as_json)
+        except Error as error:
+            error.position = None  # The position was in a generated statement.
+            raise
 
 
-def run(arguments: argparse.Namespace, session: Session, write: Callable[[str], object]) -> int:
+def list_work(session: Session, fact_name: str, require: tuple[str, str] | None, as_json: bool) -> int:
     """Writes the work list of a fact in one snapshot. Returns 0, or the code in ``CODES``."""
     from rewriter.grammar.families.timelines import ShowWork
     from rewriter.grammar.terms import Literal
     from rewriter.grammar.typed_names import parse_name
     from rewriter.grammar.unparse import render
 
-    fact = parse_name(arguments.fact)
-    start, end = (Literal("string", bound) for bound in arguments.require) if arguments.require else (None, None)
+    fact = parse_name(fact_name)
+    start, end = (Literal("string", bound) for bound in require) if require else (None, None)
     rows: list[Sequence[object]] = []
     session.execute("START TRANSACTION")
     try:
@@ -47,12 +60,12 @@ def run(arguments: argparse.Namespace, session: Session, write: Callable[[str], 
             rows += [(state.lower(), *row) for row in session.execute(statement).fetch()]
     finally:
         session.execute("ROLLBACK")
-    if arguments.json:
+    if as_json:
         work = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
-        first, last = arguments.require or (None, None)
-        write(json.dumps({"fact": arguments.fact, "from": first, "to": last, "complete": not rows, "work": work}))
+        first, last = require or (None, None)
+        print(printable(json.dumps({"fact": fact_name, "from": first, "to": last, "complete": not rows, "work": work})))
     else:
         for line in rendered(_COLUMNS, rows, "table", None):
-            write(line)
+            print(printable(line))
     states = {row[0] for row in rows}
     return next((code for state, code in CODES.items() if state.lower() in states), 0)

@@ -2,93 +2,82 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rewriter.cli.connection import add_profile_option, connection_settings
+import click
+
+from rewriter.cli.connection import Command, connection_settings, debug_option, profile_option
+from rewriter.cli.default_group import DefaultGroup
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
     from rewriter.golden.runner import UserWarehouse
 
-#: The words of the second command, and its name for argparse, in which a command is one word.
-INIT = ("golden", "init")
-INIT_NAME = "golden init"
-#: The options that name the user's warehouse.
-_NAMED = ("warehouse", "catalog", "profile")
-
 _WAREHOUSE_HELP = (
-    "the warehouse that files read (default: $REWRITER_WAREHOUSE, the profile). Without one, or with a case setup, a "
-    "file runs in a new warehouse, which is removed afterwards"
+    "The warehouse that files read. Default: $REWRITER_WAREHOUSE, the profile. Without one, or with a case setup, a "
+    "file runs in a new warehouse, which is removed afterwards."
 )
 
 
-def add_command(command: argparse.ArgumentParser) -> None:
-    """Adds the arguments of ``rewriter golden``."""
-    command.add_argument("path", nargs="+", metavar="FILE", help="a golden file, or a directory of *.golden and *.test")
-    _add_warehouse(command)
-    command.add_argument("--rewrite", action="store_true", help="write the actual output into the files")
-    command.set_defaults(run=_run)
+def _warehouse_options(command: Command) -> Command:
+    for option in (
+        debug_option,
+        profile_option,
+        click.option(
+            "--catalog",
+            metavar="URL",
+            help="The PostgreSQL database of its catalog. Default: $REWRITER_CATALOG, the profile.",
+        ),
+        click.option("-w", "--warehouse", metavar="DIR", help=_WAREHOUSE_HELP),
+    ):
+        command = option(command)
+    return command
 
 
-def add_init_command(command: argparse.ArgumentParser) -> None:
-    """Adds the arguments of ``rewriter golden init``."""
-    command.add_argument("path", metavar="FILE", help="the golden file to write; it must not exist")
-    source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("-e", "--execute", metavar="SQL", action="append", help="a query; several -e are several cases")
-    source.add_argument("-f", "--file", metavar="SQLFILE", help="a file of queries, separated by ;. - is stdin")
-    _add_warehouse(command)
-    command.add_argument(
-        "--engine", choices=("duckdb", "spark"), default="duckdb", help="the engine of the file (default: duckdb)"
-    )
-    command.add_argument("--now", metavar="TIME", help="the file's present time, in UTC (default: this moment)")
-    command.set_defaults(run=_init)
+@click.group(cls=DefaultGroup, default="run", takes_words=True, no_args_is_help=True)
+def golden() -> None:
+    """Run golden files; golden init writes one."""
 
 
-def _add_warehouse(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-w", "--warehouse", metavar="DIR", help=_WAREHOUSE_HELP)
-    command.add_argument(
-        "--catalog",
-        metavar="URL",
-        help="the PostgreSQL database of its catalog (default: $REWRITER_CATALOG, the profile)",
-    )
-    add_profile_option(command)
-
-
-def _user_warehouse(arguments: argparse.Namespace) -> UserWarehouse | None:
+def _user_warehouse(warehouse: str | None, catalog: str | None, profile: str | None) -> UserWarehouse | None:
     from rewriter.golden.runner import UserWarehouse
 
     # A file names its engine and its settings itself.
-    parts = connection_settings(argparse.Namespace(**{name: vars(arguments)[name] for name in _NAMED}))
+    parts = connection_settings(warehouse, catalog, profile)
     if parts.warehouse is None:
-        if arguments.catalog:
+        if catalog:
             hint = "Name the warehouse's directory with -w."
             raise InterfaceError("--catalog needs -w.", object="catalog", hint=hint)
         return None
     return UserWarehouse(os.path.abspath(parts.warehouse), parts.catalog)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    """Runs golden files and reports on stdout. Returns exit code 1 where a case differs, or fails and cannot be
-    accepted.
+@golden.command()
+@_warehouse_options
+@click.argument("paths", metavar="FILE…", nargs=-1, required=True)
+@click.option("--rewrite", is_flag=True, help="Write the actual output into the files.")
+def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
+    """Run golden files, or all *.golden and *.test of a directory.
+
+    The exit code is 1 where a case differs, or fails and cannot be accepted.
     """
     from rewriter.golden.differences import differences
     from rewriter.golden.runner import accept, golden_files, run_file
 
-    warehouse = _user_warehouse(arguments)
+    warehouse = _user_warehouse(**options)
     failures = total = 0
-    files = dict.fromkeys(file for path in arguments.path for file in golden_files(Path(path)))
+    files = dict.fromkeys(file for path in paths for file in golden_files(Path(path)))
     for file in files:
-        run = run_file(file.absolute(), warehouse)
-        faults = run.faults(rewrite=arguments.rewrite)
-        total += len(run.outcomes)
+        file_run = run_file(file.absolute(), warehouse)
+        faults = file_run.faults(rewrite=rewrite)
+        total += len(file_run.outcomes)
         failures += len(faults)
-        if arguments.rewrite and accept(run):
+        if rewrite and accept(file_run):
             print(printable(f"{file} is rewritten."))
         for outcome in faults:
             print(printable(differences(file, outcome)), end="\n\n")
@@ -96,15 +85,30 @@ def _run(arguments: argparse.Namespace) -> int:
     if failures:
         hint = (
             "Cases that fail with an error are not accepted."
-            if arguments.rewrite
+            if rewrite
             else "--rewrite accepts the actual output."
         )
         print(hint, file=sys.stderr)
     return 1 if failures else 0
 
 
-def _init(arguments: argparse.Namespace) -> int:
-    """Writes the queries with their results as a golden file, or nothing at all if one of them fails."""
+@golden.command()
+@_warehouse_options
+@click.argument("path", metavar="FILE")
+@click.option("-e", "--execute", metavar="SQL", multiple=True, help="A query; several -e are several cases.")
+@click.option("-f", "--file", "source", metavar="SQLFILE", help="A file of queries, separated by ;. - is stdin.")
+@click.option(
+    "--engine",
+    type=click.Choice(("duckdb", "spark")),
+    default="duckdb",
+    show_default=True,
+    help="The engine of the file.",
+)
+@click.option("--now", metavar="TIME", help="The file's present time, in UTC. Default: this moment.")
+def init(
+    path: str, execute: tuple[str, ...], source: str | None, engine: str, now: str | None, **options: Any
+) -> int:
+    """Write FILE, which must not exist: the queries with their results, or nothing at all if one of them fails."""
     from rewriter.cli.catalog import opened_text
     from rewriter.durable_files import write_whole
     from rewriter.golden.commands import read_options
@@ -112,38 +116,40 @@ def _init(arguments: argparse.Namespace) -> int:
     from rewriter.golden.plain_sql import read_golden_file
     from rewriter.golden.runner import run_text
 
-    path = Path(arguments.path).absolute()
-    if path.exists():
-        raise _exists(path)
-    if arguments.file is not None:
-        with opened_text(arguments.file, "Name a readable text file, or - for stdin.", "utf-8-sig") as source:
-            sql = source.read()
+    if bool(execute) == (source is not None):
+        raise click.UsageError("Name queries: -e SQL, or -f FILE.")
+    target = Path(path).absolute()
+    if target.exists():
+        raise _exists(target)
+    if source is not None:
+        with opened_text(source, "Name a readable text file, or - for stdin.", "utf-8-sig") as queries:
+            sql = queries.read()
     else:
-        sql = ";\n\n".join(text.strip().rstrip(";") for text in arguments.execute) + ";\n"
-    now = arguments.now or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        sql = ";\n\n".join(text.strip().rstrip(";") for text in execute) + ";\n"
+    now = now or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     if problem := _problem(read_options([f"now={now}"], "options")):
         raise InterfaceError(f"--now: {problem}.", object="now", hint="Write --now 2024-03-01.")
-    header = f"# Accept changed results: rewriter golden --rewrite.\noptions engine={arguments.engine} now={now}\n\n"
+    header = f"# Accept changed results: rewriter golden --rewrite.\noptions engine={engine} now={now}\n\n"
     file = read_golden_file(header + sql)
     if not file.of_plain_sql or not file.cases:
-        raise InterfaceError("There is no query.", object=arguments.file, hint="Write queries, separated by ;.")
-    run = run_text(path, b"", file, _user_warehouse(arguments))
-    if failures := report(run, rewrite=True):
+        raise InterfaceError("There is no query.", object=source, hint="Write queries, separated by ;.")
+    file_run = run_text(target, b"", file, _user_warehouse(**options))
+    if failures := report(file_run, rewrite=True):
         print(printable(failures), end="\n\n")
         print("No file is written, because a query fails.", file=sys.stderr)
         return 1
     try:
-        if not write_whole(str(path), run.rewritten, replace=False):
-            raise _exists(path)
+        if not write_whole(str(target), file_run.rewritten, replace=False):
+            raise _exists(target)
     except OSError as error:
         raise OperationalError(
-            f"The file {path} cannot be written: {error.strerror}.",
+            f"The file {target} cannot be written: {error.strerror}.",
             condition="FAILED_WRITE_FILE",
             sqlstate="58030",
-            object=str(path),
+            object=str(target),
             hint="Name a file in a directory that exists and that this user can write.",
         ) from error
-    print(printable(f"{arguments.path}: {len(run.outcomes)} cases."))
+    print(printable(f"{path}: {len(file_run.outcomes)} cases."))
     return 0
 
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from rewriter.cancellation import cancellable, current_cancellation
 from rewriter.errors import Error, InterfaceError, only_ours
-from rewriter.exec.interrupts import cancellable, current_cancellation
 
 if TYPE_CHECKING:
     import pyarrow as pa

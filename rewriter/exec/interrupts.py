@@ -5,66 +5,22 @@ from __future__ import annotations
 import os
 import queue
 import threading
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import time
+from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
-from rewriter.errors import OperationalError
+from rewriter.cancellation import Cancellation, Observer, canceled, current_cancellation
 
 T = TypeVar("T")
 
 _TRIES = 50
+#: The pause between two measurements of progress, in seconds.
+_PAUSE_SECONDS = 0.25
 
 
-class Cancellation:
-    """The request of another thread that a statement ends. A statement has one of its own, with its id."""
-
-    def __init__(self) -> None:
-        self.query_id = str(uuid.uuid4())
-        self._requested = threading.Event()
-
-    @property
-    def is_requested(self) -> bool:
-        return self._requested.is_set()
-
-    def request(self) -> None:
-        """Ends the statement soon, if it is running, with ``canceled``. May be called from any thread."""
-        self._requested.set()
-
-    def check(self) -> None:
-        """Raises ``OperationalError`` OPERATION_CANCELED after a request."""
-        if self.is_requested:
-            raise canceled()
-
-
-_current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
-
-
-def current_cancellation() -> Cancellation | None:
-    """Returns that of the statement that runs in this thread; ``None`` outside of statements."""
-    return _current.get()
-
-
-@contextmanager
-def cancellable(cancellation: Cancellation | None) -> Iterator[None]:
-    """Lets a request end the work of the block."""
-    token = _current.set(cancellation)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def canceled() -> OperationalError:
-    """Returns the error of a statement that another thread has canceled."""
-    return OperationalError(
-        "The statement was canceled.",
-        condition="OPERATION_CANCELED",
-        sqlstate="HY008",
-        hint="None of its changes were kept. Execute it again if it is still wanted.",
-    )
+#: What an engine has done of its work: a number of units, their total, and their plural.
+Measured = tuple[int, int, str]
 
 
 class _Worker:
@@ -89,9 +45,17 @@ _idle_workers: list[_Worker] = []
 os.register_at_fork(after_in_child=_idle_workers.clear)
 
 
-def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None) -> T:
+def interruptible(
+    run: Callable[[], T],
+    cancel: Callable[[], None] | None = None,
+    measure: Callable[[], Measured | None] | None = None,
+) -> T:
     """Runs ``run`` in a worker thread while this thread stays open for Ctrl-C, which calls ``cancel`` to end the work.
-    A request to the current ``Cancellation`` does the same, and raises ``canceled``.
+    A request to the current ``Cancellation`` does the same, and raises ``canceled``. Without ``cancel``, the work goes
+    on alone, and its result is dropped.
+
+    ``measure`` is called a few times a second, in this thread, if somebody observes the statement, and its result is
+    reported as the phase ``running``. Work of a tenth of a second is not measured.
 
     DuckDB does not check for signals in every phase of a query. Spark's own handling of SIGINT left jobs running and
     the session hanging; it installs no handler if it is started outside the main thread.
@@ -102,9 +66,11 @@ def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None
     failure: list[BaseException] = []
     finished = threading.Event()
 
+    context = copy_context()
+
     def work() -> None:
         try:
-            results.append(run())
+            results.append(context.run(run))
         except BaseException as error:
             failure.append(error)
         finally:
@@ -117,10 +83,16 @@ def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None
     worker.start(work)
     try:
         # Not join: after an exception inside it, Python 3.11 assumes that the thread has ended.
+        measured_at = 0.0
         while not finished.wait(0.1):
             if cancellation.is_requested:
                 _end(cancel, finished)
                 raise canceled()
+            if measure is not None and cancellation.observer.is_listening:
+                now = time.monotonic()
+                if now - measured_at >= _PAUSE_SECONDS:
+                    measured_at = now
+                    _report(cancellation.observer, measure())
     except KeyboardInterrupt:
         _end(cancel, finished)
         raise
@@ -130,6 +102,13 @@ def interruptible(run: Callable[[], T], cancel: Callable[[], None] | None = None
     if failure:
         raise failure[0]
     return results[0]
+
+
+def _report(observer: Observer, measured: Measured | None) -> None:
+    if measured is None:
+        observer.report("running")
+    else:
+        observer.report("running", *measured)
 
 
 def _end(cancel: Callable[[], None] | None, finished: threading.Event) -> None:

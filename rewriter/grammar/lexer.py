@@ -8,7 +8,7 @@ because types nest. ``:name`` is a parameter unless it follows an operand withou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -124,6 +124,24 @@ def _lexed(text: str) -> tuple[Token, ...]:
             start, position = hit.span(name)
             if text[start] == "/":
                 position = end_of_comment(text, start)
+
+
+def scan(text: str, start: int = 0) -> Iterator[Token]:
+    """Yields the tokens from an offset on, each when it is requested. Raises the errors of ``tokens`` where they stand."""
+    position = start
+    while True:
+        hit = _TOKEN.match(text, position)
+        if hit is None:
+            raise _unreadable(text, position)
+        name = hit.lastgroup
+        assert name is not None
+        if name == "END":
+            return
+        begin, position = hit.span(name)
+        if name in _KINDS:
+            yield Token(_KINDS[name], text[begin:position], begin, position)
+        elif text[begin] == "/":
+            position = _end_of_comment(text, begin)
 
 
 def shifted(typed_tokens: Sequence[Token], distance: int) -> tuple[Token, ...]:

@@ -41,6 +41,7 @@ from rewriter.runtime.connection_settings import (
 
 FILE_NAME = "rewriter.toml"
 _SETTINGS = "settings"
+_SHELL = "shell"
 
 
 def resolved(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
@@ -92,6 +93,15 @@ def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_requir
     )
 
 
+def shell_tables(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Yields the tables ``[shell]``, with their files, in the order in which they are read. Raises as ``resolved``."""
+    for path in _files(environ, directory):
+        table = _content(path).get(_SHELL, {})
+        if not isinstance(table, dict):
+            raise _wrong(path, _SHELL, "it is no table", f"Write [{_SHELL}].")
+        yield path, table
+
+
 def _files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
     """Yields the files that may have profiles, in the order in which they are read."""
     nearest = None
@@ -111,7 +121,7 @@ def _files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
         yield path
 
 
-def _profiles(path: Path) -> Mapping[str, Any]:
+def _content(path: Path) -> Mapping[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -126,8 +136,13 @@ def _profiles(path: Path) -> Mapping[str, Any]:
             hint='Write [profiles.default], and below it lines such as warehouse = "/data/warehouse".',
         ) from None
     for key in content:
-        if key != "profiles":
-            raise _unknown(path, key, key, ("profiles",))
+        if key not in ("profiles", _SHELL):
+            raise _unknown(path, key, key, ("profiles", _SHELL))
+    return content
+
+
+def _profiles(path: Path) -> Mapping[str, Any]:
+    content = _content(path)
     profiles = content.get("profiles", {})
     if not isinstance(profiles, dict) or not all(isinstance(value, dict) for value in profiles.values()):
         raise _wrong(path, "profiles", "profiles are tables", "Write [profiles.default].")

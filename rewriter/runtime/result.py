@@ -216,7 +216,7 @@ class _Slices:
         self._slice = batch.slice(0, _SLICE)
         self._rest = batch.slice(_SLICE) if batch.num_rows > _SLICE else None
         with only_ours():
-            columns = [_python_values(column) for column in self._slice.columns]
+            columns = [python_values(column) for column in self._slice.columns]
         self._slice_rows = iter(list(zip(*columns, strict=True)) if columns else [()] * self._slice.num_rows)
         return True
 
@@ -237,7 +237,8 @@ def _arrow_types() -> dict[str, pa.DataType]:
     return {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
-def _python_values(array: pa.Array) -> list[Any]:
+def python_values(array: pa.Array) -> list[Any]:
+    """Returns the values of an Arrow array as ``rows`` gives them. Raises ``DataError`` for a year that Python has not."""
     import pyarrow as pa
 
     try:

@@ -1,8 +1,10 @@
-"""Rows as text: an aligned table, CSV, JSON lines or Markdown. The same rows give the same text everywhere.
+r"""Rows as text: an aligned table, one value a line, CSV, TSV, JSON or Markdown. The same rows give the same text
+everywhere.
 
 Values are written as Spark writes them: NULL, true, ``2013-01-29 06:00:00`` (UTC). In CSV, NULL is an empty field
-and the empty string is ``""``. Characters that a terminal acts on are escapes in tables, Markdown and JSON; CSV is
-unchanged data.
+and the empty string is ``""``; in TSV, NULL is ``\N``, and tabs, line ends and backslashes are escapes, as PostgreSQL
+writes them. Characters that a terminal acts on are escapes in tables, vertical rows, Markdown and JSON; CSV and TSV
+are unchanged data.
 """
 
 from __future__ import annotations
@@ -18,24 +20,32 @@ from rewriter.terminal_text import printable, width
 #: Spark's name of the column of SHOW CREATE.
 _STATEMENT = "createtab_stmt"
 
-FORMATS = ("table", "csv", "json", "markdown")
+FORMATS = ("table", "vertical", "csv", "tsv", "json", "jsonl", "markdown")
+#: The formats whose lines are unchanged data; the lines of the others act on no terminal.
+RAW_FORMATS = ("csv", "tsv")
 
 Row = Sequence[object]
 
 
 def rendered(names: Sequence[str], rows: Iterable[Row], form: str, null: str | None = None) -> Iterator[str]:
-    """Returns lines of text, without line breaks at their ends. CSV and JSON stream; the others need all rows at once.
+    r"""Returns lines of text, without line breaks at their ends. Tables and Markdown need all rows at once; the others
+    stream.
 
-    ``null`` is the text of NULL: ``NULL`` by default, nothing at all in CSV, where a string of that text is quoted.
-    JSON has its own null.
+    ``null`` is the text of NULL: ``NULL`` by default; ``\N`` in TSV; nothing at all in CSV, where a string of that text
+    is quoted. JSON has its own null.
     """
     if form == "csv":
         return _csv(names, rows, null or "")
+    if form == "tsv":
+        return _tsv(names, rows, "\\N" if null is None else null)
     if form == "json":
         return _json(names, rows)
-    if form == "markdown":
-        return _markdown(names, rows, "NULL" if null is None else null)
-    return _table(names, rows, "NULL" if null is None else null)
+    if form == "jsonl":
+        return _json_lines(names, rows)
+    shown_null = "NULL" if null is None else null
+    if form == "vertical":
+        return _vertical(names, rows, shown_null)
+    return _markdown(names, rows, shown_null) if form == "markdown" else _table(names, rows, shown_null)
 
 
 def text_of(value: object) -> str:
@@ -111,6 +121,16 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
     return " | ".join(padded).rstrip()
 
 
+def _vertical(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
+    """Yields a line for each value, below a line for each row."""
+    header = [_cell(name) for name in names]
+    longest = max(map(width, header), default=0)
+    for number, row in enumerate(rows, 1):
+        yield f"-[ row {number} ]-".ljust(longest + 3, "-")
+        for name, value in zip(header, row, strict=True):
+            yield f"{name}{' ' * (longest - width(name))} | {_cell(value, null)}".rstrip()
+
+
 def _markdown(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
     values = [tuple(row) for row in rows]
     right = [is_numeric([row[i] for row in values]) for i in range(len(names))]
@@ -141,7 +161,28 @@ def _csv_field(text: str, null: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+_TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def _tsv(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
+    yield "\t".join(name.translate(_TSV_ESCAPES) for name in names)
+    for row in rows:
+        yield "\t".join(null if value is None else text_of(value).translate(_TSV_ESCAPES) for value in row)
+
+
 def _json(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Yields one array of objects, one object a line."""
+    line = "["
+    for number, text in enumerate(_json_lines(names, rows)):
+        if number:
+            yield f"{line},"
+            line = f" {text}"
+        else:
+            line += text
+    yield f"{line}]"
+
+
+def _json_lines(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Yields one object a line. A name that occurs twice is numbered: ``a``, ``a_2``."""
     unique = _numbered(names)
     for row in rows:

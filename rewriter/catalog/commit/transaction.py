@@ -282,6 +282,7 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
+            # A canceled statement ends here, too, unless another writer holds the catalog.
             self.rollback()
         except OperationalError as failure:
             # An open transaction is harmless and dies by timeout; the first error is more informative.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from rewriter.cancellation import current_cancellation, waits_for
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
@@ -43,10 +44,22 @@ SETTINGS = {
 #: The number of the advisory lock under which the schema is made and upgraded: the letters of "rewriter".
 _MIGRATION_LOCK = 0x7265777269746572
 
+#: The statements that take the lock of a purpose: one that returns TRUE if it is free, and one that waits for it.
 _LOCK_STATEMENTS = {
-    **dict.fromkeys((Purpose.WRITE, Purpose.ANNOUNCE), "SELECT value FROM counters WHERE name = 'commit' FOR UPDATE"),
-    Purpose.MIGRATE: f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
+    **dict.fromkeys(
+        (Purpose.WRITE, Purpose.ANNOUNCE),
+        (
+            "SELECT true FROM counters WHERE name = 'commit' FOR UPDATE SKIP LOCKED",
+            "SELECT true FROM counters WHERE name = 'commit' FOR UPDATE",
+        ),
+    ),
+    Purpose.MIGRATE: (
+        f"SELECT pg_try_advisory_xact_lock({_MIGRATION_LOCK})",
+        f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
+    ),
 }
+#: The most seconds that a request to end a wait takes.
+_CANCEL_SECONDS = 5.0
 
 #: The driver's own arguments, which cannot be given as text.
 _DRIVER_ARGUMENTS = {
@@ -162,8 +175,28 @@ def _check_encoding(dbapi: Any, _record: Any) -> None:
 
 
 def _begin(connection: sa.Connection, purpose: Purpose) -> None:
-    if purpose in _LOCK_STATEMENTS:
-        connection.exec_driver_sql(_LOCK_STATEMENTS[purpose])
+    if purpose not in _LOCK_STATEMENTS:
+        return
+    attempt, wait = _LOCK_STATEMENTS[purpose]
+    if connection.exec_driver_sql(attempt).scalar():
+        return
+    waits_for(f"another writer of the catalog {_address(connection.engine.url)}")
+    cancellation = current_cancellation()
+    if cancellation is None:
+        connection.exec_driver_sql(wait)
+        return
+    driver: Any = connection.connection.driver_connection
+    try:
+        with cancellation.interrupting(lambda: driver.cancel_safe(timeout=_CANCEL_SECONDS)):
+            connection.exec_driver_sql(wait)
+    except sa.exc.OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) == _QUERY_CANCELED:
+            cancellation.check()
+        raise
+
+
+#: The SQLSTATE of a statement that was canceled, or took longer than ``statement_timeout``.
+_QUERY_CANCELED = "57014"
 
 
 class _Cause(NamedTuple):
@@ -192,7 +225,9 @@ _CAUSES = {
     "55P03": _Cause(
         _BUSY, "is locked by another process", "try again; pg_stat_activity shows the process that holds it"
     ),
-    "57014": _Cause(_BUSY, "took too long to respond", "try again, or set another statement_timeout in the URL"),
+    _QUERY_CANCELED: _Cause(
+        _BUSY, "took too long to respond", "try again, or set another statement_timeout in the URL"
+    ),
 }
 
 #: The server ended the connection, or accepts none while it starts.

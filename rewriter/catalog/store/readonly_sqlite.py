@@ -24,6 +24,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from rewriter.cancellation import waits_for
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.catalog.store.sqlite import BUSY_TIMEOUT_SECONDS, SameFile, translated
 from rewriter.errors import OperationalError
@@ -105,6 +106,7 @@ class _Source:
             else:
                 copy = self._copied(access_mode, with_log=wal is not None)
                 if copy is None:
+                    waits_for(f"writers of the catalog {self._path}")
                     time.sleep(_PAUSE)
                     continue
                 connection = _opened(copy, "mode=rw")

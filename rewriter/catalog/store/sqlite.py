@@ -10,11 +10,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from rewriter.cancellation import waits_for
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import OperationalError, disk_full, is_disk_full
 
 #: The maximum wait of a writer for another one's short transaction, in seconds.
 BUSY_TIMEOUT_SECONDS = 60
+#: A step of that wait, in milliseconds.
+_STEP_MILLISECONDS = 200
 #: The maximum wait for another process that opens a new file at the same time, in seconds.
 _SWITCH_SECONDS = 10
 
@@ -50,6 +53,7 @@ def _use_write_ahead_log(dbapi: Any) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
+            waits_for("another process that opens the catalog")
             time.sleep(0.01)
         else:
             return
@@ -101,8 +105,28 @@ def _begin(connection: sa.Connection, purpose: Purpose) -> None:
         # An announcement goes to disk with the next commit that waits. Until then only the death of the machine
         # undoes it, which also ends all processes that have read it.
         cursor.execute(f"PRAGMA synchronous = {'NORMAL' if purpose is Purpose.ANNOUNCE else 'FULL'}")
-        cursor.execute("BEGIN IMMEDIATE")
+        _begin_writing(cursor, str(connection.engine.url.database))
     cursor.close()
+
+
+def _begin_writing(cursor: Any, path: str) -> None:
+    """Begins the transaction of the only writer. Waits for another one in short steps, as SQLite's own wait can be
+    neither seen nor canceled.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    cursor.execute(f"PRAGMA busy_timeout = {_STEP_MILLISECONDS}")
+    try:
+        while True:
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                waits_for(f"another writer of the catalog {path}")
+            else:
+                return
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_SECONDS * 1000}")
 
 
 def translated(catalog_address: str, error: BaseException, _lost: bool) -> OperationalError:

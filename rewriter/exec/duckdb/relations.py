@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter
@@ -127,6 +128,7 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
             for value, column in zip(file.values, relation.partition_columns, strict=True)
         ]
         for piece in _text_pieces(relation, file.path) if is_text else _stripes(relation, file.path):
+            check_cancellation()
             connection.register(_PIECE, piece)
             items = ["*"] if is_text else _data_items(connection, relation, _PIECE, FileSchemas(), is_exact=True)
             connection.execute(f"INSERT INTO {table} SELECT {', '.join([*items, *values])} FROM {_PIECE}")

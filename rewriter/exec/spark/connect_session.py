@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, InterfaceError
+from rewriter.exec.interrupts import Measured
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.relations import file_uri
@@ -24,6 +25,7 @@ from rewriter.exec.spark.session_settings import (
     apply_settings,
     silence,
 )
+from rewriter.exec.spark.task_progress import ConnectTasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +47,9 @@ class ConnectedSpark:
         self.small_session = small_session
         #: True if the server computes everything in one process.
         self.is_local = str(session.conf.get("spark.master", "")).startswith("local")
+        self._tasks = ConnectTasks()
+        for watched in (session, small_session):
+            self._tasks.watch(watched)
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Tags what this thread executes from now on, so that ``cancel`` stops it. The server knows the statement's
@@ -52,11 +57,16 @@ class ConnectedSpark:
         """
         session.clearTags()
         session.addTag(group)
+        self._tasks.enter(group)
 
     def cancel(self, group: str) -> None:
         """Stops what has the tag, from any thread."""
         for session in (self.session, self.small_session):
             session.interruptTag(group)
+
+    def measure(self, group: str) -> Measured | None:
+        """Returns the tasks of the group's query that are done, as the server last reported them."""
+        return self._tasks.measured(group)
 
     def stop(self) -> None:
         """Ends the sessions; the server goes on."""

@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rewriter.cancellation import Cancellation, check_cancellation, current_cancellation
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
@@ -34,7 +35,7 @@ from rewriter.exec.engine import (
     input_bytes,
 )
 from rewriter.exec.file_groups import is_managed
-from rewriter.exec.interrupts import Cancellation, current_cancellation, interruptible
+from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
@@ -67,6 +68,9 @@ _FIRST_GREGORIAN_YEAR = 1583
 
 #: The beginning of the name of a group of jobs; the id of a statement follows.
 _GROUP = "rewriter-"
+
+#: The characters of a statement that Spark shows.
+_SHOWN = 200
 
 #: The rows that are computed when a query starts.
 _FIRST_ROWS = 100_000
@@ -116,7 +120,7 @@ class SparkEngine:
 
     def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
         with self._frame(query) as frame:
-            fields = frame.schema.fields
+            fields = interruptible(lambda: frame.schema.fields)
         types = [field.metadata.get(DECLARED_TYPE) if declared else None for field in fields]
         return tuple(
             Column(field.name, type_ or field.dataType.simpleString())
@@ -140,7 +144,7 @@ class SparkEngine:
 
         from rewriter.exec.spark.arrow_partitions import ArrowPartitions
 
-        if isinstance(interruptible(self._running_spark), ConnectedSpark):
+        if isinstance(self._awaited_spark(), ConnectedSpark):
             yield from self._received_batches(query)
             return
         with self._frame(query) as frame:
@@ -195,7 +199,7 @@ class SparkEngine:
         """
         from rewriter.exec.spark.spooled_rows import read_spooled, spool
 
-        if not interruptible(self._running_spark).is_local:
+        if not self._awaited_spark().is_local:
             yield iter(self.execute(query))
             return
         spooled = ScratchDirectory("rows")
@@ -275,6 +279,13 @@ class SparkEngine:
                 self._scratch = ScratchDirectory("scan")
             return self._started
 
+    def _awaited_spark(self) -> StartedSpark | ConnectedSpark:
+        """Returns the running Spark. Its start is a phase of the statement; if that is canceled, it goes on alone."""
+        cancellation = current_cancellation()
+        if self._started is None and cancellation is not None:
+            cancellation.observer.report("starting", subject="Spark")
+        return interruptible(self._running_spark)
+
     @contextmanager
     def _frame(self, query: EngineQuery, directory: str | None = None) -> Iterator[DataFrame]:
         """The query as a DataFrame over views of its relations, which are kept for the next run of the same query, or
@@ -282,7 +293,7 @@ class SparkEngine:
 
         ``directory`` is the target of a write inside the block.
         """
-        started = interruptible(self._running_spark)
+        started = self._awaited_spark()
         is_small = directory is None and input_bytes(query) <= _SMALL_BYTES
         session = started.small_session if is_small else started.session
         views: list[Views] = []
@@ -293,13 +304,19 @@ class SparkEngine:
             self._queries += 1
         try:
             with self._errors(query.sql, directory, query.relations):
-                self._views.close_expired()
                 may_keep = directory is None and all(map(is_managed, query.relations))
-                if not may_keep or self._views.get(query) is None:
-                    views.append(Views(session, scratch))
-                    for relation in query.relations:
-                        views[0].create(relation)
-                yield session.sql(query.sql, args=_arguments(query, session))
+
+                def define() -> DataFrame:
+                    started.enter_job(session, _group(current_cancellation()), query.sql[:_SHOWN])
+                    self._views.close_expired()
+                    if not may_keep or self._views.get(query) is None:
+                        views.append(Views(session, scratch))
+                        for relation in query.relations:
+                            check_cancellation()
+                            views[0].create(relation)
+                    return session.sql(query.sql, args=_arguments(query, session))
+
+                yield interruptible(define)
                 if views and may_keep:
                     self._views.keep(query, views.pop())
         finally:
@@ -364,13 +381,13 @@ class SparkEngine:
         group = group or _group(current_cancellation())
 
         def work() -> T:
-            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {sql[:200]}")
+            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {sql[:_SHOWN]}")
             return run()
 
         with self._lock:
             self._groups[group] += 1
         try:
-            return interruptible(work, lambda: started.cancel(group))
+            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group))
         finally:
             with self._lock:
                 self._groups[group] -= 1

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
+from rewriter.exec.interrupts import Measured
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.java import find_java_home
@@ -24,6 +25,7 @@ from rewriter.exec.spark.session_settings import (
     apply_settings,
     silence,
 )
+from rewriter.exec.spark.task_progress import tasks_of_group
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,6 +63,10 @@ class StartedSpark:
     def cancel(self, group: str) -> None:
         """Stops the jobs of the group, from any thread. Its queries fail soon after."""
         self.session.sparkContext.cancelJobGroup(group)
+
+    def measure(self, group: str) -> Measured | None:
+        """Returns the tasks of the group's running stages that are done."""
+        return tasks_of_group(self.session, group)
 
     def stop(self) -> None:
         """Stops Spark if it was started for this session. The JVM stays for the next start."""

@@ -24,6 +24,7 @@ from rewriter.exec.engine import EngineQuery, Relation, scan_file
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.terms import PartitionItem
 from rewriter.grammar.unparse import quote_name
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -69,11 +70,14 @@ def analyze_table(statement: s.AnalyzeTable, context: Context) -> Result:
     if is_discovered(table):
         raise not_registered(table).at(statement.table.span)
     try:
-        if statement.partition is None:
-            _commit(_table_changes(table, columns, statement.noscan, context), context)
-        else:
-            partitions = _named_partitions(table, statement.partition, context)
-            _commit(_partition_changes(table, partitions, columns, statement.noscan, context), context)
+        changes: Sequence[Change]
+        with context.progress.within(Progress("analyzing", subject=table.name)):
+            if statement.partition is None:
+                changes = _table_changes(table, columns, statement.noscan, context)
+            else:
+                partitions = _named_partitions(table, statement.partition, context)
+                changes = _partition_changes(table, partitions, columns, statement.noscan, context)
+        _commit(changes, context)
     except Error as error:
         raise error.at(statement.table.span) from None
     return Result("ANALYZE TABLE")
@@ -87,11 +91,15 @@ def analyze_tables(statement: s.AnalyzeTables, context: Context) -> Result:
     """
     database = context.database(statement.database).name
     changes: list[Change] = []
-    for table in context.snapshot.tables():
-        if is_discovered(table) or session_of(table.name) is not None or database_of(table.name) != database:
-            continue
+    tables = [
+        table
+        for table in context.snapshot.tables()
+        if not is_discovered(table) and session_of(table.name) is None and database_of(table.name) == database
+    ]
+    for number, table in enumerate(tables):
         try:
-            changes += _table_changes(table, None, statement.noscan, context)
+            with context.progress.within(Progress("analyzing", number, len(tables), "tables", subject=table.name)):
+                changes += _table_changes(table, None, statement.noscan, context)
         except Error as error:
             error.message = f"{table.name}: {error.message}"
             raise error.at(statement.span) from None

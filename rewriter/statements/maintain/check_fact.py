@@ -19,6 +19,7 @@ from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
 from rewriter.planner.cover.validity import cut, window
 from rewriter.runtime.multi_statement import not_in_transaction
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -71,18 +72,26 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         listings = [listing for _, listing in base_listings(fact, range_, context)]
     rows: list[Row] = []
     try:
-        for stored in stored_periods(fact):
-            if stored.table.raw is not None:
-                rows += _check_events(stored, cube, range_, statement.start is None, context)
-            rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
-        for other in facts[1:]:
-            rows += _check_other(fact, other, cube, range_, context)
+        stored_of_fact = list(stored_periods(fact))
+        total = len(stored_of_fact) + len(facts) - 1
+        for number, stored in enumerate(stored_of_fact):
+            with context.progress.within(_checking(stored.table.table, number, total)):
+                if stored.table.raw is not None:
+                    rows += _check_events(stored, cube, range_, statement.start is None, context)
+                rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
+        for number, other in enumerate(facts[1:], len(stored_of_fact)):
+            with context.progress.within(_checking(other.name, number, total)):
+                rows += _check_other(fact, other, cube, range_, context)
     except Error as error:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
     columns = strings("checked", "period", "from", "to", "row", "measure", "base", "found", "finding")
     result = listing("CHECK FACT", (*columns, Column("partitions", "bigint")), rows)
     return replace(result, differs=any(row[8] == _DIFFERS for row in rows))
+
+
+def _checking(subject: str, done: int, total: int) -> Progress:
+    return Progress("checking", done, total, "comparisons", subject=subject)
 
 
 def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> RangeSet:

@@ -11,6 +11,7 @@ from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.exec.engine import Packing
 from rewriter.grammar.families import maintenance as s
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -62,8 +63,13 @@ def compact(statement: s.Compact, context: Context) -> Result:
         chosen = _to_pack(partitions, files, target_bytes, has_all=has_all)
     rows: list[Row] = []
     try:
-        for chunk in chunks(_ended(table, chosen, context) if has_all else chosen, context):
-            rows += _compact(table, chunk, packing, context)
+        chosen = _ended(table, chosen, context) if has_all else chosen
+        done = 0
+        for chunk in chunks(chosen, context):
+            compacting = Progress("compacting", done, len(chosen), "partitions", subject=table.name)
+            with context.progress.within(compacting, len(chunk)):
+                rows += _compact(table, chunk, packing, context)
+            done += len(chunk)
     except Error as error:
         raise error.at(statement.table.span) from None
     return listing("COMPACT", _COLUMNS, rows)

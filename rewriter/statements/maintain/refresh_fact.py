@@ -17,6 +17,7 @@ from rewriter.grammar.families import timelines as s
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.plan import Reading
 from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -199,8 +200,11 @@ class _Rollups:
 
     def refresh(self, time: RangeSet, context: Context, transaction: Writer | None = None) -> Iterator[Row]:
         """Recomputes a part of ``recomputed``, and yields its rows. One query, one commit."""
-        _write(self.stored, self.table, self.cube, time, context, transaction)
         period = self.stored.period
+        count = sum(len(overlapping(period, range_)) for range_ in time)
+        refreshing = Progress("refreshing", 0, count, "partitions", subject=self.table.name)
+        with context.progress.within(refreshing, count):
+            _write(self.stored, self.table, self.cube, time, context, transaction)
         after = context.catalog.snapshot().timeline(self.table.name, period, self.stored.table.time)
         unfinished = time - times(period, after.ranges())
         again = "outdated again: its base has changed in the meantime"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -99,7 +99,9 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     if statement.dry_run:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
     given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
-    removed_files, warnings = _remove([*map(_removable, given_up), *removable], roots)
+    removable = [*map(_removable, given_up), *removable]
+    advance = context.progress.counter("removing", "files", len(removable))
+    removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
     _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
     return _result(removed_files, _bounded([*skipped, *warnings]))
@@ -239,11 +241,14 @@ def _staging_in(table: Table) -> list[str]:
     return []
 
 
-def _remove(removable: Iterable[_Removable], roots: Sequence[str]) -> tuple[list[_Removable], list[str]]:
-    """Removes files and staging directories; a file that has vanished counts as removed."""
+def _remove(
+    removable: Iterable[_Removable], roots: Sequence[str], advance: Callable[[int], None]
+) -> tuple[list[_Removable], list[str]]:
+    """Removes files and staging directories; a file that has vanished counts as removed. ``advance`` may end it."""
     removed_files: list[_Removable] = []
     warnings: list[str] = []
     for item in removable:
+        advance(1)
         try:
             if item.reason == _STAGING:
                 remove_tree(item.path, (os.path.dirname(item.path),))

@@ -86,6 +86,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     files. A query that ran before under the same state of the catalog is taken from the session.
     """
     started = time.perf_counter()
+    context.progress.report("planning")
     snapshot, clock = context.snapshot, Clock(int(context.planning.now))
     key = None
     if context.transaction is None:

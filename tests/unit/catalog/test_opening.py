@@ -67,7 +67,7 @@ def test_a_statement_waits_for_the_disk_once(tmp_path: Path) -> None:
     with catalog.begin() as transaction:
         transaction.commit([AddPartitions(catalog.snapshot().table("t"), (PartitionWrite(()),))])
     end()
-    assert [statement for statement in said if statement.startswith("PRAGMA")] == [
+    assert [statement for statement in said if statement.startswith("PRAGMA synchronous")] == [
         "PRAGMA synchronous = NORMAL",
         "PRAGMA synchronous = FULL",
     ]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
-import struct
 import subprocess
 import sys
-import termios
 import warnings
 from pathlib import Path
 
@@ -19,7 +16,6 @@ import pytest
 import rewriter
 from rewriter.runtime import progress as module
 from rewriter.runtime.progress import Progress, ProgressReporter, contents
-from rewriter.terminal.progress_line import ProgressLine, line
 
 ROWS = ", ".join(f"({number}, {number % 40})" for number in range(400))
 INSERT = f"INSERT INTO t VALUES {ROWS}"
@@ -119,21 +115,6 @@ def test_hidden_files_are_an_engines_own(tmp_path: Path) -> None:
     assert contents(str(tmp_path / "nowhere")) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("progress", "shown"),
-    [
-        (Progress("planning"), "Planning …"),
-        (Progress("writing", unit="files"), "Writing …"),
-        (Progress("writing", 1234, None, "files", 5_600_000), "Writing: 1,234 files, 5.6 MB"),
-        (Progress("writing", 1, None, "files", 999), "Writing: 1 files, 999 bytes"),
-        (Progress("checking", 300, 10_000, "directories"), "Checking: 300 of 10,000 directories"),
-        (Progress("committing", 0, 365, "partitions"), "Committing 365 partitions …"),
-    ],
-)
-def test_a_line(progress: Progress, shown: str) -> None:
-    assert line(progress) == shown
-
-
 SQL = f"CREATE TABLE t (x BIGINT) PARTITIONED BY (day BIGINT); {INSERT}; SHOW PARTITIONS t LIMIT 1"
 
 
@@ -141,7 +122,7 @@ def command(warehouse: Path) -> list[str]:
     return [sys.executable, "-m", "rewriter", "sql", "-w", str(warehouse), "--engine", "duckdb", "-e", SQL]
 
 
-def test_a_terminal_shows_one_line_and_then_none(tmp_path: Path) -> None:
+def test_a_terminal_shows_nothing_of_short_statements(tmp_path: Path) -> None:
     master, terminal = pty.openpty()
     child = subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)
@@ -158,26 +139,76 @@ def test_a_terminal_shows_one_line_and_then_none(tmp_path: Path) -> None:
     assert child.returncode == 0
     assert b"day=0" in out
     assert b"\x1b" not in out
-    text = shown.decode()
-    assert "\r\x1b[2KPlanning …" in text
-    assert "\r\x1b[2KCommitting 40 partitions …" in text
-    assert text.endswith("\r\x1b[2K")
-    assert "\n" not in text
-
-
-def test_a_line_is_no_wider_than_its_terminal() -> None:
-    master, terminal = pty.openpty()
-    try:
-        for columns, shown in ((20, b"Committing 12,345,6"), (0, b"Committing 12,345,678 partitions \xe2\x80\xa6")):
-            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-            with open(terminal, "w", encoding="utf-8", closefd=False) as stream:
-                ProgressLine(stream)(Progress("committing", 0, 12_345_678, "partitions"))
-            assert os.read(master, 1000) == b"\r\x1b[2K" + shown
-    finally:
-        os.close(terminal)
-        os.close(master)
+    assert shown == b""  # Short statements do not flicker.
 
 
 def test_what_is_no_terminal_stays_clean(tmp_path: Path) -> None:
     done = subprocess.run(command(tmp_path), capture_output=True, check=True)
     assert done.stderr == b""
+
+
+LONG = "SELECT SUM(pow(a.id, 0.5) * pow(b.id, 0.3)) AS s FROM t a CROSS JOIN t b"
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    """A warehouse with the table ``t`` of numbers, so many that ``LONG`` takes about a second."""
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        connection.execute("CREATE TABLE t (id BIGINT)")
+        connection.append("t", pa.table({"id": pa.array(range(12_000), pa.int64())}))
+    return tmp_path / "w"
+
+
+def test_a_query_runs_by_percent(numbers: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    told = run(numbers, LONG)
+    assert phases(told) == ["planning", "running"]
+    running = [report for report in told if report.phase == "running" and report.total]
+    assert {(report.total, report.unit) for report in running} == {(100, "percent")}
+    assert 0 < running[-1].done <= 100
+    assert capfd.readouterr() == ("", "")  # DuckDB has a bar of its own.
+
+
+def test_without_a_callback_nothing_is_measured(numbers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rewriter.exec.duckdb.engine import _OpenedQuery
+
+    monkeypatch.setattr(_OpenedQuery, "measure", lambda _: pytest.fail("measured"))
+    with rewriter.connect(numbers, engine="duckdb") as connection:
+        connection.execute(LONG).fetchall()
+
+
+def test_rows_are_computed_while_they_are_read(numbers: Path) -> None:
+    told: list[Progress] = []
+    with rewriter.connect(numbers, engine="duckdb", progress=told.append) as connection:
+        cursor = connection.execute("SELECT a.id AS a FROM t a CROSS JOIN t b WHERE pow(a.id * b.id, 0.3) % 7.0 = 1.0")
+        cursor.fetchall()
+    assert "running" in phases(told)
+
+
+def test_a_write_has_the_share_of_its_query(numbers: Path) -> None:
+    told = run(numbers, "CREATE TABLE u (s DOUBLE)", f"INSERT INTO u {LONG}")
+    assert phases(told) == ["planning", "writing", "committing"]
+    writing = [report for report in told if report.phase == "writing"]
+    assert writing[-1].fraction
+    assert writing[-1].share == writing[-1].fraction
+    assert (writing[-1].unit, writing[-1].total) == ("files", None)
+
+
+def test_a_part_belongs_to_its_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0.0)
+    told: list[Progress] = []
+    reporter = ProgressReporter(told.append)
+    whole = Progress("compacting", 10, 40, "partitions", subject="t")
+    with reporter.within(whole, 20):
+        reporter.report("running", 50, 100, "percent")
+        with reporter.within(Progress("checking")):
+            reporter.report("committing", total=5, unit="partitions")
+        reporter.report("waiting", subject="another writer")
+    reporter.report("running", 1, 2, "tasks")
+    half = Progress("compacting", 10, 40, "partitions", subject="t", fraction=0.5)
+    assert told == [
+        whole,
+        half,
+        half,
+        Progress("waiting", subject="another writer"),
+        Progress("running", 1, 2, "tasks"),
+    ]

@@ -1,0 +1,26 @@
+"""A group of commands that has a default one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class DefaultGroup(click.Group):
+    """Runs the command ``default`` where the first word is no command: an option, or, with ``takes_words``, any word.
+
+    ``rewriter -e 'SELECT 1'`` is ``rewriter shell -e 'SELECT 1'``.
+    """
+
+    def __init__(self, *arguments: Any, default: str, takes_words: bool = False, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.default, self.takes_words = default, takes_words
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = [name for parameter in self.get_params(ctx) for name in parameter.opts]
+        first = args[0] if args else None
+        is_default = first is None if not self.takes_words else first is not None and first not in self.commands
+        if first is not None and first.startswith("-"):
+            is_default = first not in own
+        return super().parse_args(ctx, [self.default, *args] if is_default else args)

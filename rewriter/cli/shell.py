@@ -1,0 +1,180 @@
+"""``rewriter shell`` and ``rewriter sql``: the prompt, and scripts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rewriter.cli.connection import Command, Connection, connection, connection_options, engine_options
+from rewriter.terminal.errors import INTERRUPTED
+from rewriter.terminal.rendering import FORMATS
+
+if TYPE_CHECKING:
+    from rewriter.shell.display import Destination, Display
+    from rewriter.shell.executor import Shell
+    from rewriter.shell.variables import Variables
+
+
+def _shell_options(command: Command) -> Command:
+    options = (
+        click.option(
+            "-e",
+            "--execute",
+            metavar="SQL",
+            multiple=True,
+            help="Statements, separated by ;. Several -e run one after the other in one session.",
+        ),
+        click.option("-f", "--file", metavar="FILE", help="A file of statements and commands; - is stdin."),
+        click.option("--format", "form", type=click.Choice(FORMATS), help="How rows are written. Default: table."),
+        click.option(
+            "--null",
+            metavar="TEXT",
+            help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has its own.',
+        ),
+        click.option("-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all has run."),
+        click.option("--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."),
+        click.option("--hiveconf", metavar="NAME=VALUE", multiple=True, help="Set a variable for ${hiveconf:NAME}."),
+        click.option(
+            "--bail/--continue", "bail", default=True, help="End at the first error of a script, the default, or go on."
+        ),
+        click.option("--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@connection_options
+@engine_options
+@_shell_options
+def shell(**options: Any) -> int:
+    """Run the SQL shell; or statements, with -e or -f, or from stdin if that is no terminal.
+
+    Exit codes: 0; 1 after an error of a statement, or a difference that CHECK FACT found; 2 for wrong usage and where
+    there is no connection; 130 after Ctrl-C.
+    """
+    return run(**options)
+
+
+@click.command()
+@connection_options
+@engine_options
+@_shell_options
+def sql(**options: Any) -> int:
+    """Run SQL statements: the same as rewriter shell."""
+    return run(**options)
+
+
+def run(
+    execute: Sequence[str],
+    file: str | None,
+    form: str | None,
+    null: str | None,
+    output: str | None,
+    var: Sequence[str],
+    hiveconf: Sequence[str],
+    bail: bool,
+    timing: bool,
+    **options: Any,
+) -> int:
+    """Runs texts or the prompt, and returns the exit code."""
+    from rewriter.shell.configuration import configuration
+
+    if execute and file is not None:
+        raise click.UsageError("-e and -f exclude each other.")
+    is_prompt = not execute and file is None and sys.stdin.isatty()
+    if is_prompt and output is not None:
+        raise click.UsageError("At a prompt, \\o FILE writes rows into a file; --output needs -e, -f or a pipe.")
+    configured = configuration(os.environ, Path.cwd())
+    display = configured.display(is_prompt=is_prompt, format=form, null=null, timing=timing)
+    display.check()
+    variables = _variables(var, hiveconf)
+    opened = connection(**options)
+    texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
+    with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell:
+        if is_prompt:
+            from rewriter.shell.prompt import Prompt
+
+            return Prompt(shell, configured, opened.warehouse).run()
+        return _run_texts(shell, texts, bail)
+
+
+def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
+    from rewriter.shell.commands import assignment
+    from rewriter.shell.variables import Variables
+
+    variables = Variables()
+    for text in var:
+        variables.set(*assignment(text, "--var"))
+    for text in hiveconf:
+        name, value = assignment(text, "--hiveconf")
+        variables.configuration[name] = value
+    return variables
+
+
+def _script_text(path: str) -> str:
+    from rewriter.cli.catalog import opened_text
+
+    with opened_text(path, "Name a readable text file, or - for stdin.", "utf-8-sig") as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def _destination(output: str | None) -> Iterator[Destination]:
+    from rewriter.shell.display import Destination, output_file
+
+    if output is None:
+        yield Destination(sys.stdout, sys.stdout.isatty())
+        return
+    with output_file(output) as file:
+        yield Destination(file)
+
+
+@contextlib.contextmanager
+def _opened(
+    opened: Connection, display: Display, variables: Variables, rows: Destination, is_prompt: bool, debug: bool
+) -> Iterator[Shell]:
+    from rewriter.shell.executor import Shell
+    from rewriter.terminal.progress_line import ProgressLine
+
+    line = ProgressLine(sys.stderr)
+    with opened.session(progress=line if sys.stderr.isatty() else None) as session:
+        try:
+            yield Shell(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
+        finally:
+            line.clear()
+
+
+def _run_texts(shell: Shell, texts: Sequence[str], bail: bool) -> int:
+    """Runs the texts of a command. Returns the exit code."""
+    from rewriter.errors import Error
+    from rewriter.shell.executor import Interrupted, QuitShell
+
+    def run() -> int:
+        try:
+            for text in texts:
+                if not shell.script(text, bail) and bail:
+                    break
+            if not shell.has_failed or not bail:
+                shell.finish()
+        except QuitShell:
+            pass
+        except Error as error:
+            shell.report(error, None)
+        return shell.exit_code
+
+    try:
+        code = shell.interruption.run(run)
+    except Interrupted:
+        print("Interrupted.", file=sys.stderr)
+        code = INTERRUPTED
+    if shell.session.in_transaction:
+        shell.say("Warning: The open transaction is rolled back.")
+    return code

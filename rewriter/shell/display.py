@@ -1,0 +1,152 @@
+"""How a shell shows results, and where: the settings of ``\\pset`` and its relatives, and the destinations of rows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from rewriter.errors import InterfaceError, OperationalError, disk_full, is_disk_full
+from rewriter.terminal.rendering import FORMATS, RAW_FORMATS
+from rewriter.terminal_text import cut, printable
+
+EXPANDED = ("off", "on", "auto")
+#: Characters that a CSV field cannot have without quotes.
+_NOT_IN_CSV = ',"\r\n'
+
+
+@dataclass
+class Display:
+    """The settings of a shell. ``null`` is the text of NULL, or ``None`` for that of the format.
+
+    ``expanded`` shows tables vertically: always, never, or where they are wider than the terminal. ``timing`` shows the
+    number of rows and the time, ``pager`` long results in a pager; both are for people at a prompt.
+    """
+
+    format: str = "table"
+    null: str | None = None
+    expanded: str = "off"
+    timing: bool = False
+    pager: bool = False
+
+    def check(self) -> None:
+        """Raises ``InterfaceError`` for values that no setting has."""
+        if self.format not in FORMATS:
+            raise InterfaceError(
+                f"'{self.format}' is no format.", object="format", hint=f"The formats are {', '.join(FORMATS)}."
+            )
+        if self.expanded not in EXPANDED:
+            raise InterfaceError(
+                f"'{self.expanded}' is no form of \\x.", object="expanded", hint="Write on, off or auto."
+            )
+        if self.null and self.format == "csv" and any(char in self.null for char in _NOT_IN_CSV):
+            raise InterfaceError(
+                "In CSV, the text of NULL cannot contain a comma, a quote or a line end.",
+                object="null",
+                hint=r"Write --null '\N', or omit it: NULL is then an empty field, and the empty string is quoted.",
+            )
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A stream for rows. What goes to a terminal is cut to its width, and cannot act on it."""
+
+    stream: TextIO
+    is_terminal: bool = False
+
+    def write_lines(self, lines: Iterable[str], form: str) -> None:
+        """Writes lines. The lines of a table are cut to the terminal, if this is one."""
+        limit = terminal_columns() if self.is_terminal and form == "table" else None
+        is_raw = self.is_terminal and form in RAW_FORMATS
+        for line in lines:
+            shown = printable(line) if is_raw else line
+            self.stream.write(f"{shown if limit is None else cut(shown, limit)}\n")
+
+    def write_text(self, text: str) -> None:
+        self.stream.write(printable(text) if self.is_terminal else text)
+
+
+def terminal_columns() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def terminal_lines() -> int:
+    return shutil.get_terminal_size().lines
+
+
+@contextlib.contextmanager
+def output_file(path: str) -> Iterator[TextIO]:
+    """Yields a stream whose text becomes the file ``path`` when the block ends without an error; a file that exists
+    stays as it is until then. A device or a pipe gets the text at once.
+
+    Raises ``OperationalError`` FAILED_WRITE_FILE or DISK_FULL.
+    """
+    unfinished = None
+    try:
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        target = os.path.realpath(path)
+        handle, unfinished = tempfile.mkstemp(prefix=f".{os.path.basename(target)}-", dir=os.path.dirname(target))
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(unfinished, _mode_of(target))
+        os.replace(unfinished, target)
+        unfinished = None
+    except OSError as error:
+        raise not_written(path, error) from error
+    finally:
+        if unfinished is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(unfinished)
+
+
+def _mode_of(path: str) -> int:
+    """Returns the mode that the file has, or that a new one would get."""
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def not_written(path: str, error: OSError) -> OperationalError:
+    if is_disk_full(error):
+        return disk_full(f"The file {path}", path)
+    return OperationalError(
+        f"The file {path} cannot be written: {error.strerror}.",
+        condition="FAILED_WRITE_FILE",
+        sqlstate="58030",
+        object=path,
+        hint="Name a writable file, and check that there is free space.",
+    )
+
+
+def page(lines: Iterable[str]) -> bool:
+    """Shows lines in the pager of the environment (``PAGER``, otherwise ``less``). Returns False if there is none.
+
+    The pager is a program of the user's environment, never of a file or a catalog.
+    """
+    command = shlex.split(os.environ.get("PAGER") or "less")
+    if not command or shutil.which(command[0]) is None:
+        return False
+    environment = {"LESS": "-SRFX", "LESSCHARSET": "utf-8", **os.environ}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment)
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        for line in lines:
+            process.stdin.write(f"{line}\n")
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    process.wait()
+    return True

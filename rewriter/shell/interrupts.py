@@ -1,0 +1,74 @@
+"""Ctrl-C of a shell: it cancels the statement, and the shell goes on.
+
+The statement runs in a worker thread, and the main thread waits for it. So no ``KeyboardInterrupt`` is raised within a
+statement, where it could end a commit halfway, and Spark, which handles SIGINT in its own way if it is started in the
+main thread, never sees the signal.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import TypeVar
+
+from rewriter.errors import Error
+
+T = TypeVar("T")
+
+#: Seconds after which a request that had no effect yet is repeated.
+_PAUSE = 0.2
+
+
+class Interruption:
+    """The request of Ctrl-C that the shell's current work ends."""
+
+    def __init__(self, cancel: Callable[[], None]) -> None:
+        self._cancel = cancel
+        self._requested = threading.Event()
+
+    @property
+    def is_requested(self) -> bool:
+        return self._requested.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for a request, and returns whether there was one."""
+        return self._requested.wait(seconds)
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Runs ``work`` in a worker thread. Ctrl-C sets ``is_requested`` and cancels the statement; the work ends as it
+        wants. Call it in the main thread.
+        """
+        self._requested.clear()
+        results: list[T] = []
+        failures: list[BaseException] = []
+        finished = threading.Event()
+
+        def run() -> None:
+            try:
+                results.append(work())
+            except BaseException as error:
+                failures.append(error)
+            finally:
+                finished.set()
+
+        def request(_signal: int, _frame: FrameType | None) -> None:
+            self._requested.set()
+
+        before = signal.signal(signal.SIGINT, request)
+        try:
+            threading.Thread(target=run, name="rewriter-shell", daemon=True).start()
+            while not finished.wait(_PAUSE / 4 if not self.is_requested else _PAUSE):
+                if self.is_requested:
+                    # Again and again: the next statement may just begin, and an engine that plans may ignore a call.
+                    try:
+                        self._cancel()
+                    except Error:
+                        break
+            finished.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if failures:
+            raise failures[0]
+        return results[0]

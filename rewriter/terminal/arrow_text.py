@@ -1,0 +1,112 @@
+"""CSV and TSV of Arrow batches, column by column: the text of ``rendering``, in a tenth of the time.
+
+Columns of types whose text Arrow writes otherwise (floats, small decimals, nested values) become Python values first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rewriter.runtime.result import python_values
+from rewriter.terminal.rendering import rendered, text_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = ("csv", "tsv")
+#: The rows of one chunk of text.
+_ROWS = 16_384
+#: The scale up to which Arrow writes all decimals without an exponent.
+_PLAIN_SCALE = 6
+
+
+def chunks(names: Sequence[str], batches: Iterable[pa.RecordBatch], form: str, null: str | None = None) -> Iterator[str]:
+    """Yields text with its line breaks: the header, then the rows. Holds one batch at a time.
+
+    Raises ``DataError`` for values that Python has not, as ``Result.rows`` does.
+    """
+    yield "".join(f"{line}\n" for line in rendered(names, (), form, null))
+    null_text = (r"\N" if form == "tsv" else "") if null is None else null
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            yield _chunk(batch.slice(start, _ROWS), form, null_text)
+
+
+def _chunk(batch: pa.RecordBatch, form: str, null: str) -> str:
+    import pyarrow.compute as pc
+
+    if not batch.num_columns:
+        return "\n" * batch.num_rows
+    fields = [_fields(column, form, null) for column in batch.columns]
+    lines = fields[0]
+    if len(fields) > 1:
+        lines = pc.binary_join_element_wise(*fields, _large("," if form == "csv" else "\t"))
+    lines = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
+    return str(lines.buffers()[2], "utf-8")  # The values of an array stand side by side.
+
+
+def _fields(column: pa.Array, form: str, null: str) -> pa.Array:
+    """Returns the fields of a column as large strings without nulls."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = _texts(column)
+    if _has_plain_text(column.type) and (not null or form == "tsv"):
+        pass
+    elif form == "csv":
+        is_empty = pc.or_(pc.equal(texts, ""), pc.equal(texts, null))
+        is_quoted = pc.or_(pc.match_substring_regex(texts, '[,"\r\n]'), is_empty)
+        if pc.any(is_quoted).as_py():
+            doubled = pc.replace_substring(texts, '"', '""')
+            texts = pc.if_else(is_quoted, pc.binary_join_element_wise(_large('"'), doubled, _large('"'), _large("")), texts)
+    else:
+        for char, escape in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+            texts = pc.replace_substring(texts, char, escape)
+    return pc.fill_null(texts, _large(null))
+
+
+def _large(text: str) -> pa.Scalar:
+    import pyarrow as pa
+
+    return pa.scalar(text, pa.large_string())
+
+
+def _has_plain_text(type_: pa.DataType) -> bool:
+    """Tests whether no value of the type needs quotes or escapes."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    return any(check(type_) for check in (is_.is_integer, is_.is_boolean, is_.is_decimal, is_.is_timestamp, is_.is_date))
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    """Returns the texts of ``rendering.text_of``, as large strings; nulls stay."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    is_, type_ = pa.types, column.type
+    if is_.is_string(type_) or is_.is_large_string(type_):
+        return column.cast(pa.large_string())
+    if is_.is_integer(type_) or is_.is_boolean(type_):
+        return column.cast(pa.large_string())
+    if is_.is_decimal(type_) and 0 <= type_.scale <= _PLAIN_SCALE:
+        return column.cast(pa.large_string())
+    if is_.is_date32(type_):
+        python_values(_extremes(column))  # Raises for years that Python has not.
+        return column.cast(pa.large_string())
+    if is_.is_timestamp(type_) and type_.unit == "us":
+        python_values(_extremes(column))
+        texts = column.view(pa.int64()).view(pa.timestamp("us")).cast(pa.large_string())
+        return pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+    return pa.array([None if value is None else text_of(value) for value in python_values(column)], pa.large_string())
+
+
+def _extremes(column: pa.Array) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count == len(column):
+        return column.slice(0, 0)
+    extremes = pc.min_max(column)
+    return pa.array([extremes["min"], extremes["max"]], column.type)
