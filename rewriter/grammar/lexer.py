@@ -130,7 +130,7 @@ def scan(text: str, start: int = 0) -> Iterator[Token]:
     """Yields the tokens from an offset on, each when it is requested. Raises the errors of ``tokens`` where they stand."""
     position = start
     while True:
-        hit = _TOKEN.match(text, position)
+        hit = PATTERN.match(text, position)
         if hit is None:
             raise _unreadable(text, position)
         name = hit.lastgroup
@@ -141,7 +141,7 @@ def scan(text: str, start: int = 0) -> Iterator[Token]:
         if name in _KINDS:
             yield Token(_KINDS[name], text[begin:position], begin, position)
         elif text[begin] == "/":
-            position = _end_of_comment(text, begin)
+            position = end_of_comment(text, begin)
 
 
 def shifted(typed_tokens: Sequence[Token], distance: int) -> tuple[Token, ...]:

@@ -88,9 +88,7 @@ def run_command(shell: Shell, text: str) -> None:
 def _help(shell: Shell, _argument: str) -> None:
     usages = [(", ".join(command.names) + f" {command.takes}").rstrip() for command in _COMMANDS]
     widest = max(map(width, usages))
-    lines = [
-        f"{usage.ljust(widest)}  {command.help}" for usage, command in zip(usages, _COMMANDS, strict=True)
-    ]
+    lines = [f"{usage.ljust(widest)}  {command.help}" for usage, command in zip(usages, _COMMANDS, strict=True)]
     lines += [
         "",
         "A statement ends with ; and may take several lines. \\G instead of ; shows its rows vertically.",
@@ -158,7 +156,9 @@ def _use(shell: Shell, argument: str) -> None:
     shell.execute(f"USE {_typed(parse_name(argument))}")
 
 
-@_command("\\explain", takes="[QUERY]", help="show the cover, the rewritten SQL and the files of a query, or of the last one")
+@_command(
+    "\\explain", takes="[QUERY]", help="show the cover, the rewritten SQL and the files of a query, or of the last one"
+)
 def _explain(shell: Shell, argument: str) -> None:
     shell.execute(f"EXPLAIN {_query(shell, argument)}")
 
@@ -173,7 +173,9 @@ def _coverage(shell: Shell, argument: str) -> None:
     words = _words(argument)
     if len(words) not in (1, 3):
         raise InterfaceError(
-            "\\coverage takes a fact, and a range or none.", object=argument, hint="Write \\coverage f 2024-01-01 2025-01-01."
+            "\\coverage takes a fact, and a range or none.",
+            object=argument,
+            hint="Write \\coverage f 2024-01-01 2025-01-01.",
         )
     window = f" FROM {quote(words[1])} TO {quote(words[2])}" if len(words) == 3 else ""
     shell.execute(f"SHOW COVERAGE OF {_typed(parse_name(words[0]))}{window}")
@@ -356,9 +358,7 @@ def _words(argument: str) -> list[str]:
     try:
         return shlex.split(argument)
     except ValueError:
-        raise InterfaceError(
-            f"A quote in {argument} is not closed.", object=argument, hint="Close it."
-        ) from None
+        raise InterfaceError(f"A quote in {argument} is not closed.", object=argument, hint="Close it.") from None
 
 
 def _file(argument: str) -> str:

@@ -88,7 +88,9 @@ class Shell:
         """Runs a file that a text reads, as ``script``. Refuses files that read each other without an end."""
         if self._depth >= DEEPEST_FILES:
             raise InterfaceError(
-                f"Files are read in each other more than {DEEPEST_FILES} deep.", object="\\i", hint="Does one read itself?"
+                f"Files are read in each other more than {DEEPEST_FILES} deep.",
+                object="\\i",
+                hint="Does one read itself?",
             )
         self._depth += 1
         try:

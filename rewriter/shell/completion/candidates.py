@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from rewriter.catalog.model.objects import Table
 from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.expectations import (
+    KINDS,
+    Argument,
     Columns,
     Commands,
     Databases,
@@ -15,6 +17,7 @@ from rewriter.shell.completion.expectations import (
     Functions,
     Keywords,
     Objects,
+    Options,
     PartitionValues,
     Position,
     Relation,
@@ -25,13 +28,19 @@ from rewriter.shell.completion.expectations import (
 from rewriter.shell.completion.names import ColumnName, Names
 from rewriter.shell.completion.position import position_at
 from rewriter.shell.completion.sorted_names import SortedNames
-from rewriter.shell.completion.written_names import can_be_typed, written_literal, written_name, written_string
+from rewriter.shell.completion.written_names import (
+    RESERVED,
+    can_be_typed,
+    written_literal,
+    written_name,
+    written_string,
+)
 from rewriter.terminal_text import printable
 
 #: The most candidates that are offered.
 MOST_CANDIDATES = 100
 #: The fewest letters that are looked for inside names.
-_FUZZY_LETTERS = 2
+_FUZZY_LETTERS = 3
 #: The longest text that a menu shows.
 _LONGEST_SHOWN = 60
 
@@ -114,6 +123,9 @@ class _Source:
         self._position = position
         self._names = names
         self._values = values
+        # The grammar reads a word as a name where it accepts no such keyword.
+        keywords = (expected.words for expected in position.expected if isinstance(expected, Keywords))
+        self._reserved = RESERVED if position.in_query else RESERVED.union(*keywords)
 
     def matching(self, expected: Expectation, fuzzy: bool) -> Iterator[_Match]:
         quoted = self._position.quote == "`"
@@ -122,6 +134,8 @@ class _Source:
                 yield from self._keywords(words, fuzzy)
             case Words(words, meaning):
                 yield from self._named(((word, meaning) for word in words), fuzzy)
+            case Options(words, meaning):
+                yield from ((w, w, meaning) for w in words if can_be_typed(w) and self._fits(w, fuzzy))
             case Objects():
                 yield from self._objects(expected, fuzzy)
             case Databases(qualifying):
@@ -140,8 +154,12 @@ class _Source:
             case SettingValues(name) if not fuzzy:
                 yield from self._setting_values(name)
             case Commands() if not fuzzy:
-                typed = self._position.typed
-                yield from ((n, n, m) for n, m in sorted(self._names.commands.items()) if n.startswith(typed))
+                commands = sorted(self._names.commands, key=lambda command: command.name)
+                fitting = (command for command in commands if command.name.startswith(self._position.typed))
+                yield from ((command.name, command.name, command.meaning) for command in fitting)
+            case Argument(command, database):
+                for wanted in self._arguments(command, database):
+                    yield from self.matching(wanted, fuzzy)
             case _:
                 pass
 
@@ -161,7 +179,7 @@ class _Source:
         position = self._position
         for name in names:
             if can_be_typed(name):
-                written = written_name(name, in_query=position.in_query, quoted=position.quote == "`")
+                written = written_name(name, self._reserved, quoted=position.quote == "`")
                 yield (written[:-1] if position.closed and position.quote else written), name
 
     def _keywords(self, words: Sequence[str], fuzzy: bool) -> Iterator[_Match]:
@@ -211,6 +229,17 @@ class _Source:
                 else:
                     yield written_literal(value, type_), value, f"{column} {type_}"
             return
+
+    def _arguments(self, command: str, database: str | None) -> Iterator[Expectation]:
+        kind = self._names.argument_kind(command)
+        if kind == "database":
+            yield Databases()
+        elif kind == "object" or kind in KINDS:
+            yield Objects(KINDS if kind == "object" else (kind,), database)
+            if database is None:
+                yield Databases(qualifying=True)
+        elif database is None:
+            yield Options(self._names.words.get(kind, ()), kind)
 
     def _settings(self, fuzzy: bool) -> Iterator[_Match]:
         for setting in self._names.settings:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+#: The kinds of objects.
+KINDS = ("table", "view", "cube", "fact")
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -31,6 +34,14 @@ class Words:
     """Names that the text itself declares: of CTEs, aliases."""
 
     names: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """Words that are written as they are, such as formats of output."""
+
+    words: tuple[str, ...]
     meaning: str
 
 
@@ -91,18 +102,22 @@ class SettingValues:
 
 @dataclass(frozen=True)
 class Commands:
-    """Names of the shell's commands, with their backslash."""
+    """Names of the shell's commands, with their backslash or point."""
 
 
 @dataclass(frozen=True)
-class Paths:
-    """Paths of files, for the terminal's own completion."""
+class Argument:
+    """The argument of a command of the shell. ``database`` is the one typed in front."""
+
+    command: str
+    database: str | None = None
 
 
 Expectation = (
     Keywords
     | Words
     | Objects
+    | Options
     | Databases
     | Columns
     | PartitionValues
@@ -110,7 +125,7 @@ Expectation = (
     | Settings
     | SettingValues
     | Commands
-    | Paths
+    | Argument
 )
 
 

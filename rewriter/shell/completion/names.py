@@ -40,6 +40,17 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class CommandName:
+    """A command of the shell. ``kind`` is what its argument is: ``object``, ``table``, ``view``, ``cube``, ``fact``,
+    ``database``, ``file``, a kind of ``Names.words``, or empty.
+    """
+
+    name: str
+    meaning: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
 class ObjectNames:
     """The objects of a catalog, by their names in lower case, and sorted by database and kind."""
 
@@ -79,16 +90,23 @@ class ObjectNames:
         return ObjectNames(SortedNames(databases), by_name, by_place)
 
 
+NO_OBJECTS = ObjectNames()
+
+
 @dataclass(frozen=True)
 class Names:
-    """Everything that completion knows. ``temporary`` are the objects of the session, which come before others."""
+    """Everything that completion knows. ``temporary`` are the objects of the session, which come before others.
 
-    objects: ObjectNames = ObjectNames()
-    temporary: ObjectNames = ObjectNames()
+    ``words`` are those that arguments of commands can be, by their kind.
+    """
+
+    objects: ObjectNames = NO_OBJECTS
+    temporary: ObjectNames = NO_OBJECTS
     current: str = DEFAULT_DATABASE
     functions: SortedNames = EMPTY
     settings: tuple[Setting, ...] = ()
-    commands: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[CommandName, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def find(self, parts: Sequence[str]) -> Named | None:
         """Returns the object of a name as it is typed, in any case; ``None`` if there is none."""
@@ -100,6 +118,10 @@ class Names:
         if len(parts) != 2:
             return None
         return self.objects.by_name.get(full_name(*parts).lower())
+
+    def argument_kind(self, command: str) -> str:
+        """Returns what the argument of a command is; empty if that is unknown."""
+        return next((known.kind for known in self.commands if known.name == command), "")
 
     def listed(self, kind: str, database: str | None) -> list[SortedNames]:
         """Returns the names of a kind in a database; ``None`` is the current one, with the session's own objects."""

@@ -6,20 +6,17 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from rewriter.errors import ParseError
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
 from rewriter.grammar.query_spans import starts_query
 from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces, pieces
 from rewriter.shell.completion.expectations import (
+    Argument,
     Commands,
-    Databases,
     Expectation,
     Keywords,
-    Objects,
-    Paths,
     Position,
     Settings,
     SettingValues,
@@ -27,22 +24,8 @@ from rewriter.shell.completion.expectations import (
 from rewriter.shell.completion.query_position import query_expectations, typed_qualifier
 from rewriter.shell.completion.statement_position import statement_expectations, statement_words
 
-_ALL = ("table", "view", "cube", "fact")
-#: What the first argument of a command is, by its name. Commands that are not here take none that is completed.
-ARGUMENTS: Mapping[str, tuple[Expectation, ...]] = MappingProxyType(
-    {
-        "\\d": (Objects(_ALL), Databases(qualifying=True)),
-        "\\d+": (Objects(_ALL), Databases(qualifying=True)),
-        "\\dt": (Objects(("table",)), Databases(qualifying=True)),
-        "\\dv": (Objects(("view",)), Databases(qualifying=True)),
-        "\\dc": (Objects(("cube",)), Databases(qualifying=True)),
-        "\\df": (Objects(("fact",)), Databases(qualifying=True)),
-        "\\coverage": (Objects(("fact", "cube")), Databases(qualifying=True)),
-        "\\c": (Databases(),),
-        "\\i": (Paths(),),
-        "\\o": (Paths(),),
-    }
-)
+#: The commands whose argument is a query.
+_QUERY_COMMANDS = ("\\explain", "\\cover")
 #: Words behind EXPLAIN, in front of the statement.
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL", "EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
 _QUOTED = (PieceKind.STRING, PieceKind.IDENTIFIER, PieceKind.UNCLOSED)
@@ -57,14 +40,15 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
     text around the cursor.
     """
     cursor = max(0, min(cursor, len(text)))
+    known = TextPieces() if known is None else known
     command = _command_at(text, cursor, known)
     if command is not None:
         return command
     if cursor < len(text) and (text[cursor].isalnum() or text[cursor] == "_"):
         return None
     end = min(len(text), cursor + _MOST_BEHIND)
-    found = (known or TextPieces()).until(text if end == len(text) else text[:end], end)
-    around = _statement_around(found, cursor)
+    found = known.until(text, end)
+    around = _statement_around(found, cursor, text)
     before = [piece for piece in around if piece.end <= cursor and piece.start < cursor]
     inside = next((piece for piece in around if piece.start < cursor < piece.end), None)
     if inside is not None and inside.kind in _QUOTED:
@@ -73,7 +57,7 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
                 return None
         else:  # The quote that closes it is that of another one.
             inside = Piece(PieceKind.UNCLOSED, text[inside.start : cursor], inside.start, cursor)
-            behind = _statement_around(list(pieces(text[:end], cursor)), cursor)
+            behind = _statement_around(list(pieces(text[:end], cursor)), cursor, text)
             around = [*before, inside, *behind]
     if inside is not None and (inside.kind is PieceKind.COMMENT or inside.text.startswith("/*")):
         return None
@@ -92,41 +76,44 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
     return _position(tokens, index, start, value, quote, closed, in_string=False)
 
 
-def _command_at(text: str, cursor: int, known: TextPieces | None) -> Position | None:
+def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
+    """Returns the position in a command of the shell; ``None`` if the line at the cursor has none."""
     line = text.rfind("\n", 0, cursor) + 1
-    typed = text[line:cursor]
-    stripped = typed.lstrip()
-    if not stripped.startswith("\\"):
+    stripped = text[line:cursor].lstrip()
+    if not stripped.startswith(("\\", ".")):
         return None
     begins = cursor - len(stripped)
-    found = (known or TextPieces()).until(text, begins)
-    if any(piece.start < begins < piece.end for piece in found):
-        return None
+    pieces_before = [piece for piece in known.until(text, begins) if piece.start < begins]
+    before = _statement_around(pieces_before, begins, text)
+    if before and (stripped[0] == "." or before[-1].end > begins):
+        return None  # In a statement, or in a string or comment of several lines.
     name, blank, rest = stripped.partition(" ")
     if not blank:
         return Position(begins, stripped, expected=(Commands(),))
     argument = rest.lstrip()
-    start = cursor - len(argument)
-    expected = ARGUMENTS.get(name, ())
-    if expected == (Paths(),):
-        return Position(start, argument, expected=expected)
-    if any(char.isspace() for char in argument):
-        return None
-    database, point, typed_name = argument.rpartition(".")
-    if point:
-        inside = tuple(Objects(wanted.kinds, database) for wanted in expected if isinstance(wanted, Objects))
-        return Position(cursor - len(typed_name), typed_name, expected=inside)
-    return Position(start, argument, expected=expected)
+    if name in _QUERY_COMMANDS:
+        statement = text[:begins] + " " * len(name) + text[begins + len(name) :]
+        return position_at(statement, cursor) or Position(cursor)
+    database, point, typed = argument.rpartition(".")
+    if "/" in argument or not point:
+        database, typed = "", argument
+    return Position(cursor - len(typed), typed, expected=(Argument(name, database or None),))
 
 
-def _statement_around(found: Sequence[Piece], cursor: int) -> list[Piece]:
-    """Returns the pieces between the semicolons around the cursor."""
+def _statement_around(found: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
+    """Returns the pieces between the semicolons around the cursor, without commands, which end with their line."""
     around: list[Piece] = []
+    command_end = -1
     for piece in found:
+        if piece.start < command_end:
+            continue
         if piece.kind is PieceKind.OPERATOR and piece.text == ";":
             if piece.end > cursor:
                 break
             around = []
+        elif piece.text in ("\\", ".") and not around and piece.start < cursor:
+            line_end = text.find("\n", piece.start)
+            command_end = len(text) if line_end < 0 else line_end
         else:
             around.append(piece)
     return around

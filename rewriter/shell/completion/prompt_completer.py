@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
-from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.candidates import ValuesReader, candidates, no_values
-from rewriter.shell.completion.expectations import Paths
+from rewriter.shell.completion.expectations import Argument
 from rewriter.shell.completion.names import Names
 from rewriter.shell.completion.position import position_at
 
@@ -28,17 +27,18 @@ class ShellCompleter(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yields the completions at the cursor of the document."""
-        # Threads complete one after the other, and may overlap: each call finds the pieces of its own text.
-        position = position_at(document.text, document.cursor_position, TextPieces())
+        position = position_at(document.text, document.cursor_position)
         if position is None:
             return
-        if any(isinstance(expected, Paths) for expected in position.expected):
-            yield from self._paths.get_completions(Document(position.typed), complete_event)
+        names = self._names()
+        if any(isinstance(e, Argument) and names.argument_kind(e.command) == "file" for e in position.expected):
+            path = document.text[document.text.rfind(" ", 0, position.start) + 1 : document.cursor_position]
+            yield from self._paths.get_completions(Document(path), complete_event)
             return
         is_begun = position.typed or position.quote or document.text_before_cursor.endswith(".")
         if not is_begun and not complete_event.completion_requested:
             return
-        for candidate in candidates(position, document.cursor_position, self._names(), self._values):
+        for candidate in candidates(position, document.cursor_position, names, self._values):
             yield Completion(
                 candidate.text,
                 start_position=candidate.start_offset,

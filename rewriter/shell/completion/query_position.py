@@ -60,7 +60,8 @@ def query_expectations(
     if qualifier:
         return _qualified(scope, qualifier)
     if scope.clause == "USING":
-        return (Columns(scope.relations), Keywords(_JOINS + _NEXT["FROM"]))
+        is_closed = bool(before) and before[-1].is_operator(")")
+        return (Keywords(_JOINS + _NEXT["FROM"]),) if is_closed else (Columns(scope.relations),)
     if scope.clause == "WITH":
         return (Keywords(("AS", "RECURSIVE", "SELECT")),)
     if scope.clause in ("LIMIT", "OFFSET"):
@@ -132,8 +133,8 @@ def _in_expression(scope: Scope, before: Sequence[Token]) -> tuple[Expectation, 
 #: The names of types that a CAST or a column can have.
 TYPES = tuple(
     (
-        "STRING INT BIGINT SMALLINT TINYINT DOUBLE FLOAT BOOLEAN DATE TIMESTAMP TIMESTAMP_NTZ DECIMAL BINARY ARRAY MAP STRUCT "
-        "VARCHAR CHAR"
+        "STRING INT BIGINT SMALLINT TINYINT DOUBLE FLOAT BOOLEAN DATE TIMESTAMP TIMESTAMP_NTZ DECIMAL BINARY "
+        "ARRAY MAP STRUCT VARCHAR CHAR"
     ).split()
 )
 

@@ -15,20 +15,9 @@ from rewriter.shell.completion.expectations import Relation
 _SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
 JOIN_WORDS = ("INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "SEMI", "ANTI", "LATERAL")
 #: The words that begin a clause; those that take BY are followed by it.
-CLAUSES = (
-    "SELECT",
-    "FROM",
-    "JOIN",
-    "ON",
-    "USING",
-    "WHERE",
-    "HAVING",
-    "LIMIT",
-    "OFFSET",
-    "QUALIFY",
-    "WINDOW",
-    "VALUES",
-) + ("PIVOT", "UNPIVOT", "TABLESAMPLE")
+CLAUSES = tuple(
+    ("SELECT FROM JOIN ON USING WHERE HAVING LIMIT OFFSET QUALIFY WINDOW VALUES PIVOT UNPIVOT TABLESAMPLE").split()
+)
 CLAUSES_BY = ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION")
 #: Words that end a relation, and so are no alias.
 _NO_ALIAS = frozenset({*_SETS, *JOIN_WORDS, *CLAUSES, *CLAUSES_BY, "AS", "WITH", "SET", "INSERT"})
@@ -58,7 +47,7 @@ def scope_at(tokens: Sequence[Token], index: int) -> Scope:
     of the cursor.
     """
     ends = _pairs(tokens)
-    starts = [0, *(start for start in _open_before(tokens, index) if _begins_query(tokens, start))]
+    starts = [0, *(start for start in _open_before(tokens, index) if start < index and _begins_query(tokens, start))]
     ctes: tuple[Relation, ...] = ()
     outer: tuple[Relation, ...] = ()
     scope = Scope("", (), (), (), (), (), ())
@@ -133,12 +122,14 @@ def _begins_query(tokens: Sequence[Token], index: int) -> bool:
     return index < len(tokens) and tokens[index].is_word(*QUERY_STARTS)
 
 
-def _flat(tokens: Sequence[Token], start: int, end: int, ends: dict[int, int]) -> Iterator[int]:
-    """Yields the numbers of the tokens outside of parentheses; of these only the opening one."""
+def _flat(start: int, end: int, ends: dict[int, int]) -> Iterator[int]:
+    """Yields the numbers of the tokens outside of parentheses; of these only the opening one. Behind a parenthesis
+    that is not closed, all tokens are outside.
+    """
     index = start
     while index < end:
         yield index
-        index = ends.get(index, end if tokens[index].is_operator("(") else index) + 1
+        index = ends.get(index, index) + 1
 
 
 def _ctes(
@@ -209,7 +200,7 @@ def _derived(
 def _arm(tokens: Sequence[Token], start: int, end: int, ends: dict[int, int], inside: int) -> tuple[int, int]:
     """Returns the ends of the query between two set operations that contains ``inside``."""
     first = start
-    for index in _flat(tokens, start, end, ends):
+    for index in _flat(start, end, ends):
         if tokens[index].is_word(*_SETS) and index > start:
             if index >= inside:
                 return first, index
@@ -232,19 +223,12 @@ def _clause(tokens: Sequence[Token], start: int, index: int, ends: dict[int, int
                 position += 1
                 continue
             position = shut[position]
-        elif token.is_word(*CLAUSES) and not _is_part(tokens, position):
+        elif token.is_word(*CLAUSES) and not (position and tokens[position - 1].is_operator(".")):
             clause, begins = token.upper, position + 1
         elif token.is_word(*CLAUSES_BY) and following is not None and following.is_word("BY"):
             clause, begins = token.upper, position + 2
         position += 1
     return clause, begins
-
-
-def _is_part(tokens: Sequence[Token], index: int) -> bool:
-    """Tests for a word that is part of a name or of a function: ``t.values``, ``EXTRACT(day FROM x)``, a(…)."""
-    if index and tokens[index - 1].is_operator("."):
-        return True
-    return tokens[index].is_word("LEFT", "RIGHT", "VALUES") and index + 1 < len(tokens) and False
 
 
 def _relations(
@@ -258,7 +242,7 @@ def _relations(
     """Returns the relations of the FROM clause of a query."""
     relations: list[Relation] = []
     in_from = expects = False
-    flat = list(_flat(tokens, start, end, ends))
+    flat = list(_flat(start, end, ends))
     jumped = start
     for index in flat:
         token = tokens[index]
@@ -319,15 +303,14 @@ def _output(
     stars: list[str] = []
     item: list[int] = []
     in_list = False
-    for index in [*_flat(tokens, start, end, ends), end]:
+    for index in [*_flat(start, end, ends), end]:
         token = tokens[index] if index < end else None
         if token is None or token.is_operator(",") or (token.is_word(*CLAUSES) and not token.is_word("SELECT")):
             if in_list and item:
                 _add_output([tokens[position] for position in item], names, stars)
             item = []
-            if token is None or not token.is_operator(","):
-                if in_list or token is None:
-                    break
+            if token is None or (in_list and not token.is_operator(",")):
+                break
         elif token.is_word("SELECT"):
             in_list = True
         elif in_list:
@@ -339,11 +322,18 @@ def _add_output(item: Sequence[Token], names: list[str], stars: list[str]) -> No
     last = item[-1]
     if last.is_operator("*"):
         stars.append(identifier_value(item[-3]) if len(item) > 2 and is_name(item[-3]) else "")
-    elif is_name(last) and (
-        len(item) == 1 or item[-2].kind is not TokenKind.OPERATOR or item[-2].is_operator(".", "(")
-    ):
-        if len(item) == 1 or item[-2].is_operator(".", "(") or not last.is_word("END", "NULL", "TRUE", "FALSE"):
-            names.append(identifier_value(last))
+    elif is_name(last) and _names_item(item):
+        names.append(identifier_value(last))
+
+
+def _names_item(item: Sequence[Token]) -> bool:
+    """Tests whether the last word of an item of SELECT names its column: alone, behind a point, or as an alias."""
+    if len(item) == 1 or item[-2].is_operator("."):
+        return True
+    if item[-2].is_word("AS"):
+        return True
+    ends_operand = item[-2].kind is not TokenKind.OPERATOR or item[-2].is_operator("(", "]")
+    return ends_operand and not item[-1].is_word("END", "NULL", "TRUE", "FALSE")
 
 
 def query_relation(tokens: Sequence[Token]) -> Relation:

@@ -7,7 +7,7 @@ of the session (``SessionNames.of``). Uncommitted changes of an open transaction
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -22,7 +22,7 @@ from rewriter.errors import Error
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.session import Session
-from rewriter.shell.completion.names import Named, Names, ObjectNames, Setting
+from rewriter.shell.completion.names import NO_OBJECTS, Named, Names, ObjectNames, Setting
 from rewriter.shell.completion.sorted_names import SortedNames
 
 #: Seconds between two looks at the catalog while nothing happens.
@@ -68,14 +68,17 @@ class _Read:
     event: int = 0
     names_by_id: dict[int, str] = field(default_factory=dict)
     objects: dict[str, Named] = field(default_factory=dict)
-    shared: ObjectNames = ObjectNames()
+    shared: ObjectNames = NO_OBJECTS
 
 
 class Refresher:
-    """Keeps ``names`` current, from a thread between ``start`` and ``stop``. ``names`` may be read by any thread."""
+    """Keeps ``names`` current, from a thread between ``start`` and ``stop``. ``names`` may be read by any thread.
 
-    def __init__(self, catalog: Catalog, commands: Mapping[str, str] | None = None) -> None:
-        self.names = Names(commands=commands or {})
+    The first names may have the commands of the shell, which stay.
+    """
+
+    def __init__(self, catalog: Catalog, names: Names | None = None) -> None:
+        self.names = names or Names()
         self._catalog = catalog
         self._session = SessionNames()
         self._read = _Read()

@@ -1,4 +1,4 @@
-"""What a statement of the dialect expects at the cursor: keywords by the grammar, names by the words in front of them."""
+"""What a statement of the dialect expects at the cursor: keywords by the grammar, names by the words before them."""
 
 from __future__ import annotations
 

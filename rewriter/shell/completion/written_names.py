@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
-from rewriter.grammar.unparse import quote_name
 from rewriter.terminal_text import printable
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -14,17 +14,17 @@ _TEXT_TYPES = ("string", "varchar", "char")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 
-#: The words that a query cannot use as a name without backquotes.
+#: The words that a query cannot use as a name without backquotes: for Spark, for sqlglot, or for a reader.
 RESERVED = frozenset(
     (
-        "ALL ALTER ANALYZE AND ANTI ANY ARRAY AS ASC AT BETWEEN BOTH BY CASE CAST COLLATE COLUMN CONSTRAINT "
-        "CREATE CROSS CUBE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DELETE DESC DESCRIBE "
-        "DISTINCT DISTRIBUTE DIV DROP ELSE END ESCAPE EXCEPT EXECUTE EXISTS EXPLAIN EXTRACT FALSE FETCH "
-        "FILTER FOR FOREIGN FROM FULL GRANT GROUP GROUPING HAVING ILIKE IN INNER INSERT INTERSECT INTERVAL "
-        "INTO IS JOIN LATERAL LEADING LEFT LIKE LIMIT MAP MERGE MINUS NATURAL NOT NULL OF OFFSET ON ONLY OR "
-        "ORDER OUTER OVER OVERLAPS OVERWRITE PARTITION PIVOT PRIMARY QUALIFY REFERENCES REPLACE RIGHT RLIKE "
-        "ROLLBACK ROLLUP SELECT SEMI SET SOME SORT STRUCT TABLE TABLESAMPLE THEN TO TRAILING TRUE TRUNCATE "
-        "UNION UNIQUE UNKNOWN UNPIVOT UPDATE USE USER USING VALUES VIEW WHEN WHERE WINDOW WITH"
+        "ALL ALTER ANALYZE AND ANTI ANY ARRAY AS ASC ASOF BETWEEN BOTH BY CASE CAST COLLATE CONSTRAINT CREATE "
+        "CROSS CUBE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DESC DESCRIBE DISTINCT "
+        "DISTRIBUTE DIV DROP ELSE END EXCEPT EXISTS EXPLAIN EXTRACT FALSE FETCH FOR FOREIGN FROM FULL GLOB "
+        "GRANT GROUP GROUPING HAVING IF ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LEADING "
+        "LEFT LIKE LIMIT LOCK MAP MINUS NATURAL NOT NOTNULL NULL OFFSET ON OR ORDER OUTER OVER OVERWRITE "
+        "PARTITION PARTITIONED_BY PIVOT QUALIFY REGEXP RETURNING REVOKE RIGHT RLIKE ROLLBACK ROLLUP SELECT "
+        "SEMI SERDEPROPERTIES SESSION_USER SET SETMINUS SOME SORT STRAIGHT_JOIN STRUCT TABLE TABLESAMPLE THEN "
+        "TO TRAILING TRUE UNCACHE UNION UNIQUE UNPIVOT USING VALUES WHEN WHERE WINDOW WITH XOR"
     ).split()
 )
 
@@ -34,16 +34,14 @@ def can_be_typed(name: str) -> bool:
     return bool(name) and "\n" not in name and "\t" not in name and printable(name) == name
 
 
-def written_name(name: str, *, in_query: bool, quoted: bool = False) -> str:
-    """Returns the name as one identifier, in backquotes where it needs them, or where one was typed."""
-    if not quoted and (is_plain(name) if in_query else quote_name(name) == name):
+def written_name(name: str, reserved: Container[str] = RESERVED, *, quoted: bool = False) -> str:
+    """Returns the name as one identifier, in backquotes where it needs them, or where one was typed.
+
+    ``reserved`` are the words, in upper case, that are no names in that place.
+    """
+    if not quoted and _PLAIN.fullmatch(name) and name.upper() not in reserved:
         return name
     return "`" + name.replace("`", "``") + "`"
-
-
-def is_plain(name: str) -> bool:
-    """Tests whether a query can use the name without backquotes."""
-    return _PLAIN.fullmatch(name) is not None and name.upper() not in RESERVED
 
 
 def written_string(value: str, quote: str = "'") -> str:
