@@ -102,6 +102,8 @@ class TextPieces:
     """The pieces of a text that is being edited: after a change, those in front of it are kept."""
 
     def __init__(self) -> None:
+        #: The number of pieces that the last change of the text has kept.
+        self.unchanged = 0
         self._text = ""
         self._pieces: list[Piece] = []
         self._more: Iterator[Piece] = iter(())
@@ -128,6 +130,7 @@ class TextPieces:
         while keep and (known[keep - 1].kind is PieceKind.UNCLOSED or known[keep - 1].text in ("r", "R")):
             keep -= 1
         self._pieces = known[:keep]
+        self.unchanged = keep
         self._text = text
         self._more = pieces(text, known[keep - 1].end if keep else 0)
 

@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TO_ESCAPE = re.compile(r"[\\'\"\x00-\x1f]")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 _TEXT_TYPES = ("string", "varchar", "char")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
 
 #: The words that a query cannot use as a name without backquotes: for Spark, for sqlglot, or for a reader.
