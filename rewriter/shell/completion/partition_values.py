@@ -38,7 +38,7 @@ _MOST_KEYS = 2_000
 #: The keys of one read: values that have one partition each are neighbors.
 _PAGE = 60
 #: Seconds after which a read ends with the values that it has, and for which values and snapshots are kept.
-_LONGEST_READ = 0.02
+_LONGEST_READ = 0.015
 _KEPT_SECONDS = 3.0
 _MOST_KEPT = 64
 

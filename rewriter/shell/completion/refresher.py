@@ -117,8 +117,12 @@ class Refresher:
         except Error:
             return False
         read = self._read
-        own = [object_ for object_ in read.objects.values() if _is_own(object_, session.session)]
-        temporary = [*own, *session.views.sources.values(), *session.views.by_name.values()]
+        own = () if session.session is None else read.objects.values()
+        temporary = [
+            *(object_ for object_ in own if session_of(object_.name) == session.session),
+            *session.views.sources.values(),
+            *session.views.by_name.values(),
+        ]
         self.names = replace(
             self.names,
             objects=read.shared,
@@ -193,10 +197,6 @@ def _objects(snapshot: Snapshot) -> Iterator[Named]:
     yield from snapshot.facts()
     yield from snapshot.views()
     yield from (table for name in SYSTEM_TABLES if (table := snapshot.system_table(name)) is not None)
-
-
-def _is_own(object_: Named, session: str | None) -> bool:
-    return session is not None and session_of(object_.name) == session
 
 
 @cache
