@@ -1,5 +1,6 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion] [statements]
-[footers] [results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
+[statements] [footers] [results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
+``benchmarks/README.md``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Completion in a warehouse of 10,000 tables and 10⁶ partitions on SQLite: each key at random positions of texts.
 
 A key is what the shell does for it: find the position in the text, and the candidates, with the values of partitions
-from the catalog. No values are kept from one key to the next. Beside half of the keys, another thread commits tables and
-the names are refreshed all the time.
+from the catalog. No values are kept from one key to the next. Beside half of the keys, another thread commits tables
+and the names are refreshed all the time.
 """
 
 from __future__ import annotations
