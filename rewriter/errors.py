@@ -274,6 +274,13 @@ def only_ours() -> Iterator[None]:
         raise foreign(error) from error
 
 
+def shifted(error: Error, span: Span) -> Error:
+    """Returns an error of a statement at ``span`` of a longer text, with its position in that text."""
+    if error.position is not None:
+        error.position = error.position.shifted(span.start)
+    return error
+
+
 def _clipped(line: str, first: int, last: int) -> tuple[str, int, int]:
     """Returns a line as it is shown, and where ``line[first:last]`` stands there. A long line is cut on both sides.
 

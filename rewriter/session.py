@@ -12,7 +12,6 @@ import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from rewriter.cancellation import Cancellation, cancellable
@@ -30,8 +29,8 @@ from rewriter.errors import (
     InterfaceError,
     NotSupportedError,
     ProgrammingError,
-    Span,
     only_ours,
+    shifted,
 )
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.engine import Engine
@@ -363,6 +362,15 @@ class Session:
             return self._given_engine.name
         return self._engine_name or "spark"
 
+    def prewarm(self) -> None:
+        """Starts the engine in the background. The statement that needs it first raises the errors of the start."""
+        self._started_engine().prewarm()
+
+    @property
+    def engine_state(self) -> str:
+        """Returns ``idle``, ``starting``, ``ready`` or ``failed``."""
+        return "idle" if self._engine is None else self._engine.state
+
     @property
     def database(self) -> str:
         """Returns the current database, in lower case: ``default`` until USE names another one."""
@@ -427,9 +435,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _show_plainly(self, error: Error) -> None:
@@ -481,13 +487,6 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def shifted(error: Error, span: Span) -> Error:
-    """Returns an error of a statement at ``span`` of a longer text, with its position in that text."""
-    if error.position is not None:
-        error.position = error.position.shifted(span.start)
-    return error
 
 
 def _start(engine: str, master: str | None, spark_session: Any) -> Engine:

@@ -45,7 +45,9 @@ def upgrade(**options: Any) -> None:
 
 @catalog.command()
 @connection_options
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="One line for each finding.")
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", help="One line for each finding."
+)
 def check(form: str, **options: Any) -> int:
     """Check the invariants of the catalog, and list violations, with exit code 1 where there are any."""
     from rewriter.catalog.maintenance.consistency_check import findings
@@ -123,7 +125,9 @@ def restore(file: str, is_adopted: bool, **options: Any) -> None:
 
 @catalog.command()
 @connection_options
-@click.option("--copy-outside", is_flag=True, help="Copy files of managed tables outside the warehouse into a copy of it.")
+@click.option(
+    "--copy-outside", is_flag=True, help="Copy files of managed tables outside the warehouse into a copy of it."
+)
 def adopt(copy_outside: bool, **options: Any) -> None:
     """Declare that catalog and directory belong together, after one was copied or has another identity."""
     from rewriter.catalog.catalog import Catalog

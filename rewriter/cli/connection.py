@@ -13,13 +13,15 @@ import click
 from rewriter.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from rewriter.runtime.connection_settings import ConnectionSettings
+    from rewriter.runtime.connection_settings import ConnectionSettings, Source
     from rewriter.runtime.progress import Progress
     from rewriter.session import Session
 
 _DEFAULT_WAREHOUSE = "warehouse"
 
 Command = Callable[..., Any]
+
+
 @dataclass(frozen=True)
 class Connection:
     """The parts of a connection, complete. ``master`` is that of Spark, ``catalog`` a URL of PostgreSQL."""
@@ -30,9 +32,7 @@ class Connection:
     catalog: str | None = field(repr=False)
     settings: Mapping[str, str]
 
-    def session(
-        self, *, plans_only: bool = False, progress: Callable[[Progress], object] | None = None
-    ) -> Session:
+    def session(self, *, plans_only: bool = False, progress: Callable[[Progress], object] | None = None) -> Session:
         """Opens the warehouse. A session that only plans never starts Spark."""
         from rewriter.session import Session
 
@@ -98,9 +98,9 @@ def profile_option(command: Command) -> Command:
 
 def debug_option(command: Command) -> Command:
     """``--debug``, which ``main`` reads: commands do not get it."""
-    return click.option(
-        "--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal error."
-    )(command)
+    return click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an internal error.")(
+        command
+    )
 
 
 def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
@@ -119,9 +119,7 @@ def connection(
 ) -> Connection:
     """Returns the connection that the options, the environment and profiles name. Raises as ``connection_settings``."""
     parts = connection_settings(warehouse, catalog, profile, settings, engine, master)
-    return Connection(
-        parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings
-    )
+    return Connection(parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings)
 
 
 def connection_settings(
@@ -136,11 +134,24 @@ def connection_settings(
 
     Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
     """
-    from rewriter.runtime.connection_settings import Source
     from rewriter.runtime.profiles import resolved
 
-    given = Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
+    given = given_source(warehouse, catalog, profile, settings, engine, master)
     return resolved(given, os.environ, Path.cwd())
+
+
+def given_source(
+    warehouse: str | None = None,
+    catalog: str | None = None,
+    profile: str | None = None,
+    settings: Sequence[str] = (),
+    engine: str | None = None,
+    master: str | None = None,
+) -> Source:
+    """Returns what the options alone name. Raises ``InterfaceError`` for a setting without a value."""
+    from rewriter.runtime.connection_settings import Source
+
+    return Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
 
 
 def _key_value(text: str) -> tuple[str, str]:

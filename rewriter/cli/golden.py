@@ -83,11 +83,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
             print(printable(differences(file, outcome)), end="\n\n")
     print(f"{total} cases, {failures} failed.")
     if failures:
-        hint = (
-            "Cases that fail with an error are not accepted."
-            if rewrite
-            else "--rewrite accepts the actual output."
-        )
+        hint = "Cases that fail with an error are not accepted." if rewrite else "--rewrite accepts the actual output."
         print(hint, file=sys.stderr)
     return 1 if failures else 0
 
@@ -105,9 +101,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
     help="The engine of the file.",
 )
 @click.option("--now", metavar="TIME", help="The file's present time, in UTC. Default: this moment.")
-def init(
-    path: str, execute: tuple[str, ...], source: str | None, engine: str, now: str | None, **options: Any
-) -> int:
+def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, now: str | None, **options: Any) -> int:
     """Write FILE, which must not exist: the queries with their results, or nothing at all if one of them fails."""
     from rewriter.cli.catalog import opened_text
     from rewriter.durable_files import write_whole

@@ -17,7 +17,7 @@ from rewriter.terminal.rendering import FORMATS
 
 if TYPE_CHECKING:
     from rewriter.shell.display import Destination, Display
-    from rewriter.shell.executor import Shell
+    from rewriter.shell.shell_session import ShellSession
     from rewriter.shell.variables import Variables
 
 
@@ -35,15 +35,19 @@ def _shell_options(command: Command) -> Command:
         click.option(
             "--null",
             metavar="TEXT",
-            help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has its own.',
+            help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has null.',
         ),
         click.option("-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all has run."),
-        click.option("--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."),
+        click.option(
+            "--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."
+        ),
         click.option("--hiveconf", metavar="NAME=VALUE", multiple=True, help="Set a variable for ${hiveconf:NAME}."),
         click.option(
             "--bail/--continue", "bail", default=True, help="End at the first error of a script, the default, or go on."
         ),
-        click.option("--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."),
+        click.option(
+            "--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -98,7 +102,10 @@ def run(
     variables = _variables(var, hiveconf)
     opened = connection(**options)
     texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
-    with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell:
+    with (
+        _destination(output) as rows,
+        _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
+    ):
         if is_prompt:
             from rewriter.shell.prompt import Prompt
 
@@ -140,27 +147,28 @@ def _destination(output: str | None) -> Iterator[Destination]:
 @contextlib.contextmanager
 def _opened(
     opened: Connection, display: Display, variables: Variables, rows: Destination, is_prompt: bool, debug: bool
-) -> Iterator[Shell]:
-    from rewriter.shell.executor import Shell
+) -> Iterator[ShellSession]:
+    from rewriter.shell.shell_session import ShellSession
     from rewriter.terminal.progress_line import ProgressLine
 
     line = ProgressLine(sys.stderr)
     with opened.session(progress=line if sys.stderr.isatty() else None) as session:
         try:
-            yield Shell(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
+            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
         finally:
             line.clear()
 
 
-def _run_texts(shell: Shell, texts: Sequence[str], bail: bool) -> int:
+def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:
     """Runs the texts of a command. Returns the exit code."""
     from rewriter.errors import Error
-    from rewriter.shell.executor import Interrupted, QuitShell
+    from rewriter.shell.executor import run_script
+    from rewriter.shell.shell_session import Interrupted, QuitShell
 
     def run() -> int:
         try:
             for text in texts:
-                if not shell.script(text, bail) and bail:
+                if not run_script(shell, text, bail) and bail:
                     break
             if not shell.has_failed or not bail:
                 shell.finish()

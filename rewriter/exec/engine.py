@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
@@ -221,6 +221,9 @@ CLOSING_SECONDS = 30.0
 LoadBatch = Callable[[int, str, Relation], object]
 
 
+EngineState = Literal["idle", "starting", "ready", "failed"]
+
+
 class EngineStream(Protocol):
     """A streaming query that runs in an engine, whose batches are loaded one after the other."""
 
@@ -244,6 +247,13 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """``spark`` or ``duckdb``."""
+
+    @property
+    def state(self) -> EngineState:
+        """``ready`` where the next query need not wait for the engine's start."""
+
+    def prewarm(self) -> None:
+        """Starts the engine in the background. The first query raises the errors of the start."""
 
     def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
         """Names and types of the query's result, without running it. Types have Spark's spelling.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.store.migrations import STEPS
-from rewriter.errors import Error, NotSupportedError, OperationalError, Span
+from rewriter.errors import Error, NotSupportedError, OperationalError, Span, shifted
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import Statement
-from rewriter.session import shifted
 
 CONDITION = "GOLDEN_FILE_READS_ONLY"
 

@@ -127,7 +127,7 @@ def _lexed(text: str) -> tuple[Token, ...]:
 
 
 def scan(text: str, start: int = 0) -> Iterator[Token]:
-    """Yields the tokens from an offset on, each when it is requested. Raises the errors of ``tokens`` where they stand."""
+    """Yields the tokens from an offset on, each when it is requested. Raises the errors of ``tokens``."""
     position = start
     while True:
         hit = PATTERN.match(text, position)

@@ -238,7 +238,7 @@ def _arrow_types() -> dict[str, pa.DataType]:
 
 
 def python_values(array: pa.Array) -> list[Any]:
-    """Returns the values of an Arrow array as ``rows`` gives them. Raises ``DataError`` for a year that Python has not."""
+    """Returns the values of an array as ``rows`` gives them. Raises ``DataError`` for years that Python has not."""
     import pyarrow as pa
 
     try:

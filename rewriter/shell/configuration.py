@@ -71,7 +71,7 @@ def configuration(environ: Mapping[str, str], directory: Path) -> Configuration:
                 raise InterfaceError(f"The file {path} has a wrong value of shell.{key}.", object=key, hint=hint)
             if key not in taken:
                 taken.add(key)
-                chosen = replace(chosen, **{key: value})
+                chosen = replace(chosen, **{key: value})  # type: ignore[arg-type]
     return chosen
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition, completion_is_selected, has_focus
+from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -20,8 +17,9 @@ from prompt_toolkit.styles import Style
 
 from rewriter.errors import Error
 from rewriter.shell.configuration import Configuration, history_path
-from rewriter.shell.executor import Interrupted, QuitShell, Shell
+from rewriter.shell.executor import run_script
 from rewriter.shell.script import is_complete
+from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
 from rewriter.terminal_text import cut, printable
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
@@ -32,10 +30,11 @@ _REFRESH = 0.5
 class Prompt:
     """The loop of the shell. ``warehouse`` is shown in the toolbar."""
 
-    def __init__(self, shell: Shell, configuration: Configuration, warehouse: str) -> None:
+    def __init__(self, shell: ShellSession, configuration: Configuration, warehouse: str) -> None:
         self._shell = shell
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
+        shell.session.prewarm()
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(configuration),
             auto_suggest=AutoSuggestFromHistory(),
@@ -66,7 +65,7 @@ class Prompt:
             except EOFError:
                 return self._end()
             try:
-                shell.interruption.run(lambda text=text: shell.script(text, bail=True))  # type: ignore[misc]
+                shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
             except Interrupted:
                 shell.say("Canceled.")
             except QuitShell:

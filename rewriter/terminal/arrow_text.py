@@ -21,7 +21,9 @@ _ROWS = 16_384
 _PLAIN_SCALE = 6
 
 
-def chunks(names: Sequence[str], batches: Iterable[pa.RecordBatch], form: str, null: str | None = None) -> Iterator[str]:
+def chunks(
+    names: Sequence[str], batches: Iterable[pa.RecordBatch], form: str, null: str | None = None
+) -> Iterator[str]:
     """Yields text with its line breaks: the header, then the rows. Holds one batch at a time.
 
     Raises ``DataError`` for values that Python has not, as ``Result.rows`` does.
@@ -37,18 +39,18 @@ def _chunk(batch: pa.RecordBatch, form: str, null: str) -> str:
     import pyarrow.compute as pc
 
     if not batch.num_columns:
-        return "\n" * batch.num_rows
+        return "\n" * int(batch.num_rows)
     fields = [_fields(column, form, null) for column in batch.columns]
     lines = fields[0]
     if len(fields) > 1:
         lines = pc.binary_join_element_wise(*fields, _large("," if form == "csv" else "\t"))
     lines = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
-    return str(lines.buffers()[2], "utf-8")  # The values of an array stand side by side.
+    values: bytes = lines.buffers()[2].to_pybytes()
+    return values.decode()  # The values of an array stand side by side.
 
 
 def _fields(column: pa.Array, form: str, null: str) -> pa.Array:
     """Returns the fields of a column as large strings without nulls."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     texts = _texts(column)
@@ -59,7 +61,9 @@ def _fields(column: pa.Array, form: str, null: str) -> pa.Array:
         is_quoted = pc.or_(pc.match_substring_regex(texts, '[,"\r\n]'), is_empty)
         if pc.any(is_quoted).as_py():
             doubled = pc.replace_substring(texts, '"', '""')
-            texts = pc.if_else(is_quoted, pc.binary_join_element_wise(_large('"'), doubled, _large('"'), _large("")), texts)
+            texts = pc.if_else(
+                is_quoted, pc.binary_join_element_wise(_large('"'), doubled, _large('"'), _large("")), texts
+            )
     else:
         for char, escape in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
             texts = pc.replace_substring(texts, char, escape)
@@ -77,7 +81,9 @@ def _has_plain_text(type_: pa.DataType) -> bool:
     import pyarrow as pa
 
     is_ = pa.types
-    return any(check(type_) for check in (is_.is_integer, is_.is_boolean, is_.is_decimal, is_.is_timestamp, is_.is_date))
+    return any(
+        check(type_) for check in (is_.is_integer, is_.is_boolean, is_.is_decimal, is_.is_timestamp, is_.is_date)
+    )
 
 
 def _texts(column: pa.Array) -> pa.Array:

@@ -105,8 +105,8 @@ def glyphs_of(encoding: str | None) -> Glyphs:
 def line(progress: Progress, seconds: float = 0.0, columns: int = 79, glyphs: Glyphs = BLOCKS) -> str:
     """Returns the line of some progress after some time, at most ``columns`` wide.
 
-    Where there is room: ``Running  ███████░░░░░░  54%  27 of 50 tasks  0:12``. On narrow terminals the bar gets shorter,
-    and then it, the numbers and the end of the name are left out, in this order.
+    Where there is room: ``Running  ███████░░░░░░  54%  27 of 50 tasks  0:12``. On narrow terminals the bar gets
+    shorter, and then it, the numbers and the end of the name are left out, in this order.
     """
     label, amount, elapsed = printable(" ".join(_label(progress).split())), _amount(progress), _elapsed(seconds)
     share = progress.share

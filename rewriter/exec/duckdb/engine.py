@@ -29,6 +29,7 @@ from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
+    EngineState,
     EngineStream,
     LoadBatch,
     Write,
@@ -233,6 +234,13 @@ class DuckDBEngine:
             object=self.name,
             hint="Open the warehouse with engine='spark', or use INSERT … FROM STREAM for files.",
         )
+
+    @property
+    def state(self) -> EngineState:
+        return "ready"
+
+    def prewarm(self) -> None:
+        """Does nothing: the engine starts within milliseconds."""
 
     def close(self) -> None:
         with self._lock:

@@ -24,6 +24,7 @@ from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
     EngineQuery,
+    EngineState,
     EngineStream,
     LoadBatch,
     Relation,
@@ -108,14 +109,22 @@ class SparkEngine:
         self._queries = 0
         self._groups: Counter[str] = Counter()
         self._views = KeptViews()
+        self._prewarming: EngineState = "idle"
+
+    @property
+    def state(self) -> EngineState:
+        return "ready" if self._started is not None else self._prewarming
 
     def prewarm(self) -> None:
-        """Starts Spark in the background. The first query reports errors of the start."""
+        """Starts Spark in the background. The first query raises the errors of the start."""
 
         def quietly() -> None:
-            with contextlib.suppress(Error):
+            try:
                 self._running_spark()
+            except Error:
+                self._prewarming = "failed"
 
+        self._prewarming = "starting"
         threading.Thread(target=quietly, name="rewriter-spark-start", daemon=True).start()
 
     def columns(self, query: EngineQuery, declared: bool = False) -> tuple[Column, ...]:
