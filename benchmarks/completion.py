@@ -1,16 +1,21 @@
 """Completion in a warehouse of 10,000 tables and 10⁶ partitions on SQLite: each key at random positions of texts.
 
 A key is what the shell does for it: find the position in the text, and the candidates, with the values of partitions
-from the catalog. No values are kept from one key to the next. Beside half of the keys, another thread commits tables
+from the catalog. No values are kept from one key to the next. Beside half of the keys, another process commits tables
 and the names are refreshed all the time.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from benchmarks.lookups import Shape, add
@@ -98,7 +103,7 @@ def _measured(session: Session, names: list[str]) -> WideTable:
     again = time.perf_counter() - start
     times: dict[str, list[float]] = {label: [] for label in TEXTS}
     alone = _keys(session, refresher, names, times)
-    with _changing(session.catalog, refresher) as steps:
+    with _changing(session.catalog.warehouse, refresher) as steps:
         beside = _keys(session, refresher, names, times)
         refreshed = steps[0]
     rows = [_row(label, measured) for label, measured in times.items()]
@@ -139,38 +144,42 @@ def _keys(session: Session, refresher: Refresher, names: list[str], times: dict[
     return everything
 
 
-class _changing:
-    """Commits a table every tenth of a second in a thread, and refreshes the names in another one, while it is open."""
+@contextmanager
+def _changing(warehouse: Path, refresher: Refresher) -> Iterator[list[int]]:
+    """Refreshes the names in a thread all the time, while another process commits a table every tenth of a second.
+    Yields a list with the number of refreshes.
+    """
+    steps, ended = [0], threading.Event()
 
-    def __init__(self, catalog: Catalog, refresher: Refresher) -> None:
-        self._catalog, self._refresher = catalog, refresher
-        self._ended = threading.Event()
-        self._steps = [0]
-        self._threads = [threading.Thread(target=self._commit), threading.Thread(target=self._refresh)]
+    def refresh() -> None:
+        while not ended.wait(0.05):
+            refresher.step()
+            steps[0] += 1
 
-    def __enter__(self) -> list[int]:
-        for thread in self._threads:
-            thread.start()
-        return self._steps
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for thread in self._threads:
+    thread = threading.Thread(target=refresh)
+    with subprocess.Popen([sys.executable, "-m", "benchmarks.completion", str(warehouse)]) as writer:
+        thread.start()
+        try:
+            yield steps
+        finally:
+            ended.set()
             thread.join()
+            writer.terminate()
 
-    def _commit(self) -> None:
-        number = 0
-        while not self._ended.wait(0.1):
-            number += 1
-            with self._catalog.begin() as transaction:
+
+def _commit_tables(warehouse: Path) -> None:
+    """Commits a table every tenth of a second, for ever."""
+    with closing(Catalog.open(warehouse)) as catalog:
+        for number in itertools.count():
+            with catalog.begin() as transaction:
                 transaction.commit([CreateObject(_table(transaction.allocate_id(), f"beside_{number}"))])
-
-    def _refresh(self) -> None:
-        while not self._ended.wait(0.05):
-            self._refresher.step()
-            self._steps[0] += 1
+            time.sleep(0.1)
 
 
 def _row(label: str, times: list[float]) -> tuple[str, ...]:
     ordered = sorted(times)
     return label, *(shown(ordered[min(len(ordered) - 1, int(len(ordered) * part))]) for part in (0.5, 0.99, 1))
+
+
+if __name__ == "__main__":
+    _commit_tables(Path(sys.argv[1]))
