@@ -8,6 +8,7 @@ import time
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.formatted_text import FormattedText
@@ -16,10 +17,17 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from rewriter.errors import Error
+from rewriter.shell.commands import commands
+from rewriter.shell.completion.names import CommandName, Names
+from rewriter.shell.completion.partition_values import PartitionValuesReader
+from rewriter.shell.completion.prompt_completer import ShellCompleter
+from rewriter.shell.completion.refresher import Refresher, SessionNames
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.executor import run_script
+from rewriter.shell.highlighting import SqlLexer
 from rewriter.shell.script import is_complete
 from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
+from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import cut, printable
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
@@ -35,15 +43,21 @@ class Prompt:
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
         shell.session.prewarm()
+        catalog = shell.session.catalog
+        self._refresher = Refresher(catalog, Names(commands=_command_names(), words={"format": FORMATS}))
+        self._refresher.note(SessionNames.of(shell.session))
+        self._refresher.start()
+        completer = ShellCompleter(lambda: self._refresher.names, PartitionValuesReader(catalog))
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(configuration),
             auto_suggest=AutoSuggestFromHistory(),
+            lexer=SqlLexer(),
+            completer=ThreadedCompleter(completer),
             multiline=True,
             editing_mode=EditingMode.VI if configuration.vi else EditingMode.EMACS,
             key_bindings=_keys(),
             bottom_toolbar=self._toolbar,
             prompt_continuation=lambda width, _line, _is_soft: ">".rjust(width - 1) + " ",
-            complete_in_thread=True,
             enable_open_in_editor=True,
             enable_suspend=True,
             style=_STYLE,
@@ -52,6 +66,12 @@ class Prompt:
 
     def run(self) -> int:
         """Runs the loop until Ctrl-D or ``\\q``. Returns exit code 0: a person saw the errors."""
+        try:
+            return self._loop()
+        finally:
+            self._refresher.stop()
+
+    def _loop(self) -> int:
         shell = self._shell
         shell.say(f"rewriter: {self._warehouse}, on {shell.session.engine_name}. \\? lists the commands, Ctrl-D ends.")
         while True:
@@ -74,6 +94,7 @@ class Prompt:
                 raise
             except Exception as error:
                 self._report(error)
+            self._refresher.note(SessionNames.of(shell.session))
 
     def _report(self, error: Exception) -> None:
         """Reports an error outside of statements; the shell goes on."""
@@ -107,6 +128,10 @@ class Prompt:
         if self._shell.rows is not self._shell.terminal:
             parts.append(f"rows go to {getattr(self._shell.rows.stream, 'name', 'a file')}")
         return cut(printable("  ".join(parts)), 200)
+
+
+def _command_names() -> tuple[CommandName, ...]:
+    return tuple(CommandName(name, command.help, command.kind) for command in commands() for name in command.names)
 
 
 def _history(configuration: Configuration) -> History:
