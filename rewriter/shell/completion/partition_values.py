@@ -37,9 +37,9 @@ MOST_VALUES = 50
 _MOST_KEYS = 1_000
 #: The keys of one read: values that have one partition each are neighbors.
 _PAGE = 60
-#: Seconds after which a read ends with the values that it has, and for which values and snapshots are kept.
+#: Seconds after which a read ends with the values that it has.
 _LONGEST_READ = 0.01
-_KEPT_SECONDS = 3.0
+#: The most requests whose values are kept until the next commit.
 _MOST_KEPT = 64
 
 
@@ -53,8 +53,8 @@ class PartitionValuesReader:
         self._catalog = catalog
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, Sequence[str]] = OrderedDict()
-        self._snapshot: Snapshot | None = None
-        self._is_outdated = False
+        #: The commit up to which the kept values are those of the catalog.
+        self._sequence = -1
 
     def __call__(self, request: ValuesRequest) -> Sequence[str]:
         """Returns the values in the order of the keys; none where the catalog cannot be read, or is slow."""
@@ -67,19 +67,14 @@ class PartitionValuesReader:
         finally:
             self._lock.release()
 
-    def forget(self) -> None:
-        """Forgets what was read, as after a statement. Does not block."""
-        self._is_outdated = True
-
     def _values(self, request: ValuesRequest) -> Sequence[str]:
-        now = time.monotonic()
-        if self._snapshot is None or self._is_outdated or now - self._snapshot.taken_at > _KEPT_SECONDS:
-            self._is_outdated = False
+        snapshot = self._catalog.snapshot()
+        if snapshot.sequence != self._sequence:
             self._kept.clear()
-            self._snapshot = self._catalog.snapshot()
+            self._sequence = snapshot.sequence
         key = (request.table.id, request.column.lower(), request.given, request.typed)
         if key not in self._kept:
-            self._kept[key] = tuple(values_of(self._snapshot, request, time.monotonic() + _LONGEST_READ))
+            self._kept[key] = tuple(values_of(snapshot, request, time.monotonic() + _LONGEST_READ))
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]

@@ -1,8 +1,7 @@
-"""The completer of prompt_toolkit, and the help while typing that the prompt uses."""
+"""The completer of prompt_toolkit."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from completion_world import NAMES, values
@@ -10,9 +9,9 @@ from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.document import Document
 
 from rewriter.session import Session
-from rewriter.shell.assistance import Assistance
-from rewriter.shell.commands import commands
+from rewriter.shell.completion.partition_values import PartitionValuesReader
 from rewriter.shell.completion.prompt_completer import ShellCompleter
+from rewriter.shell.completion.refresher import Refresher
 
 COMPLETER = ShellCompleter(lambda: NAMES, values)
 REQUESTED, UNBIDDEN = CompleteEvent(completion_requested=True), CompleteEvent(text_inserted=True)
@@ -68,32 +67,18 @@ def test_threads_may_overlap() -> None:
     assert [(one.text, other.text) for one, other in both] == [("customers", "orders")]
 
 
-def test_the_prompt_has_the_names_of_its_session(tmp_path: Path) -> None:
+def test_values_are_read_again_after_a_commit(tmp_path: Path) -> None:
     with Session(tmp_path, engine="duckdb") as session:
-        assistance = Assistance(session, commands(), {"format": ("csv", "json")})
-        try:
-            session.execute("CREATE TABLE flights (x INT) PARTITIONED BY (d STRING)")
-            session.execute("ALTER TABLE flights ADD PARTITION (d = 'a')")
-            assistance.note()
-            assert _texts_soon(assistance, "SELECT * FROM fl") == ["flights"]
-            assert _texts_soon(assistance, "DROP TABLE fl") == ["flights"]
-            assert _texts_soon(assistance, "SELECT 1 FROM flights WHERE d = '") == ["'a'"]
-            session.execute("ALTER TABLE flights ADD PARTITION (d = 'b')")
-            assistance.note()
-            assert _texts_soon(assistance, "SELECT 1 FROM flights WHERE d = 'b") == ["'b'"]
-            assert "\\coverage" in _texts_soon(assistance, "\\co")
-            assert _texts_soon(assistance, "\\format j") == ["json"]
-            assert _texts_soon(assistance, "\\d fl") == ["flights"]
-        finally:
-            assistance.stop()
-            assistance.stop()
+        session.execute("CREATE TABLE flights (x INT) PARTITIONED BY (d STRING)")
+        session.execute("ALTER TABLE flights ADD PARTITION (d = 'a')")
+        refresher = Refresher(session.catalog)
+        refresher.step()
+        completer = ShellCompleter(lambda: refresher.names, PartitionValuesReader(session.catalog))
 
+        def found() -> list[str]:
+            document = Document("SELECT 1 FROM flights WHERE d = '")
+            return [completion.text for completion in completer.get_completions(document, UNBIDDEN)]
 
-def _texts_soon(assistance: Assistance, text: str) -> list[str]:
-    """Returns the completions of a text, once there are any."""
-    end = time.monotonic() + 30
-    while True:
-        found = [c.text for c in assistance.completer.get_completions(Document(text), REQUESTED)]
-        if found or time.monotonic() > end:
-            return found
-        time.sleep(0.01)
+        assert found() == found() == ["'a'"]
+        session.execute("ALTER TABLE flights ADD PARTITION (d = 'b')")
+        assert found() == ["'a'", "'b'"]
