@@ -18,6 +18,8 @@ from rewriter.shell.completion.sorted_names import EMPTY, SortedNames
 Named = Table | Cube | Fact | View
 #: The most views inside views, and CTEs inside CTEs, that are followed for columns.
 _MOST_NESTED = 10
+#: What is shown as the type of a cube's TIME columns.
+TIME = "time"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ IDLE_SECONDS = 3.0
 _MOST_CHANGES = 500
 
 
+#: The function that is none of an engine: the condition of time of a cube.
+_OF_CUBES = "time_range_in"
 #: Operators that Spark lists among its functions.
 _OPERATORS = frozenset("and or not in like ilike rlike regexp between case when div".split())
 
@@ -207,4 +209,4 @@ def function_names(engine: str) -> SortedNames:
         from rewriter.exec.translate.allowlist import function_spellings
 
         names = function_spellings().intersection(names)
-    return SortedNames(names)
+    return SortedNames([*names, _OF_CUBES])

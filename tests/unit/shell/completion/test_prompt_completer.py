@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from completion_world import NAMES, values
 from prompt_toolkit.completion import CompleteEvent, ThreadedCompleter
 from prompt_toolkit.document import Document
 
 from rewriter.session import Session
+from rewriter.shell.completion import partition_values
 from rewriter.shell.completion.partition_values import PartitionValuesReader
 from rewriter.shell.completion.prompt_completer import ShellCompleter
 from rewriter.shell.completion.refresher import Refresher
@@ -67,7 +69,8 @@ def test_threads_may_overlap() -> None:
     assert [(one.text, other.text) for one, other in both] == [("customers", "orders")]
 
 
-def test_values_are_read_again_after_a_commit(tmp_path: Path) -> None:
+def test_values_are_read_again_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_values, "_LONGEST_READ", 30.0)
     with Session(tmp_path, engine="duckdb") as session:
         session.execute("CREATE TABLE flights (x INT) PARTITIONED BY (d STRING)")
         session.execute("ALTER TABLE flights ADD PARTITION (d = 'a')")
