@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
+import termios
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -85,7 +89,8 @@ class Prompt:
             except EOFError:
                 return self._end()
             try:
-                shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
+                with _quiet_terminal():
+                    shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
             except Interrupted:
                 shell.say("Canceled.")
             except QuitShell:
@@ -128,6 +133,25 @@ class Prompt:
         if self._shell.rows is not self._shell.terminal:
             parts.append(f"rows go to {getattr(self._shell.rows.stream, 'name', 'a file')}")
         return cut(printable("  ".join(parts)), 200)
+
+
+@contextlib.contextmanager
+def _quiet_terminal() -> Iterator[None]:
+    """Lets the terminal keep what is typed while a statement runs, without an echo and without a longest line. Ctrl-C
+    stays a signal.
+    """
+    try:
+        before = termios.tcgetattr(sys.stdin)
+    except (termios.error, ValueError, OSError):
+        yield
+        return
+    quiet: list[Any] = list(before)
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
 def _command_names() -> tuple[CommandName, ...]:
