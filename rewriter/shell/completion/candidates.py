@@ -68,7 +68,7 @@ class ValuesRequest:
     typed: str
 
 
-#: Returns the values, at most some fifty; none if they cannot be read in time.
+#: Returns the values, at most some thirty; none if they cannot be read in time.
 ValuesReader = Callable[[ValuesRequest], Sequence[str]]
 
 

@@ -32,7 +32,7 @@ from rewriter.errors import Error
 from rewriter.shell.completion.candidates import ValuesRequest
 
 #: The most values of a column that are read.
-MOST_VALUES = 50
+MOST_VALUES = 30
 #: The most keys that are read for them: more only where a column behind the first is not determined.
 _MOST_KEYS = 1_000
 #: The keys of one read: values that have one partition each are neighbors.
