@@ -28,7 +28,7 @@ from rewriter.catalog.keys.values import coerce
 from rewriter.catalog.model.key_ranges import KeyRange, successor
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import Error
+from rewriter.errors import Error, only_ours
 from rewriter.shell.completion.candidates import ValuesRequest
 
 #: The most values of a column that are read.
@@ -61,7 +61,8 @@ class PartitionValuesReader:
         if not self._lock.acquire(timeout=_LONGEST_READ):
             return ()
         try:
-            return self._values(request)
+            with only_ours():
+                return self._values(request)
         except Error:
             return ()
         finally:

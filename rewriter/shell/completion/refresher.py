@@ -18,7 +18,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryViews
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import Error
+from rewriter.errors import Error, only_ours
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.session import Session
@@ -114,8 +114,9 @@ class Refresher:
         """
         session = self._session
         try:
-            if not self._catalog.is_absent:
-                self._refresh(session.session)
+            with only_ours():
+                if not self._catalog.is_absent:
+                    self._refresh(session.session)
         except Error:
             return False
         read = self._read

@@ -167,6 +167,22 @@ def test_names_stay_where_the_catalog_cannot_be_read(session: Session, monkeypat
     assert SessionNames.of(session).current == "default"
 
 
+def test_reads_of_a_closed_catalog_give_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session(tmp_path, engine="duckdb") as closed:
+        closed.execute("CREATE TABLE t (x INT) PARTITIONED BY (d STRING)")
+        catalog = closed.catalog
+        refresher, reader = Refresher(catalog), PartitionValuesReader(catalog)
+        assert refresher.step()
+
+    def fails(*_arguments: object) -> object:
+        raise ValueError("an error of another package")
+
+    monkeypatch.setattr(Catalog, "snapshot", fails)
+    assert not refresher.step()
+    text = "SELECT 1 FROM t WHERE d = '"
+    assert complete(text, len(text), refresher.names, reader) == []
+
+
 def test_the_thread(session: Session) -> None:
     run(session, "CREATE TABLE t1 (x INT)")
     refresher = Refresher(session.catalog)
