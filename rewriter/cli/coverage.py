@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rewriter.cli.connection import connection, connection_options
+from rewriter.cli.coverage_pictures import write_picture
 from rewriter.errors import Error
 from rewriter.terminal.rendering import rendered
 from rewriter.terminal_text import printable
@@ -32,11 +34,22 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
     "time.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def coverage(fact: str, require: tuple[str, str] | None, as_json: bool, **options: Any) -> int:
+@click.option("--svg", metavar="FILE", help="Draw what exists and what is missing as SVG instead; - is stdout.")
+@click.option("--html", metavar="FILE", help="Draw it as a page with zoom and tooltips instead; - is stdout.")
+def coverage(
+    fact: str, require: tuple[str, str] | None, as_json: bool, svg: str | None, html: str | None, **options: Any
+) -> int:
     """List what is to be loaded or refreshed in FACT, as f or db.f. The exit code is 0 where nothing is to be done."""
+    if as_json and (svg or html):
+        raise click.UsageError("--json prints the list; --svg and --html draw a picture instead of it.")
     opened = connection(**options)
     opened.require_warehouse("Name the warehouse's directory with -w.")
     with opened.session(plans_only=True) as session:
+        if svg or html:
+            for form, path in (("svg", svg), ("html", html)):
+                if path:
+                    write_picture(fact, form, path, session, sys.stdout.write, require)
+            return 0
         try:
             return list_work(session, fact, require, as_json)
         except Error as error:

@@ -1,58 +1,127 @@
-"""The cover of a query as a picture: a bar for each table and period, and one for what is missing or outdated."""
+"""Charts of coverage as SVG: a bar for each table and period, and one for what is missing or outdated.
+
+Each state has a colour, and a place in the height of its bar, so that no state is told by its colour alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from typing import NamedTuple
 
-from rewriter.planner.explain import counted, part_ranges
+from rewriter.planner.explain import counted
+from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, reference_chart
 from rewriter.planner.model.plan import ReferencePlan
-from rewriter.terminal.pictures import window_of
 from rewriter.terminal_text import printable
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _WIDTH, _LABELS, _ROW, _BAR = 720, 240, 20, 12
-#: Mid tones, which are visible on light and dark pages. Texts have the colour of the page.
-_COVERED, _MISSING, _OUTDATED = "#4c8dd6", "#d9534f", "#d99a2b"
 #: Ranges that are nearer than this are drawn as one, in pixels. So a bar has few rectangles, whatever the cover.
 _JOINED = 0.5
 _LONGEST = 34
 _NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 
 
+class Shape(NamedTuple):
+    """The look of a state: its colour, its place in the bar (from the top, and its height, as shares of the bar's
+    height), and its name in the legend. The colours are mid tones, which are visible on light and dark pages.
+    """
+
+    colour: str
+    top: float
+    height: float
+    name: str
+
+
+#: What is drawn later lies above.
+SHAPES = {
+    ChartState.OUTSIDE: Shape("#8a8f98", 0.85, 0.15, "outside of its storage's time"),
+    ChartState.EXISTING: Shape("#8fb3dd", 0.3, 0.4, "exists"),
+    ChartState.TAKEN: Shape("#3b7dd8", 0.0, 1.0, "taken"),
+    ChartState.OPEN: Shape("#3fa36b", 0.4, 0.2, "filled by a stream"),
+    ChartState.UNPROVEN: Shape("#a06cd5", 0.0, 0.5, "unproven"),
+    ChartState.INCOMPLETE: Shape("#c9822b", 0.25, 0.75, "incomplete"),
+    ChartState.OUTDATED: Shape("#d9a227", 0.5, 0.5, "outdated"),
+}
+MISSING = Shape("#d9534f", 0.0, 1.0, "missing")
+#: A page has the colour of the text; a file has none around it.
+_FILE_STYLE = (
+    "<style>svg{color:#1f2328;background:#fff}"
+    "@media(prefers-color-scheme:dark){svg{color:#e6edf3;background:#0d1117}}</style>"
+)
+
+
+class _Bar(NamedTuple):
+    """A part of a row, in one look. ``kind`` is its class."""
+
+    kind: str
+    ranges: RangeSet
+    shape: Shape
+    title: str
+
+
 def coverage_svg(reference: ReferencePlan) -> str:
-    """Returns the picture as SVG, which is well-formed XML. O(ranges)."""
-    window = window_of(reference.requested)
-    title = html_text(f"{reference.cube}: {reference.calendar.shown(reference.requested)}", 100)
-    bars = [(f"{part.table} {part.period.name}", part_ranges(part), _COVERED, "covered") for part in reference.parts]
-    if reference.missing:
-        bars.append(("missing", reference.missing, _MISSING, "missing"))
-    if reference.outdated:
-        bars.append(("of it outdated", reference.outdated, _OUTDATED, "outdated"))
-    shown = bars if window is not None else []
-    height = _ROW * (len(shown) + 2)
-    parts = [f'<text x="0" y="14" fill="currentColor" font-weight="bold">{title}</text>']
-    if window is not None:
-        start, end = (html_text(reference.calendar.text(at)) for at in (window.start, window.end))
+    """Returns the cover of a reference as SVG, which is well-formed XML. O(ranges)."""
+    return chart_svg(reference_chart(reference))
+
+
+def chart_svg(chart: CoverageChart, *, is_file: bool = False) -> str:
+    """Returns a chart as SVG, which is well-formed XML. O(ranges).
+
+    ``is_file`` gives it colours of its own for text and background; otherwise they are those of the page around it.
+    """
+    rows = list(_rows(chart)) if chart.window is not None else []
+    used = [
+        shape for shape in (*SHAPES.values(), MISSING) if any(bar.shape is shape for _, bars in rows for bar in bars)
+    ]
+    legend = list(_legend(used, len(rows) + 2)) if chart.is_whole else []
+    height = _ROW * (len(rows) + 2 + (1 + (len(used) - 1) // 3 if legend else 0))
+    parts = [f'<text x="0" y="14" fill="currentColor" font-weight="bold">{html_text(chart.title, 100)}</text>']
+    if chart.window is None:
+        parts.append(f'<text x="0" y="{_ROW + 14}" fill="currentColor">nothing exists</text>' if chart.is_whole else "")
+    else:
+        start, end = (html_text(chart.calendar.text(at)) for at in (chart.window.start, chart.window.end))
         parts.append(f'<text x="{_LABELS}" y="{_ROW + 14}" fill="currentColor">{start}</text>')
         parts.append(f'<text x="{_WIDTH}" y="{_ROW + 14}" fill="currentColor" text-anchor="end">{end}</text>')
-        for number, (label, ranges, colour, kind) in enumerate(shown, 2):
-            parts.append(
-                f'<text x="0" y="{_ROW * number + 14}" fill="currentColor">{html_text(label, _LONGEST)}</text>'
-            )
-            parts.append(
-                f'<g class="{kind}" fill="{colour}"><title>{html_text(label)}: {counted(len(ranges), "range")}</title>'
-                + "".join(_rectangles(ranges, window, _ROW * number + 4))
-                + "</g>"
-            )
+        for number, (label, bars) in enumerate(rows, 2):
+            top = _ROW * number
+            parts.append(f'<text x="0" y="{top + 14}" fill="currentColor">{html_text(label, _LONGEST)}</text>')
+            parts += [_group(bar, chart.window, top + 4) for bar in bars]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-        f'font-family="sans-serif" font-size="12" role="img">{"".join(parts)}</svg>'
+        f'font-family="sans-serif" font-size="12" role="img">{_FILE_STYLE if is_file else ""}'
+        f"{''.join([*parts, *legend])}</svg>"
     )
 
 
-def _rectangles(ranges: RangeSet, window: TimeRange, top: int) -> Iterator[str]:
-    """Yields the rectangles of a bar. A range that is shorter than a pixel is one pixel wide."""
+def _rows(chart: CoverageChart) -> Iterator[tuple[str, list[_Bar]]]:
+    for row in chart.rows:
+        yield f"{row.table} {row.period.name}", list(_bars(row))
+    if chart.missing:
+        yield "missing", [_Bar("missing", chart.missing, MISSING, f"missing: {chart.lacking}")]
+    if chart.outdated and not chart.is_whole:
+        title = f"of it outdated: {counted(len(chart.outdated), 'range')}"
+        yield "of it outdated", [_Bar("outdated", chart.outdated, SHAPES[ChartState.OUTDATED], title)]
+
+
+def _bars(row: ChartRow) -> Iterator[_Bar]:
+    for state, shape in SHAPES.items():
+        if state in row.ordinals:
+            title = f"{row.table} {row.period.name}: {shape.name}, {counted(row.count(state), 'partition')}"
+            yield _Bar(state.value, row.ranges(state), shape, title)
+
+
+def _group(bar: _Bar, window: TimeRange, top: int) -> str:
+    y, height = top + bar.shape.top * _BAR, max(2.0, bar.shape.height * _BAR)
+    rectangles = "".join(
+        f'<rect x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{height:g}"/>'
+        for x, width in _spans(bar.ranges, window)
+    )
+    return f'<g class="{bar.kind}" fill="{bar.shape.colour}"><title>{html_text(bar.title)}</title>{rectangles}</g>'
+
+
+def _spans(ranges: RangeSet, window: TimeRange) -> Iterator[tuple[float, float]]:
+    """Yields the rectangles of a bar, as (left, width). A range that is shorter than a pixel is one pixel wide."""
     scale = (_WIDTH - _LABELS) / (window.end - window.start)
     drawn: list[tuple[float, float]] = []
     for range_ in ranges & RangeSet.of(window):
@@ -63,7 +132,15 @@ def _rectangles(ranges: RangeSet, window: TimeRange, top: int) -> Iterator[str]:
             drawn.append((left, right))
     for left, right in drawn:
         width = max(1.0, right - left)
-        yield f'<rect x="{min(left, _WIDTH - width):.2f}" y="{top}" width="{width:.2f}" height="{_BAR}"/>'
+        yield min(left, _WIDTH - width), width
+
+
+def _legend(shapes: list[Shape], line: int) -> Iterator[str]:
+    for number, shape in enumerate(shapes):
+        x, top = 240 * (number % 3), _ROW * (line + number // 3) + 4
+        y, height = top + shape.top * _BAR, max(2.0, shape.height * _BAR)
+        yield f'<rect x="{x}" y="{y:g}" width="16" height="{height:g}" fill="{shape.colour}"/>'
+        yield f'<text x="{x + 22}" y="{top + 10}" fill="currentColor">{html_text(shape.name)}</text>'
 
 
 def html_text(text: str, longest: int = 500) -> str:

@@ -1,91 +1,204 @@
-"""The cover as a picture for a terminal: a bar per (table, period) over the time asked for."""
+"""Coverage as a picture for a terminal: a bar for each (table, period), each state with a character of its own.
+
+A cell of a bar is a stretch of time. It shows the worst state of the periods in it, so that one outdated hour of ten
+years is seen. The picture is readable without colours.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
-from rewriter.planner.explain import counted, part_ranges
+from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, reference_chart
 from rewriter.planner.model.plan import ReferencePlan
-from rewriter.terminal_text import printable
+from rewriter.terminal_text import printable, width
 from rewriter.timeline.calendars import UTC, Calendar
-from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
-from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-_NARROWEST, _WIDEST = 30, 60
-#: Room for the columns of period and partitions, and for the blanks between columns.
-_LABELS = 25
-_COLOURS = {
-    UpdatePeriod.MINUTELY: "magenta",
-    UpdatePeriod.HOURLY: "cyan",
-    UpdatePeriod.DAILY: "blue",
-    UpdatePeriod.WEEKLY: "blue",
-    UpdatePeriod.MONTHLY: "green",
-    UpdatePeriod.QUARTERLY: "yellow",
-    UpdatePeriod.YEARLY: "white",
-}
-
-
-def bar(ranges: RangeSet, window: TimeRange, width: int) -> str:
-    """Returns ``width`` characters over ``window``: full where the ranges fill a cell, light where they touch it, or a
-    dot.
-    """
-    cells = []
-    for number in range(width):
-        start = window.start + (window.end - window.start) * number // width
-        end = window.start + (window.end - window.start) * (number + 1) // width
-        cell = RangeSet.of(TimeRange(start, max(end, start + 1)))
-        covered_ranges = cell & ranges
-        cells.append("·" if not covered_ranges else "█" if covered_ranges == cell else "▒")
-    return "".join(cells)
-
-
-def cover_picture(reference: ReferencePlan, columns: int = 100) -> RenderableType:
-    """Returns a table with one bar for each part of the cover, coarse to fine, and one for the missing time.
-
-    It takes at most ``columns`` columns of the terminal, as long as the names leave room for the bars.
-    """
-    from rich.table import Table
     from rich.text import Text
 
-    picture = Table(
-        title=Text(
-            printable(f"{reference.cube}: {reference.calendar.shown(reference.requested)}"), style="table.title"
-        ),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    picture.add_column("period", no_wrap=True)
-    picture.add_column("table", no_wrap=True)
-    picture.add_column("partitions", justify="right", no_wrap=True)
-    window = window_of(reference.requested)
-    names = max((len(part.table) for part in reference.parts), default=5)
-    width = min(_WIDEST, max(_NARROWEST, columns - names - _LABELS))
-    picture.add_column("" if window is None else axis(window, width, reference.calendar), no_wrap=True)
-    if window is None:
-        return picture
-    for part in reference.parts:
-        colour = _COLOURS[part.period.kind]
-        line = Text(bar(part_ranges(part), window, width), style=colour)
-        table = Text(printable(part.table))
-        picture.add_row(Text(part.period.name, style=colour), table, f"{part.partitions:,}", line)
-    if reference.missing:
-        line = Text(bar(reference.missing, window, width), style="red")
-        picture.add_row(Text("missing", style="red"), "", counted(len(reference.missing), "range"), line)
+_NARROWEST, _WIDEST = 24, 100
+_LONGEST_NAME = 24
+
+
+class Mark(NamedTuple):
+    """A character of a bar, its colour, and what it means."""
+
+    character: str
+    style: str
+    meaning: str
+
+
+_NOTHING = Mark("·", "bright_black", "nothing")
+_MISSING = Mark("×", "red", "missing")
+_TAKEN, _TAKEN_IN_PART = Mark("█", "cyan", "taken"), Mark("▒", "cyan", "taken in part")
+_EXISTS, _EXISTS_IN_PART = Mark("━", "blue", "exists"), Mark("╌", "blue", "exists in part")
+#: The worst state comes first.
+_WORST = {
+    ChartState.OUTDATED: Mark("o", "yellow", "outdated"),
+    ChartState.INCOMPLETE: Mark("i", "yellow", "incomplete"),
+    ChartState.UNPROVEN: Mark("?", "magenta", "unproven"),
+    ChartState.OPEN: Mark("~", "green", "filled by a stream"),
+}
+_OUTSIDE = Mark("-", "bright_black", "outside of its storage's time")
+
+#: A line, as texts with their styles.
+_Line = list[tuple[str, str]]
+
+
+def chart_picture(chart: CoverageChart, columns: int = 80) -> Text:
+    """Returns the chart as lines of at most ``columns`` columns (40 or more), styled. ``plain`` has no styles.
+
+    Names are ``printable``. Where they leave too little room beside them, the bars have lines of their own.
+    """
+    from rich.text import Text
+
+    picture = Text(no_wrap=True, overflow="crop")
+    lines = list(_lines(chart, max(columns, _NARROWEST)))
+    for number, line in enumerate(lines):
+        for text, style in line:
+            picture.append(text, style)
+        if number < len(lines) - 1:
+            picture.append("\n")
     return picture
 
 
-def window_of(requested: RangeSet) -> TimeRange | None:
-    """Returns the time from the first wanted instant to the last, without open ends; ``None`` where that is empty."""
-    edges = [edge for range_ in requested for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
-    return TimeRange(edges[0], edges[-1]) if len(edges) > 1 else None
+def cover_picture(reference: ReferencePlan, columns: int = 80) -> Text:
+    """Returns what a reference to a cube takes and lacks, without what else exists (``chart_picture`` of a chart has
+    it, too).
+    """
+    return chart_picture(reference_chart(reference), columns)
 
 
 def axis(window: TimeRange, width: int, calendar: Calendar = UTC) -> str:
-    """Returns the window's ends, left and right over the bars."""
+    """Returns the window's ends, left and right over the bars; the first alone where there is no room for both."""
     start, end = calendar.text(window.start), calendar.text(window.end)
-    return start + " " * max(1, width - len(start) - len(end)) + end
+    if len(start) + len(end) >= width:
+        return start[:width]
+    return start + " " * (width - len(start) - len(end)) + end
+
+
+def row_marks(row: ChartRow, window: TimeRange, width: int) -> list[Mark]:
+    """Returns the marks of a bar of ``width`` cells over ``window``. O(width · log ranges + ranges)."""
+    worst = [(mark, row.ranges(state)) for state, mark in _WORST.items() if state in row.ordinals]
+    taken, outside = row.ranges(ChartState.TAKEN), row.ranges(ChartState.OUTSIDE)
+    existing = row.ranges(ChartState.EXISTING)
+    marks = []
+    for cell in _cells(window, width):
+        mark = next((mark for mark, ranges in worst if cell & ranges), None)
+        if mark is None and cell & taken:
+            mark = _TAKEN if cell & taken == cell else _TAKEN_IN_PART
+        if mark is None and cell & existing:
+            mark = _EXISTS if cell & existing == cell else _EXISTS_IN_PART
+        if mark is None:
+            mark = _OUTSIDE if cell & outside else _NOTHING
+        marks.append(mark)
+    return marks
+
+
+def _missing_marks(ranges: RangeSet, window: TimeRange, width: int, mark: Mark) -> list[Mark]:
+    return [mark if cell & ranges else _NOTHING for cell in _cells(window, width)]
+
+
+def _cells(window: TimeRange, width: int) -> Iterator[RangeSet]:
+    length = window.end - window.start
+    for number in range(width):
+        start = window.start + length * number // width
+        end = window.start + length * (number + 1) // width
+        yield RangeSet.of(TimeRange(start, max(end, start + 1)))
+
+
+class _Labels(NamedTuple):
+    period: str
+    table: str
+    amount: str
+
+
+def _lines(chart: CoverageChart, columns: int) -> Iterator[_Line]:
+    yield [(_shortened(printable(chart.title), columns), "bold")]
+    if chart.window is None:
+        yield [("nothing exists" if chart.is_whole else "no time is asked for", "")]
+        return
+    labels = [_labels(row, chart) for row in chart.rows]
+    count_title = "taken of" if chart.is_whole else "partitions"
+    header = _Labels("period", "table", count_title)
+    extra = []
+    if chart.missing:
+        extra.append((_Labels("missing", "", chart.lacking), chart.missing, _MISSING))
+    if chart.outdated and not chart.is_whole:
+        outdated = _Labels("outdated", "", "of it")
+        extra.append((outdated, chart.outdated, _WORST[ChartState.OUTDATED]))
+    widths = [max(width(label[index]) for label in [header, *labels]) for index in range(3)]
+    # What is missing belongs to no table: its amount takes the room of both columns.
+    widths[0] = max([widths[0], *(width(label.period) for label, _, _ in extra)])
+    widest = max((width(label.amount) for label, _, _ in extra), default=0)
+    widths[1] = max(widths[1], widest - widths[2] - 2)
+    room = columns - sum(widths) - 3 * 2
+    is_stacked = room < _NARROWEST
+    cells = min(columns if is_stacked else room, _WIDEST)
+    used: dict[Mark, None] = {}
+
+    def line(label: _Labels, cells_text: _Line) -> Iterator[_Line]:
+        if not is_stacked:
+            blanks = sum(widths) + 4 - widths[0] - 2 - width(label.table) - width(label.amount)
+            yield [
+                (f"{_padded(label.period, widths[0])}  {label.table}{' ' * blanks}{label.amount}  ", ""),
+                *cells_text,
+            ]
+            return
+        yield [(_shortened("  ".join(filter(None, label)), columns), "")]
+        yield cells_text
+
+    yield from line(header, [(axis(chart.window, cells, chart.calendar), "")])
+    bars = [(label, row_marks(row, chart.window, cells)) for label, row in zip(labels, chart.rows, strict=True)]
+    bars += [(label, _missing_marks(ranges, chart.window, cells, mark)) for label, ranges, mark in extra]
+    for label, marks in bars:
+        used.update(dict.fromkeys(marks))
+        styled = [("".join(mark.character for mark in run), mark.style) for mark, run in groupby(marks)]
+        yield from line(label, styled)
+    yield from _legend(chart, used, columns)
+
+
+def _labels(row: ChartRow, chart: CoverageChart) -> _Labels:
+    taken = f"{row.count(ChartState.TAKEN):,}"
+    count = f"{taken} of {row.count():,}" if chart.is_whole else taken
+    return _Labels(row.period.name, _shortened(printable(row.table), _LONGEST_NAME), count)
+
+
+def _legend(chart: CoverageChart, used: dict[Mark, None], columns: int) -> Iterator[_Line]:
+    """Yields the meaning of the marks that occur, with the number of periods in a state that needs work."""
+    counts = {mark: chart.count(state) for state, mark in _WORST.items()}
+    line: _Line = []
+    room = columns
+    for mark in (_TAKEN, _TAKEN_IN_PART, _EXISTS, _EXISTS_IN_PART, *_WORST.values(), _OUTSIDE, _MISSING):
+        if mark not in used:
+            continue
+        count = f": {counts[mark]:,}" if counts.get(mark) else ""
+        text = f" {mark.meaning}{count}"
+        if line and len(text) + 3 > room:
+            yield line
+            line, room = [], columns
+        line += [("  ", "")] if line else []
+        line += [(mark.character, mark.style), (text, "")]
+        room -= len(text) + 3
+    if line:
+        yield line
+
+
+def _padded(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def _shortened(text: str, columns: int) -> str:
+    """Returns the text as one line of at most ``columns`` columns; what is cut off is marked."""
+    text = text.replace("\n", "\\n").replace("\t", "\\t")
+    if width(text) <= columns:
+        return text
+    kept = ""
+    for char in text:
+        if width(kept + char) >= columns:
+            break
+        kept += char
+    return f"{kept}…"

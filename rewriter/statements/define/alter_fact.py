@@ -10,6 +10,7 @@ from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
 from rewriter.grammar.families.facts import FactStorage
 from rewriter.grammar.terms import Name
+from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
@@ -18,7 +19,6 @@ from rewriter.statements.define.facts import check_lateness, check_storages, rea
 from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.show_create import declared_fact
 from rewriter.statements.resolve.named_objects import named_fact
-from rewriter.statements.show.coverage import overlapping
 
 
 @runs(s.AlterFact)

@@ -18,6 +18,7 @@ from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
 from rewriter.planner.cover.validity import cut, window
+from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -27,7 +28,7 @@ from rewriter.statements.maintain.event_times import misplaced_events
 from rewriter.statements.maintain.fact_comparison import Comparison, Difference, differences
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
-from rewriter.statements.show.coverage import asked, overlapping
+from rewriter.statements.show.coverage import asked
 from rewriter.statements.write.external_base_changes import Listing, base_of, list_base, listed_again, note_changed
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.ranges import RangeSet, TimeRange

@@ -15,6 +15,7 @@ from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
 from rewriter.planner.cover.validity import window
+from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Reading
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.progress import Progress
@@ -41,7 +42,7 @@ from rewriter.statements.resolve.fact_periods import (
 )
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.resolve.partition_specs import key_range
-from rewriter.statements.show.coverage import asked, overlapping
+from rewriter.statements.show.coverage import asked
 from rewriter.statements.write.external_base_changes import note_listed, read_base
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of

@@ -21,7 +21,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.refresh_fact import obstacle
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
-from rewriter.statements.show.coverage import asked, queried_extent
+from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.timeline.ranges import RangeSet
 
 
@@ -67,7 +67,7 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     promises. O(ranges).
     """
     fact = named_fact(statement.fact, context)
-    everything = queried_extent(fact, context) if statement.start is None else None
+    everything = coverage_of(fact, context).extent() if statement.start is None else None
     requested = asked(statement, fact, context, everything)
     with paused():
         work = work_list(fact, State(statement.state.lower()), requested, context)

@@ -4,20 +4,19 @@ partition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from rewriter.catalog.facts.time_key_ranges import time_ranges
 from rewriter.catalog.model.objects import Column, Fact, StorageTable
 from rewriter.errors import AnalysisError, DataError, Error
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.terms import Literal
-from rewriter.planner.cover.choose_facts import check_certain, snapped, touched
-from rewriter.planner.cover.costs import costs
+from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent
-from rewriter.planner.cover.open_ends import close_ends, promised, widened
+from rewriter.planner.cover.fact_coverage import FactCoverage, instants
+from rewriter.planner.cover.open_ends import widened
 from rewriter.planner.cover.unused_rollups import incomplete_reason, unproven_reason
-from rewriter.planner.cover.validity import cut, window
+from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -27,7 +26,7 @@ from rewriter.timeline.kinds.registry import implementation
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.time_bounds import resolve_bound
-from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+from rewriter.timeline.timeline import PartitionTimeline
 
 
 @runs(s.ShowTimelines, in_transaction=True)
@@ -101,14 +100,12 @@ def _reason(
         noted = context.snapshot.doubts(storage, time_ranges(storage, table.layouts[period], ordinals))
         reasons.append(unproven_reason(noted))
     if incomplete.count:
-        lacking = RangeSet(_instants(period, ordinals_lacking) for ordinals_lacking in incomplete.ranges())
+        lacking = RangeSet(instants(period, ordinals_lacking) for ordinals_lacking in incomplete.ranges())
         base = fact.base_period
         for other in fact.tables:
             if base in other.layouts and fact.is_base(other, base):
                 timeline = context.snapshot.timeline(other.table, base, other.time)
-                lacking = lacking - RangeSet(
-                    _instants(base, ordinals_present) for ordinals_present in timeline.ranges()
-                )
+                lacking = lacking - RangeSet(instants(base, ordinals_present) for ordinals_present in timeline.ranges())
         reasons.append(incomplete_reason(base, lacking))
     return "; ".join(reasons) or None
 
@@ -144,31 +141,21 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     bounds the range is that of a
     query over all time: the extent of all partitions, and the time that LATENESS promises.
     """
-    fact = named_fact(statement.fact, context)
-    fresh = _candidates(fact, context.snapshot.timeline, context)
-    useless = {**_useless(fact, context), "open": _candidates(fact, context.snapshot.open, context)}
-    everything = queried_extent(fact, context) if statement.start is None else None
-    requested = asked(statement, fact, context, everything)
-    target = (touched if fact.is_raw else snapped)(requested, fact.base_period)
-    covered = cover(target, fresh)
+    coverage = coverage_of(named_fact(statement.fact, context), context)
+    fact = coverage.fact
+    everything = coverage.extent() if statement.start is None else None
+    covered = coverage.over(asked(statement, fact, context, everything))
     rows = [
         _row(fact.calendar, period_range, "covered", part.table, part.period, len(ordinals))
         for part in covered.parts
-        for ordinals, period_range in ((r, _instants(part.period, r)) for r in part.ranges)
+        for ordinals, period_range in ((r, instants(part.period, r)) for r in part.ranges)
     ]
-    missing = covered.missing
-    for status, candidates in useless.items():
-        for useless_candidate in sorted(candidates, key=lambda candidate: -int(candidate.period)):
-            for gap in missing:
-                for ordinals in useless_candidate.timeline.covered(overlapping(useless_candidate.period, gap)):
-                    time = RangeSet.of(_instants(useless_candidate.period, ordinals)) & RangeSet.of(gap)
-                    rows += [
-                        _row(fact.calendar, r, status, useless_candidate.table, useless_candidate.period, len(ordinals))
-                        for r in time
-                    ]
-                    missing = missing - time
+    rows += [
+        _row(fact.calendar, unused.time, unused.state, unused.table, unused.period, unused.partitions)
+        for unused in covered.unused
+    ]
     base = fact.base_period
-    rows += [_row(fact.calendar, r, "missing", None, base, len(overlapping(base, r))) for r in missing]
+    rows += [_row(fact.calendar, r, "missing", None, base, len(overlapping(base, r))) for r in covered.missing]
     rows.sort(key=lambda pair: pair[0])
     columns = (*strings("from", "to", "status", "table", "period"), Column("partitions", "bigint"))
     return listing("SHOW COVERAGE", columns, [row for _, row in rows])
@@ -185,16 +172,16 @@ def show_latest(statement: s.ShowLatest, context: Context) -> Result:
     base periods) that lack between the two. ``period`` is NULL in the last row; all bounds are NULL where nothing
     exists. O(ranges).
     """
-    fact = named_fact(statement.fact, context)
-    fresh = _candidates(fact, context.snapshot.timeline, context)
-    useless = [candidate for candidates in _useless(fact, context).values() for candidate in candidates]
+    coverage = coverage_of(named_fact(statement.fact, context), context)
+    fact = coverage.fact
+    unused = [candidate for candidates in coverage.unused.values() for candidate in candidates]
     rows = []
-    for period in (*sorted({candidate.period for candidate in fresh}, reverse=True), None):
+    for period in (*sorted({candidate.period for candidate in coverage.fresh}, reverse=True), None):
         candidates, uncovered_candidates = (
             [candidate for candidate in group if period is None or candidate.period is period]
-            for group in (fresh, useless)
+            for group in (coverage.fresh, unused)
         )
-        span = widened(extent([*candidates, *uncovered_candidates]), _windows(fact, context), context.snapshot, period)
+        span = widened(extent([*candidates, *uncovered_candidates]), coverage.windows, context.snapshot, period)
         rows.append(_latest_row(period, candidates, span, fact))
     columns = (*strings("period", "from", "complete_to", "latest"), Column("missing", "bigint"))
     return listing("SHOW LATEST", columns, rows)
@@ -214,53 +201,9 @@ def _latest_row(
     return name, *map(calendar.text, (start, complete_to, existing_time.end)), lacking
 
 
-def _windows(fact: Fact, context: Context) -> list[tuple[Fact, StorageTable, RangeSet]]:
-    """Returns the storage tables of a fact, each with the time for which it is valid."""
-    now = context.planning.now
-    return [
-        (fact, table, window(storage, table, now, fact.calendar))
-        for storage in fact.storages
-        for table in storage.tables
-    ]
-
-
-def _useless(fact: Fact, context: Context) -> dict[str, list[Candidate]]:
-    """Returns the partitions that exist and serve no query, by the reason."""
-    return {status: _candidates(fact, line, context) for status, line in context.snapshot.unused_timelines.items()}
-
-
-def queried_extent(fact: Fact, context: Context) -> TimeRange | None:
-    """Returns the range of a query over all time: the extent of all partitions, and the time that LATENESS promises."""
-    windows = _windows(fact, context)
-    lines = (context.snapshot.timeline, *context.snapshot.unused_timelines.values())
-    existing = [candidate for line in lines for candidate in _unpriced(fact, line, context)]
-    existing_time = widened(extent(existing), windows, context.snapshot)
-    promise = promised([fact], ((fact, valid) for _, _, valid in windows), context.planning.now)
-    ranges = close_ends(RangeSet.ALL, existing_time, promise, ignored_from=None).searched.ranges
-    return ranges[0] if ranges else None
-
-
-def _candidates(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline], context: Context) -> list[Candidate]:
-    """Returns the candidates of a fact, as ``line`` gives them for each (storage table, period), in its validity
-    window.
-    """
-    candidates = _unpriced(fact, line, context)
-    existing = [(candidate.table, candidate.period) for candidate in candidates if not candidate.timeline.is_empty]
-    priced = costs(existing, context.snapshot, by_bytes=context.planning.cost_in_bytes)
-    return [replace(candidate, cost=priced.of_partition(candidate.table, candidate.period)) for candidate in candidates]
-
-
-def _unpriced(fact: Fact, line: Callable[[str, Period, str], PartitionTimeline], context: Context) -> list[Candidate]:
-    """Returns the candidates without their costs."""
-    candidates = []
-    for storage in fact.storages:
-        for table in storage.tables:
-            valid = window(storage, table, context.planning.now, fact.calendar)
-            for period in table.layouts:
-                line_there = cut(line(table.table, period, table.time), period, valid)
-                is_raw = table.raw is not None
-                candidates.append(Candidate(fact.name, storage.name, table.table, period, line_there, events=is_raw))
-    return candidates
+def coverage_of(fact: Fact, context: Context) -> FactCoverage:
+    """Returns the coverage of a fact as the statement's queries would see it."""
+    return FactCoverage(fact, context.snapshot, context.planning)
 
 
 def asked(
@@ -302,15 +245,6 @@ def _instant(literal: Literal, context: Context, calendar: Calendar) -> int:
         return resolve_bound(literal.text, context.planning.now, calendar)
     except Error as error:
         raise error.at(literal.span) from None
-
-
-def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
-    """Returns the periods that share time with a range."""
-    return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
-
-
-def _instants(period: Period, ordinals: OrdinalRange) -> TimeRange:
-    return TimeRange(period.start(ordinals.start), period.start(ordinals.end))
 
 
 def _row(

@@ -150,7 +150,7 @@ def test_covers_are_drawn_with_their_holes(session: Session) -> None:
     assert [child.tag for child in tree][:2] == ["p", "table"]
     (picture,) = tree.iter(f"{SVG}svg")
     bars = {group.get("class"): list(group.iter(f"{SVG}rect")) for group in picture.iter(f"{SVG}g")}
-    assert {kind: len(rectangles) for kind, rectangles in bars.items()} == {"covered": 1, "missing": 2}
+    assert {kind: len(rectangles) for kind, rectangles in bars.items()} == {"taken": 1, "missing": 2}
     labels = ["".join(text.itertext()) for text in picture.iter(f"{SVG}text")]
     assert labels[1:3] == ["2013-01-01", "2013-01-03"]
     assert {"days DAILY", "hours HOURLY", "missing"} <= set(labels)

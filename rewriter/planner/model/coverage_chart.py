@@ -1,0 +1,141 @@
+"""The value that all pictures of coverage are drawn from: rows of ranges over one axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rewriter.planner.model.plan import ReferencePlan
+from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import OrdinalRange
+
+
+class ChartState(Enum):
+    """The state of the periods of a row. ``TAKEN`` are among those that exist; all other states are disjoint."""
+
+    TAKEN = "taken"
+    EXISTING = "exists"
+    OUTDATED = "outdated"
+    INCOMPLETE = "incomplete"
+    UNPROVEN = "unproven"
+    OPEN = "open"
+    OUTSIDE = "outside"
+
+    @property
+    def meaning(self) -> str:
+        """Returns the state in words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ChartState.TAKEN: "the query takes it",
+    ChartState.EXISTING: "it exists",
+    ChartState.OUTDATED: "older than its base",
+    ChartState.INCOMPLETE: "computed while its base lacked periods",
+    ChartState.UNPROVEN: "nothing proves its content",
+    ChartState.OPEN: "a stream fills it",
+    ChartState.OUTSIDE: "outside of the time that its storage serves",
+}
+
+
+@dataclass(frozen=True)
+class ChartRow:
+    """The periods of one (storage table, period), in ascending ranges by state. A state without periods is absent."""
+
+    fact: str
+    storage: str
+    table: str
+    period: Period
+    ordinals: Mapping[ChartState, Sequence[OrdinalRange]]
+
+    def count(self, *states: ChartState) -> int:
+        """Returns the number of periods in these states; of all that exist without one."""
+        chosen = states or tuple(state for state in ChartState if state is not ChartState.TAKEN)
+        return sum(len(ordinals) for state in chosen for ordinals in self.ordinals.get(state, ()))
+
+    def ranges(self, state: ChartState) -> RangeSet:
+        """Returns the time of the periods in a state. O(ranges)."""
+        return joined(self.period, self.ordinals.get(state, ()))
+
+
+@dataclass(frozen=True)
+class CoverageChart:
+    """What exists in the storage tables of a fact or a cube, what is missing, and what a query takes.
+
+    ``requested`` is the time asked for, and ``window`` the time that is drawn, without open ends; ``None`` where that
+    is empty. ``missing`` is the time for which a query gets no rows, and ``outdated`` the share of it that exists only
+    outdated, as far as a plan states it. ``base`` is the unit of ``missing``; ``None`` if it is unknown.
+    ``is_whole`` says that the rows have all that exists, and not only what the query takes.
+    """
+
+    subject: str
+    requested: RangeSet
+    window: TimeRange | None
+    rows: tuple[ChartRow, ...]
+    missing: RangeSet
+    outdated: RangeSet = RangeSet.EMPTY
+    base: Period | None = None
+    calendar: Calendar = field(default=UTC)
+    is_whole: bool = True
+
+    @property
+    def title(self) -> str:
+        """Returns the subject and the time that is drawn."""
+        return f"{self.subject}: {self.calendar.shown(self.requested)}"
+
+    @property
+    def lacking(self) -> str:
+        """Returns how much is missing, as ``3 HOURLY periods`` or ``2 ranges``."""
+        if self.base is None:
+            return _counted(len(self.missing), "range")
+        return _counted(sum(len(overlapping(self.base, gap)) for gap in self.missing), f"{self.base.name} period")
+
+    def count(self, state: ChartState) -> int:
+        """Returns the number of periods in a state, in all rows."""
+        return sum(row.count(state) for row in self.rows)
+
+
+def reference_chart(reference: ReferencePlan) -> CoverageChart:
+    """Returns what the plan of a reference to a cube takes and lacks, without what else exists."""
+    rows = tuple(
+        ChartRow(part.fact, part.storage, part.table, part.period, {ChartState.TAKEN: part.ranges})
+        for part in reference.parts
+    )
+    return CoverageChart(
+        reference.cube,
+        reference.requested,
+        window_of(reference.requested),
+        rows,
+        reference.missing,
+        reference.outdated,
+        calendar=reference.calendar,
+        is_whole=False,
+    )
+
+
+def window_of(requested: RangeSet) -> TimeRange | None:
+    """Returns the time from the first wanted instant to the last, without open ends; ``None`` where that is empty."""
+    edges = [edge for range_ in requested for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
+    return TimeRange(edges[0], edges[-1]) if len(edges) > 1 else None
+
+
+def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
+    """Returns the periods that share time with a range."""
+    return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
+
+
+def joined(period: Period, ranges: Sequence[OrdinalRange]) -> RangeSet:
+    """Returns the time of ranges of periods. A period of no length, a date that a zone skips, has none."""
+    bounds = zip(
+        period.starts(ordinals.start for ordinals in ranges),
+        period.starts(ordinals.end for ordinals in ranges),
+        strict=True,
+    )
+    return RangeSet.of_bounds((start, end) for start, end in bounds if start < end)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
