@@ -12,6 +12,7 @@ import pytest
 
 import rewriter
 from rewriter.dbapi import Connection
+from rewriter.doctor.engines import spark as spark_check
 from rewriter.exec.engine import Engine
 from rewriter.runtime.progress import Progress
 from rewriter.session import Session
@@ -138,3 +139,17 @@ def test_rows_that_are_being_read_are_canceled(connection: Connection) -> None:
     assert caught.value.condition == "OPERATION_CANCELED"
     assert time.monotonic() - asked[0] < SOON
     assert connection.execute("SELECT COUNT(*) FROM t").fetchall() == [(50_000,)]
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_start_of_spark_is_a_phase_and_the_doctor_starts_it(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    with rewriter.connect(tmp_path / "w", engine="spark", progress=told.append) as connection:
+        connection.execute("SELECT 1").fetchall()
+        assert Progress("starting", subject="Spark") in told
+        told.clear()
+        connection.execute("SELECT 2").fetchall()
+        assert "starting" not in {report.phase for report in told}
+    (check,) = spark_check(None, is_started=True, is_chosen=True)
+    assert check.status == "ok"
+    assert check.detail.startswith("It started, and a query ran")
