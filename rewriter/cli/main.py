@@ -22,6 +22,7 @@ from rewriter.cli.connection import connection, connection_options, debug_option
 from rewriter.cli.coverage import coverage
 from rewriter.cli.default_group import DefaultGroup
 from rewriter.cli.golden import golden
+from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
 from rewriter.errors import Error, foreign
 from rewriter.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
@@ -126,5 +127,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, catalog, golden):
+for command in (shell, sql, coverage, serve, catalog, golden):
     rewriter.add_command(command)
