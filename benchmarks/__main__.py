@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks import (
     inserting,
     lookups,
     metastores,
+    pages,
     peers,
     planning,
     querying,
@@ -46,6 +47,7 @@ GROUPS = (
     "statements",
     "footers",
     "results",
+    "pages",
     "streams",
     "duckdb",
     "spark",
@@ -92,6 +94,8 @@ def main(
     if not chosen or "results" in chosen:
         for engine in ("duckdb", "spark"):
             print(wide_markdown(results.measure(engine)), flush=True)
+    if not chosen or "pages" in chosen:
+        show(pages.measure())
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:

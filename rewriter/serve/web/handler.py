@@ -163,6 +163,7 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
         data = text.encode("utf-8", "replace")
         self.connection.settimeout(PATIENCE)
+        self.request_version = "HTTP/1.0"  # Without a version, no headers would be sent.
         self.send_response_only(status)
         for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(data))}.items():
             self.send_header(name, value)

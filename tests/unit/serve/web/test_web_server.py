@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from browser import Watched
@@ -123,11 +124,12 @@ class TestWhoMayRead:
         token = address(web)[2]
         assert len(token) >= 32
         wrong = token[:-1] + ("a" if token[-1] != "a" else "b")
-        for path in ("/", f"/{wrong}/", f"/{wrong}/data/facts", f"/?token={token}", f"//{token}/", "/data/facts", "*"):
+        for path in ("/", f"/{wrong}/", f"/{wrong}/data/facts", f"/?token={token}", "/data/facts", "*"):
             for method in ("GET", "HEAD", "POST"):
                 assert ask(web, path if path != "*" else "/*", method).status == 403, (method, path)
         assert post(web, QUERY, **{"X-Rewriter-Token": wrong}).status == 403
-        assert ask(web, f"/{token}é/".encode().decode("latin-1")).status == 403
+        for path in (b"/TOKEN\xc3\xa9/", b"/TOKEN\xff/", b"/%00/"):
+            assert b" 403 " in raw(web, b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n").split(b"\r\n")[0]
 
     @pytest.mark.parametrize(
         ("host", "status"),
@@ -284,7 +286,7 @@ class TestContent:
             ("SELECT nope FROM\n  absent", "TABLE_OR_VIEW_NOT_FOUND", "  |   ^"),
             ("DROP TABLE days", "PROGRAMMING_ERROR", "^"),
             ("SELECT \x1b[31m", "PARSE_SYNTAX_ERROR", "\\u001b"),
-            ("", "PARSE_SYNTAX_ERROR", ""),
+            ("", "PARSE_EMPTY_STATEMENT", ""),
             ("SELECT (" + "(" * 50_000, "", ""),
         ],
         ids=range(5),
@@ -367,12 +369,9 @@ class TestInChromium:
         page.get_by_role("button", name="Zoom in").click()
         zoomed = page.locator(".shown").inner_text()
         bars = page.evaluate("document.querySelectorAll('svg.main path').length")
-        session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-02-02')")
+        session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-02-02') PARTITION (dt='2015-01-02-03')")
         session.execute("ALTER TABLE hours DROP PARTITION (dt='2015-01-01-00')")
-        page.wait_for_function(
-            "document.getElementById('chart').chart.data.rows[1].amount.endsWith('of 4')"
-            " && document.getElementById('chart').chart.data.rows[1].states.exists[0] > 0"
-        )
+        page.locator("svg.main title", has_text="of 5").wait_for(state="attached")
         assert page.locator(".shown").inner_text() == zoomed
         assert page.evaluate("document.querySelectorAll('svg.main path').length") >= bars
         watched.check()
@@ -394,20 +393,14 @@ class TestInChromium:
         assert page.locator("#plan img").count() == 0
         watched.check()
 
-    def test_names_run_no_script(self, web: WebServer, session: Session, watched: Watched) -> None:
-        session.execute("CREATE TABLE `<img src=x onerror=alert(1)>` (n BIGINT) PARTITIONED BY (dt STRING)")
-        session.execute(
-            "CREATE FACT `</script><script>alert(2)</script>` OF CUBE c STORED IN "
-            "(TABLE `<img src=x onerror=alert(1)>` PERIOD DAILY PARTITIONED BY t AS (dt))"
-        )
+    def test_texts_run_no_script(self, web: WebServer, watched: Watched) -> None:
         host, port, _ = address(web)
         watched.host = f"{host}:{port}"
-        watched.page.goto(web.url)
-        link = watched.page.get_by_role("link", name="</script><script>alert(2)</script>")
-        link.wait_for()
-        assert "<img src=x onerror=alert(1)> DAILY" in watched.page.locator("#facts").inner_text()
-        assert watched.page.locator("img").count() == 0
-        watched.check()
+        watched.page.goto(f"{web.url}fact?name={quote(EVIL)}")
+        assert watched.page.locator("h1").inner_text().startswith("<script>alert(1)</script>\\u001b[31m")
+        watched.page.get_by_text("[PARSE_SYNTAX_ERROR]").wait_for()
+        assert watched.page.locator("#status").inner_text().startswith("Error: [PARSE_SYNTAX_ERROR] '<script>alert(1)")
+        assert [problem for problem in watched.problems if "422" not in problem] == []
 
     def test_another_site_cannot_read(self, web: WebServer, watched: Watched) -> None:
         watched.host = address(web)[0] + ":" + str(address(web)[1])
