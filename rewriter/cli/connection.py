@@ -13,7 +13,7 @@ import click
 from rewriter.errors import InterfaceError
 
 if TYPE_CHECKING:
-    from rewriter.runtime.connection_settings import ConnectionSettings
+    from rewriter.runtime.connection_settings import ConnectionSettings, Source
     from rewriter.runtime.progress import Progress
     from rewriter.session import Session
 
@@ -134,11 +134,24 @@ def connection_settings(
 
     Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
     """
-    from rewriter.runtime.connection_settings import Source
     from rewriter.runtime.profiles import resolved
 
-    given = Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
+    given = given_source(warehouse, catalog, profile, settings, engine, master)
     return resolved(given, os.environ, Path.cwd())
+
+
+def given_source(
+    warehouse: str | None = None,
+    catalog: str | None = None,
+    profile: str | None = None,
+    settings: Sequence[str] = (),
+    engine: str | None = None,
+    master: str | None = None,
+) -> Source:
+    """Returns what the options alone name. Raises ``InterfaceError`` for a setting without a value."""
+    from rewriter.runtime.connection_settings import Source
+
+    return Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
 
 
 def _key_value(text: str) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from rewriter.cli.catalog import catalog
 from rewriter.cli.connection import connection, connection_options, debug_option, engine_options
 from rewriter.cli.coverage import coverage
 from rewriter.cli.default_group import DefaultGroup
+from rewriter.cli.doctor import doctor
 from rewriter.cli.golden import golden
 from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
@@ -127,5 +128,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, golden):
+for command in (shell, sql, coverage, serve, catalog, doctor, golden):
     rewriter.add_command(command)

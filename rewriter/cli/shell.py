@@ -17,7 +17,7 @@ from rewriter.terminal.rendering import FORMATS
 
 if TYPE_CHECKING:
     from rewriter.shell.display import Destination, Display
-    from rewriter.shell.executor import Shell
+    from rewriter.shell.shell_session import ShellSession
     from rewriter.shell.variables import Variables
 
 
@@ -147,27 +147,28 @@ def _destination(output: str | None) -> Iterator[Destination]:
 @contextlib.contextmanager
 def _opened(
     opened: Connection, display: Display, variables: Variables, rows: Destination, is_prompt: bool, debug: bool
-) -> Iterator[Shell]:
-    from rewriter.shell.executor import Shell
+) -> Iterator[ShellSession]:
+    from rewriter.shell.shell_session import ShellSession
     from rewriter.terminal.progress_line import ProgressLine
 
     line = ProgressLine(sys.stderr)
     with opened.session(progress=line if sys.stderr.isatty() else None) as session:
         try:
-            yield Shell(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
+            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
         finally:
             line.clear()
 
 
-def _run_texts(shell: Shell, texts: Sequence[str], bail: bool) -> int:
+def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:
     """Runs the texts of a command. Returns the exit code."""
     from rewriter.errors import Error
-    from rewriter.shell.executor import Interrupted, QuitShell
+    from rewriter.shell.executor import run_script
+    from rewriter.shell.shell_session import Interrupted, QuitShell
 
     def run() -> int:
         try:
             for text in texts:
-                if not shell.script(text, bail) and bail:
+                if not run_script(shell, text, bail) and bail:
                     break
             if not shell.has_failed or not bail:
                 shell.finish()

@@ -78,7 +78,7 @@ def parse_filter_tokens(tokens: Sequence[Token], text: str) -> Filter:
 
 def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
     """Builds the value of the rule ``start`` from the tokens; raises ``SyntaxFailure`` at a token that does not fit."""
-    state = Parse(_grammar().tables, start)
+    state = Parse(grammar().tables, start)
     terminals: list[Terminal] = []
     alternative: tuple[int, Terminal] | None = None
     furthest: SyntaxFailure | None = None
@@ -101,7 +101,7 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
             raise furthest
         (index, name), alternative = alternative, None
         terminals = [*(terminal for terminal in terminals if terminal.token.end <= name.token.start), name]
-        state = Parse(_grammar().tables, start)
+        state = Parse(grammar().tables, start)
         if not all(map(state.feed, terminals)):
             raise furthest
         index += 1
@@ -109,11 +109,11 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
 
 def first_words() -> frozenset[str]:
     """Returns the words that the statements of the grammar begin with, upper case."""
-    grammar = _grammar()
-    return frozenset(grammar.spellings[name] for name in grammar.tables.actions[grammar.tables.starts["start"]])
+    tables = grammar().tables
+    return frozenset(grammar().spellings[name] for name in tables.actions[tables.starts["start"]])
 
 
-class _Grammar(NamedTuple):
+class Grammar(NamedTuple):
     """The compiled grammar; ``types`` are the terminals by what is typed, ``spellings`` the reverse."""
 
     tables: Tables
@@ -122,11 +122,12 @@ class _Grammar(NamedTuple):
 
 
 @cache
-def _grammar() -> _Grammar:
+def grammar() -> Grammar:
+    """Returns the dialect's grammar. The first call loads it."""
     stored = stored_grammar(dialect_rules())  # Loads the families, and thereby the builders.
     types = stored["types"]
     spellings = {name: spelling for spelling, name in types.items()}
-    return _Grammar(Tables.of(stored, BUILDERS), types, spellings)
+    return Grammar(Tables.of(stored, BUILDERS), types, spellings)
 
 
 def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> list[Terminal]:
@@ -137,9 +138,9 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     token = tokens[index]
     if (
         "QUERY" in choices
-        and _may_end_in_query(tokens, index)
+        and may_end_in_query(tokens, index)
         and starts_query(tokens, index)
-        and not _is_column_list(tokens, index)
+        and not is_column_list(tokens, index)
     ):
         start, end = token.start, tokens[-1].end
         return [Terminal("QUERY", Token(TokenKind.WORD, text[start:end], start, end))]
@@ -148,9 +149,9 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         text_of_expression = Token(TokenKind.WORD, text[token.start : end], token.start, end)
         return [Terminal("EXPRESSION", text_of_expression)] if end > token.start else []
     if token.kind is not TokenKind.WORD:
-        name = _BY_KIND.get(token.kind) or _grammar().types.get(token.text, "")
+        name = _BY_KIND.get(token.kind) or grammar().types.get(token.text, "")
         return [Terminal(name, token)] if name in choices else []
-    keyword = _grammar().types.get(token.text.upper(), "")
+    keyword = grammar().types.get(token.text.upper(), "")
     if keyword in ("DATE", "TIMESTAMP") and "NAME" in choices and not _is_string(tokens, index + 1):
         keyword = ""
     if keyword not in choices:
@@ -160,7 +161,7 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
     return [Terminal(keyword, token), Terminal("NAME", token)]
 
 
-def _may_end_in_query(tokens: Sequence[Token], index: int) -> bool:
+def may_end_in_query(tokens: Sequence[Token], index: int) -> bool:
     """Tests whether the statement can end in a query that begins at ``index``; the state's lookahead may merely seem to
     allow one.
     """
@@ -197,7 +198,7 @@ def _is_string(tokens: Sequence[Token], index: int) -> bool:
     return index < len(tokens) and tokens[index].kind is TokenKind.STRING
 
 
-def _is_column_list(tokens: Sequence[Token], index: int) -> bool:
+def is_column_list(tokens: Sequence[Token], index: int) -> bool:
     """Tests whether the parenthesis after INSERT's head encloses names and is followed by the start of a query."""
     if not tokens[index].is_operator("("):
         return False
@@ -252,14 +253,14 @@ def _parameter_at(tokens: Sequence[Token], index: int) -> Span | None:
 
 def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
     """Returns the terminals that the grammar accepts after these, the likelier first."""
-    grammar = _grammar()
-    accepted_terminals = accepted(grammar.tables, start, [terminal.type for terminal in terminals])
-    words = sorted(grammar.spellings, key=lambda name: not grammar.spellings[name].isalpha())
+    accepted_terminals = accepted(grammar().tables, start, [terminal.type for terminal in terminals])
+    spellings = grammar().spellings
+    words = sorted(spellings, key=lambda name: not spellings[name].isalpha())
     return [name for name in (*_READABLE, *words) if name in accepted_terminals]
 
 
 def _readable(terminal: str) -> str:
-    spelling = _grammar().spellings.get(terminal, "")
+    spelling = grammar().spellings.get(terminal, "")
     return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
 
 

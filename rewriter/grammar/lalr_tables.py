@@ -150,20 +150,26 @@ class Parse:
 
 def accepted(tables: Tables, start: str, names: Sequence[str]) -> set[str]:
     """Returns the terminals that fit after those of these names, which fit. Builds no values."""
-    states = [tables.starts[start]]
+    states: Sequence[int] = [tables.starts[start]]
     for name in names:
-        _advance(tables, states, name, tables.ends[start])
-    return {name for name in tables.actions[states[-1]] if _advance(tables, [*states], name, tables.ends[start])}
+        states = advanced(tables, states, name, tables.ends[start]) or states
+    return accepted_in(tables, states, tables.ends[start])
 
 
-def _advance(tables: Tables, states: list[int], name: str, end: int) -> bool:
-    """Consumes a terminal and returns whether it fits."""
-    while (action := tables.actions[states[-1]].get(name)) is not None:
+def accepted_in(tables: Tables, states: Sequence[int], end: int) -> set[str]:
+    """Returns the terminals that fit in these states, a stack."""
+    return {name for name in tables.actions[states[-1]] if advanced(tables, states, name, end) is not None}
+
+
+def advanced(tables: Tables, states: Sequence[int], name: str, end: int) -> tuple[int, ...] | None:
+    """Returns the stack of states after a terminal; ``None`` if it does not fit."""
+    stack = list(states)
+    while (action := tables.actions[stack[-1]].get(name)) is not None:
         if isinstance(action, int):
-            states.append(action)
-            return True
-        del states[len(states) - action.size :]
-        states.append(tables.gotos[states[-1]][action.rule])
-        if name == END and states[-1] == end:
-            return True
-    return False
+            stack.append(action)
+            return tuple(stack)
+        del stack[len(stack) - action.size :]
+        stack.append(tables.gotos[stack[-1]][action.rule])
+        if name == END and stack[-1] == end:
+            return tuple(stack)
+    return None

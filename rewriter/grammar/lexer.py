@@ -65,7 +65,8 @@ class Token(NamedTuple):
 
 
 # Order matters: raw strings and numbers before words (which may begin with a digit), comments before operators.
-_TOKEN = re.compile(
+#: One token, comment or end, behind blanks; the name of its group is its kind. ``text_pieces`` uses it, too.
+PATTERN = re.compile(
     r"""\s*+(?:
       (?P<STRING>[rR](?:'[^']*'|"[^"]*")|'(?:[^'\\]++|\\.|'')*+'|"(?:[^"\\]++|\\.|"")*+")
     | (?P<NUMBER>(?:[0-9]++(?:\.[0-9]*)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?(?:[bB]?[dD]|[fF])?(?!\w)|[0-9]++[lLsSyY](?!\w))
@@ -103,7 +104,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 def _lexed(text: str) -> tuple[Token, ...]:
     _check_characters(text)
     lexed: list[Token] = []
-    append, match, kinds = lexed.append, _TOKEN.match, _KINDS
+    append, match, kinds = lexed.append, PATTERN.match, _KINDS
     position = 0
     while True:
         hit = match(text, position)
@@ -122,14 +123,14 @@ def _lexed(text: str) -> tuple[Token, ...]:
         else:
             start, position = hit.span(name)
             if text[start] == "/":
-                position = _end_of_comment(text, start)
+                position = end_of_comment(text, start)
 
 
 def scan(text: str, start: int = 0) -> Iterator[Token]:
     """Yields the tokens from an offset on, each when it is requested. Raises the errors of ``tokens``."""
     position = start
     while True:
-        hit = _TOKEN.match(text, position)
+        hit = PATTERN.match(text, position)
         if hit is None:
             raise _unreadable(text, position)
         name = hit.lastgroup
@@ -140,7 +141,7 @@ def scan(text: str, start: int = 0) -> Iterator[Token]:
         if name in _KINDS:
             yield Token(_KINDS[name], text[begin:position], begin, position)
         elif text[begin] == "/":
-            position = _end_of_comment(text, begin)
+            position = end_of_comment(text, begin)
 
 
 def shifted(typed_tokens: Sequence[Token], distance: int) -> tuple[Token, ...]:
@@ -235,7 +236,7 @@ def _no_character(token: Token) -> ParseError:
     )
 
 
-def _end_of_comment(text: str, start: int) -> int:
+def end_of_comment(text: str, start: int) -> int:
     """Returns the end of the bracketed comment that begins at ``start``; comments nest."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(text, start):

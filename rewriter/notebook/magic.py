@@ -18,7 +18,9 @@ from rewriter.dbapi.connection import Connection, connect
 from rewriter.dbapi.cursor import Cursor
 from rewriter.errors import Error, render
 from rewriter.grammar.lexer import split_statements
-from rewriter.notebook.completion import completions, fragment_of
+from rewriter.shell.completion.candidates import complete
+from rewriter.shell.completion.partition_values import PartitionValuesReader
+from rewriter.shell.completion.refresher import Refresher, SessionNames
 
 _CELL = "%%rewriter"
 
@@ -92,11 +94,19 @@ def load(shell: InteractiveShell) -> None:
         is_ours = context.full_text.lstrip().startswith(_CELL) and context.cursor_line > 0
         if not is_ours or magics.connection is None:
             return {"completions": []}
-        fragment = fragment_of(context.text_until_cursor)
-        found = completions(magics.connection, fragment, context.full_text)
+        # Lines are those of the cell, without its first one, which is the magic's own.
+        lines = context.full_text.split("\n")[1:]
+        before = [*lines[: context.cursor_line - 1], context.text_until_cursor.rpartition("\n")[2]]
+        text, cursor = "\n".join(lines), len("\n".join(before))
+        refresher = Refresher(magics.connection.session.catalog)
+        refresher.note(SessionNames.of(magics.connection.session))
+        if not refresher.step():
+            return {"completions": []}
+        found = complete(text, cursor, refresher.names, PartitionValuesReader(magics.connection.session.catalog))
+        start = cursor + found[0].start_offset if found else cursor
         return {
-            "completions": [SimpleCompletion(text=name) for name in found],
-            "matched_fragment": fragment,
+            "completions": [SimpleCompletion(text=candidate.text) for candidate in found],
+            "matched_fragment": text[start:cursor],
             "suppress": bool(found),
         }
 

@@ -70,7 +70,7 @@ def _sources(given: Source, environ: Mapping[str, str], directory: Path) -> Iter
 def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_required: bool = True) -> Source:
     """Returns a profile; one without parts if it need not exist and does not."""
     names: list[str] = []
-    paths = list(_files(environ, directory))
+    paths = list(profile_files(environ, directory))
     for path in paths:
         profiles = _profiles(path)
         if name in profiles:
@@ -95,14 +95,14 @@ def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_requir
 
 def shell_tables(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Yields the tables ``[shell]``, with their files, in the order in which they are read. Raises as ``resolved``."""
-    for path in _files(environ, directory):
+    for path in profile_files(environ, directory):
         table = _content(path).get(_SHELL, {})
         if not isinstance(table, dict):
             raise _wrong(path, _SHELL, "it is no table", f"Write [{_SHELL}].")
         yield path, table
 
 
-def _files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
+def profile_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]:
     """Yields the files that may have profiles, in the order in which they are read."""
     nearest = None
     for folder in (directory, *directory.parents):

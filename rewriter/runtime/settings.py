@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
@@ -103,6 +103,14 @@ def _accept_only(value: str, reason: str) -> Callable[[str], str]:
 
     return check
 
+
+#: The values of settings that have few, by the function that checks them.
+_CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
+    _boolean: ("true", "false"),
+    _mode: ("dynamic", "static"),
+    _cost: ("partitions", "bytes"),
+    _sink: tuple(SINK_SETTINGS),
+}
 
 _SETTINGS = {
     setting.name.lower(): setting
@@ -235,6 +243,12 @@ class SessionSettings:
         meanings |= {name: f"the same as {setting_name}" for name, setting_name in _ALIASED.items()}
         for name, meaning in sorted(meanings.items()):
             yield name, self.get(name), meaning
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """Returns the values that a setting can have, the likelier first; none if there are many. Raises
+        ``AnalysisError`` UNKNOWN_SETTING.
+        """
+        return _CHOICES.get(_setting(name).check, ())
 
     @property
     def caching(self) -> CacheSettings:

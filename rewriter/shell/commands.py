@@ -22,15 +22,17 @@ from rewriter.grammar.typed_names import parse_name
 from rewriter.grammar.unparse import quote, quote_name
 from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
+from rewriter.shell.shell_session import QuitShell, ShellSession
 from rewriter.shell.variables import substituted
+from rewriter.statements.show.fact_chart import named_fact_chart
 from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import width
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Name
-    from rewriter.shell.executor import Shell
 
-Run = Callable[["Shell", str], None]
+#: Runs a command with its argument. Returns the text of a file that is to be run, or ``None``.
+Run = Callable[[ShellSession, str], str | None]
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,11 @@ def commands() -> tuple[Command, ...]:
     return tuple(_COMMANDS)
 
 
-def run_command(shell: Shell, text: str) -> None:
-    r"""Runs a command as typed, such as ``\d flights``. Raises ``InterfaceError`` for unknown ones, and its errors."""
+def run_command(shell: ShellSession, text: str) -> str | None:
+    r"""Runs a command as typed, such as ``\d flights``. Returns the text of a file that is to be run, or ``None``.
+
+    Raises ``InterfaceError`` for unknown ones, and its errors.
+    """
     name, _, argument = text.partition(" ")
     argument = argument.strip()
     if argument.endswith(";") and name not in ("\\set", "\\explain", "\\watch"):
@@ -81,11 +86,11 @@ def run_command(shell: Shell, text: str) -> None:
         raise InterfaceError(f"{name} takes no argument.", object=argument, hint=f"Write {name} alone.")
     if not argument and command.takes and not command.takes.startswith("["):
         raise InterfaceError(f"{name} lacks its argument.", object=name, hint=f"Write {name} {command.takes}.")
-    command.run(shell, argument)
+    return command.run(shell, argument)
 
 
 @_command("\\?", "\\h", "\\help", ".help", help="list the commands")
-def _help(shell: Shell, _argument: str) -> None:
+def _help(shell: ShellSession, _argument: str) -> None:
     usages = [(", ".join(command.names) + f" {command.takes}").rstrip() for command in _COMMANDS]
     widest = max(map(width, usages))
     lines = [f"{usage.ljust(widest)}  {command.help}" for usage, command in zip(usages, _COMMANDS, strict=True)]
@@ -95,18 +100,16 @@ def _help(shell: Shell, _argument: str) -> None:
         ":x, :'x', :\"x\" and ${hivevar:x} in a statement are the value of the variable x, also as a string or a name.",
         "Tab completes, Ctrl-R searches the history, Ctrl-C cancels, Ctrl-D ends the shell.",
     ]
-    shell._write(lines, "text")
+    shell.write(lines, "text")
 
 
 @_command("\\q", "\\quit", ".quit", ".exit", help="end the shell, as Ctrl-D")
-def _quit(_shell: Shell, _argument: str) -> None:
-    from rewriter.shell.executor import QuitShell
-
+def _quit(_shell: ShellSession, _argument: str) -> None:
     raise QuitShell
 
 
 @_command("\\d", ".schema", takes="[NAME]", kind="object", help="describe an object, or list all")
-def _describe(shell: Shell, argument: str) -> None:
+def _describe(shell: ShellSession, argument: str) -> None:
     if not argument:
         for listing in ("SHOW TABLES", "SHOW VIEWS", "SHOW CUBES", "SHOW FACTS"):
             if shell.interruption.is_requested:
@@ -122,54 +125,54 @@ def _describe(shell: Shell, argument: str) -> None:
 
 
 @_command("\\dt", ".tables", takes="[PATTERN]", kind="table", help="list tables")
-def _tables(shell: Shell, argument: str) -> None:
+def _tables(shell: ShellSession, argument: str) -> None:
     shell.execute("SHOW TABLES" + _like(argument))
 
 
 @_command("\\dv", takes="[PATTERN]", help="list views")
-def _views(shell: Shell, argument: str) -> None:
+def _views(shell: ShellSession, argument: str) -> None:
     shell.execute("SHOW VIEWS" + _like(argument))
 
 
 @_command("\\dc", help="list cubes")
-def _cubes(shell: Shell, _argument: str) -> None:
+def _cubes(shell: ShellSession, _argument: str) -> None:
     shell.execute("SHOW CUBES")
 
 
 @_command("\\df", help="list facts")
-def _facts(shell: Shell, _argument: str) -> None:
+def _facts(shell: ShellSession, _argument: str) -> None:
     shell.execute("SHOW FACTS")
 
 
 @_command("\\dp", takes="TABLE", kind="table", help="list the partitions of a table")
-def _partitions(shell: Shell, argument: str) -> None:
+def _partitions(shell: ShellSession, argument: str) -> None:
     shell.execute(f"SHOW PARTITIONS {_typed(parse_name(argument))}")
 
 
 @_command("\\l", ".databases", takes="[PATTERN]", help="list databases")
-def _databases(shell: Shell, argument: str) -> None:
+def _databases(shell: ShellSession, argument: str) -> None:
     shell.execute("SHOW DATABASES" + _like(argument))
 
 
 @_command("\\c", "\\u", "\\connect", takes="DATABASE", kind="database", help="use a database")
-def _use(shell: Shell, argument: str) -> None:
+def _use(shell: ShellSession, argument: str) -> None:
     shell.execute(f"USE {_typed(parse_name(argument))}")
 
 
 @_command(
     "\\explain", takes="[QUERY]", help="show the cover, the rewritten SQL and the files of a query, or of the last one"
 )
-def _explain(shell: Shell, argument: str) -> None:
+def _explain(shell: ShellSession, argument: str) -> None:
     shell.execute(f"EXPLAIN {_query(shell, argument)}")
 
 
 @_command("\\cover", takes="[QUERY]", help="draw what a query, or the last one, reads")
-def _cover(shell: Shell, argument: str) -> None:
+def _cover(shell: ShellSession, argument: str) -> None:
     shell.execute(f"EXPLAIN COVER {_query(shell, argument)}")
 
 
 @_command("\\coverage", takes="FACT [FROM TO]", kind="fact", help="draw what exists of a fact, is missing or outdated")
-def _coverage(shell: Shell, argument: str) -> None:
+def _coverage(shell: ShellSession, argument: str) -> None:
     words = _words(argument)
     if len(words) not in (1, 3):
         raise InterfaceError(
@@ -177,12 +180,13 @@ def _coverage(shell: Shell, argument: str) -> None:
             object=argument,
             hint="Write \\coverage f 2024-01-01 2025-01-01.",
         )
-    window = f" FROM {quote(words[1])} TO {quote(words[2])}" if len(words) == 3 else ""
-    shell.execute(f"SHOW COVERAGE OF {_typed(parse_name(words[0]))}{window}")
+    settings = shell.session.settings.for_planner()
+    bounds = (words[1], words[2]) if len(words) == 3 else None
+    shell.draw([named_fact_chart(words[0], shell.session.snapshot(), settings, bounds)])
 
 
 @_command("\\watch", takes="[SECONDS]", help="run the last statement again and again, until Ctrl-C")
-def _watch(shell: Shell, argument: str) -> None:
+def _watch(shell: ShellSession, argument: str) -> None:
     try:
         pause = float(argument.rstrip(";") or 2)
         if not 0.1 <= pause <= 86_400:
@@ -200,47 +204,46 @@ def _watch(shell: Shell, argument: str) -> None:
 
 
 @_command("\\timing", ".timer", takes="[on|off]", help="show the number of rows, the time, and what was read")
-def _timing(shell: Shell, argument: str) -> None:
+def _timing(shell: ShellSession, argument: str) -> None:
     shell.display.timing = _switched(shell.display.timing, argument)
     shell.say(f"Timing is {'on' if shell.display.timing else 'off'}.")
 
 
 @_command("\\x", takes="[on|off|auto]", help="show one value a line")
-def _expanded(shell: Shell, argument: str) -> None:
+def _expanded(shell: ShellSession, argument: str) -> None:
     display = shell.display
     _changed(shell, expanded=argument or ("off" if display.expanded != "off" else "on"))
     shell.say(f"Expanded display is {display.expanded}.")
 
 
 @_command("\\format", "\\pset", ".mode", takes="[FORMAT]", kind="format", help=f"set the format: {', '.join(FORMATS)}")
-def _format(shell: Shell, argument: str) -> None:
-    words = argument.split()
-    if words[:1] == ["format"]:
-        words = words[1:]
-    if words[:1] == ["null"]:
-        return _null(shell, argument.partition("null")[2].strip())
-    if words[:1] in (["pager"], ["expanded"]):
-        return (_pager if words[0] == "pager" else _expanded)(shell, " ".join(words[1:]))
-    if words:
-        _changed(shell, format=" ".join(words))
-    return shell.say(f"The format is {shell.display.format}.")
+def _format(shell: ShellSession, argument: str) -> None:
+    name, _, value = argument.partition(" ")
+    others = {"null": _null, "pager": _pager, "expanded": _expanded}
+    if name in others:
+        others[name](shell, value.strip())
+        return
+    wanted = value.strip() if name == "format" else argument
+    if wanted:
+        _changed(shell, format=wanted)
+    shell.say(f"The format is {shell.display.format}.")
 
 
 @_command("\\null", ".nullvalue", takes="[TEXT]", help="set the text of NULL; alone, that of the format")
-def _null(shell: Shell, argument: str) -> None:
+def _null(shell: ShellSession, argument: str) -> None:
     words = _words(argument)
     _changed(shell, null=" ".join(words) if words else None)
     shell.say("NULL has the text of the format." if not words else f"NULL is shown as '{shell.display.null}'.")
 
 
 @_command("\\pager", takes="[on|off]", help="show long results in a pager ($PAGER, otherwise less)")
-def _pager(shell: Shell, argument: str) -> None:
+def _pager(shell: ShellSession, argument: str) -> None:
     shell.display.pager = _switched(shell.display.pager, argument)
     shell.say(f"The pager is {'on' if shell.display.pager else 'off'}.")
 
 
 @_command("\\o", ".output", takes="[FILE]", kind="file", help="write rows into a file; alone, to the terminal again")
-def _output(shell: Shell, argument: str) -> None:
+def _output(shell: ShellSession, argument: str) -> None:
     if shell.rows is not shell.terminal:
         shell.rows.stream.close()
         shell.rows = shell.terminal
@@ -253,14 +256,12 @@ def _output(shell: Shell, argument: str) -> None:
 
 
 @_command("\\i", ".read", takes="FILE", kind="file", help="run a file of statements and commands")
-def _read(shell: Shell, argument: str) -> None:
-    path = os.path.expanduser(_file(argument))
-    if not shell.file(read_script(path), bail=True):
-        shell.say(f"{path} ended at the error.")
+def _read(_shell: ShellSession, argument: str) -> str:
+    return read_script(os.path.expanduser(_file(argument)))
 
 
 @_command("\\e", takes="[FILE]", kind="file", help="edit the last statement, or a file, with $EDITOR")
-def _edit(shell: Shell, argument: str) -> None:
+def _edit(shell: ShellSession, argument: str) -> None:
     if not shell.is_interactive:
         raise InterfaceError("\\e needs a terminal.", object="\\e", hint="Use \\i FILE.")
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
@@ -287,7 +288,7 @@ def _edit(shell: Shell, argument: str) -> None:
 
 
 @_command("\\set", takes="[NAME VALUE]", kind="variable", help="set a variable; alone, list all")
-def _set(shell: Shell, argument: str) -> None:
+def _set(shell: ShellSession, argument: str) -> None:
     if not argument:
         for name, value in sorted(shell.variables.values.items()):
             shell.say(f"{name} = '{value}'")
@@ -297,14 +298,14 @@ def _set(shell: Shell, argument: str) -> None:
 
 
 @_command("\\unset", takes="NAME", kind="variable", help="remove a variable")
-def _unset(shell: Shell, argument: str) -> None:
+def _unset(shell: ShellSession, argument: str) -> None:
     if shell.variables.values.pop(argument, None) is None:
         raise InterfaceError(f"There is no variable {argument}.", object=argument, hint="\\set lists them.")
 
 
 @_command("\\echo", takes="[TEXT]", help="write a text among the rows")
-def _echo(shell: Shell, argument: str) -> None:
-    shell._write([" ".join(_words(argument))], "text")
+def _echo(shell: ShellSession, argument: str) -> None:
+    shell.write([" ".join(_words(argument))], "text")
 
 
 def assignment(text: str, option: str) -> tuple[str, str]:
@@ -340,13 +341,13 @@ def _like(pattern: str) -> str:
     return f" LIKE {quote(pattern)}" if pattern else ""
 
 
-def _last(shell: Shell) -> str:
+def _last(shell: ShellSession) -> str:
     if not shell.last_statement:
         raise InterfaceError("No statement was run yet.", object="statement", hint="Run one first.")
     return shell.last_statement
 
 
-def _query(shell: Shell, argument: str) -> str:
+def _query(shell: ShellSession, argument: str) -> str:
     """Returns the query of an argument, or the last statement, with its variables."""
     typed = argument or _last(shell)
     piece = next(pieces(typed), None)
@@ -378,7 +379,7 @@ def _switched(value: bool, argument: str) -> bool:
     return not value if not argument else argument == "on"
 
 
-def _changed(shell: Shell, **values: str | None) -> None:
+def _changed(shell: ShellSession, **values: str | None) -> None:
     """Changes settings of the display, if they are valid together."""
     changed = Display(**{**vars(shell.display), **values})
     changed.check()

@@ -2,265 +2,70 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TextIO
-
 from rewriter.errors import Error, InterfaceError, ParseError, shifted
-from rewriter.planner.explain import counted
-from rewriter.runtime.multi_statement import not_committed
-from rewriter.runtime.result import Result
-from rewriter.session import Session
-from rewriter.shell.display import Destination, Display, page, terminal_columns, terminal_lines
-from rewriter.shell.interrupts import Interruption
+from rewriter.shell.commands import run_command
 from rewriter.shell.script import Piece, PieceKind, pieces
-from rewriter.shell.variables import Variables, substituted
-from rewriter.terminal import arrow_text
-from rewriter.terminal.errors import exit_code, write_error
-from rewriter.terminal.rendering import rendered
-from rewriter.terminal_text import printable
+from rewriter.shell.shell_session import Interrupted, ShellSession
+from rewriter.shell.variables import substituted
 
-#: After so many lines, a request of Ctrl-C is looked for.
-_LINES = 1000
-#: The most texts of files that a file may be read in.
+#: The most files that are read within each other.
 DEEPEST_FILES = 20
 
 
-class QuitShell(Exception):
-    r"""``\q``: the shell ends."""
+def run_script(shell: ShellSession, text: str, bail: bool, depth: int = 0) -> bool:
+    """Runs a text whose pieces can all be read; otherwise nothing of it. Returns whether it ended without an error.
 
-
-class Interrupted(Exception):
-    """Ctrl-C: the work ended before its end."""
-
-
-@dataclass
-class Shell:
-    """A session, the settings of the shell, its variables, and the streams for rows and for all else.
-
-    ``clear_progress`` removes the line of progress before anything is written. ``execute_text`` and ``script`` run in
-    the thread that calls them; ``interruption.run`` lets Ctrl-C end them.
+    With ``bail``, the first error ends it. ``depth`` is the number of files around it. Raises ``Interrupted`` and
+    ``QuitShell``.
     """
-
-    session: Session
-    display: Display
-    variables: Variables
-    rows: Destination
-    messages: TextIO
-    is_interactive: bool = False
-    debug: bool = False
-    clear_progress: Callable[[], object] = lambda: None
-    #: The last statement and the next text of the prompt.
-    last_statement: str = ""
-    next_text: str = ""
-    #: True after a statement that failed, or a CHECK FACT that found a difference.
-    has_failed: bool = False
-    #: The exit code of a script: that of its first error.
-    exit_code: int = 0
-    terminal: Destination = field(init=False)
-    interruption: Interruption = field(init=False)
-    _depth: int = 0
-
-    def __post_init__(self) -> None:
-        self.terminal = self.rows
-        self.interruption = Interruption(self.session.cancel)
-
-    def script(self, text: str, bail: bool) -> bool:
-        """Runs a text whose pieces can all be read; otherwise nothing of it. Returns whether it ended without an error.
-
-        With ``bail``, the first error ends it. Raises ``Interrupted`` and ``QuitShell``.
-        """
-        try:
-            read = list(pieces(text))
-        except ParseError as error:
-            self.report(error, text)
-            return False
-        is_successful = True
-        for piece in read:
-            if not self._run_piece(piece, text):
-                is_successful = False
-                if bail:
-                    break
-        return is_successful
-
-    def file(self, text: str, bail: bool) -> bool:
-        """Runs a file that a text reads, as ``script``. Refuses files that read each other without an end."""
-        if self._depth >= DEEPEST_FILES:
-            raise InterfaceError(
-                f"Files are read in each other more than {DEEPEST_FILES} deep.",
-                object="\\i",
-                hint="Does one read itself?",
-            )
-        self._depth += 1
-        try:
-            return self.script(text, bail)
-        finally:
-            self._depth -= 1
-
-    def finish(self) -> None:
-        """Ends a script: reports an open transaction, and waits for streams in the background."""
-        if self.session.in_transaction:
-            raise not_committed()
-        self.session.streams.wait()
-
-    def _run_piece(self, piece: Piece, text: str) -> bool:
-        if self.interruption.is_requested:
-            raise Interrupted
-        try:
-            if piece.kind is PieceKind.COMMAND:
-                from rewriter.shell.commands import run_command
-
-                run_command(self, piece.of(text))
-            else:
-                self._run_statement(piece, text)
-            return True
-        except Error as error:
-            if self.interruption.is_requested:
-                self.clear_progress()
-                raise Interrupted from None
-            self.report(error, text if piece.kind is not PieceKind.COMMAND or error.position is not None else None)
-            return False
-
-    def _run_statement(self, piece: Piece, text: str) -> None:
-        statement = piece.of(text)
-        self.last_statement = statement
-        try:
-            bound = substituted(statement, self.variables)
-        except Error as error:
-            raise shifted(error, piece.span) from None
-        try:
-            self.execute(bound.text, is_vertical=piece.is_vertical)
-        except Error as error:
-            error.position = bound.original(error.position)
-            raise shifted(error, piece.span) from None
-
-    def execute(self, statement: str, is_vertical: bool = False) -> None:
-        """Executes a statement and shows its result. Raises its errors."""
-        start = time.monotonic()
-        result = self.session.execute(statement)
-        if result.differs:
-            self.has_failed, self.exit_code = True, self.exit_code or 1
-        self.show(result, start, is_vertical)
-
-    def show(self, result: Result, start: float, is_vertical: bool = False) -> None:
-        """Writes rows to their destination; notes, warnings, the number of rows and the time go to messages."""
-        self.clear_progress()
-        display = self.display
-        form = "vertical" if is_vertical or (display.expanded == "on" and display.format == "table") else display.format
-        count = None
-        if result.kind == "EXPLAIN" and form == "table":
-            self._write([printable(str(row[0])) for row in result.rows()], "text")
-            if self.rows.is_terminal:
-                self._draw(result)
-        elif result.columns is not None:
-            count = self._write_rows(result, form)
-            result.close()
-        self.rows.stream.flush()
-        for note in result.coverage.notes if result.kind != "EXPLAIN" else ():
-            self.say(f"Note: {note}")
-        for warning in result.warnings:
-            self.say(f"Warning: {warning}")
-        if display.timing and result.kind != "EXPLAIN":
-            self.say(_footer(result, count, time.monotonic() - start))
-
-    def _write_rows(self, result: Result, form: str) -> int:
-        names = [column.name for column in result.columns or ()]
-        if result.stream is not None and form in arrow_text.FORMATS:
-            counter = _Counter(result.batches())
-            for chunk in arrow_text.chunks(names, counter, form, self.display.null):
-                self._check_interruption()
-                self.clear_progress()
-                self.rows.write_text(chunk)
-            return counter.rows
-        rows = list(result.rows()) if form in ("table", "markdown") else None
-        total = 0
-
-        def counted_rows() -> Iterator[tuple[object, ...]]:
-            nonlocal total
-            for row in result.rows():
-                total += 1
-                yield row
-
-        lines = rendered(names, counted_rows() if rows is None else rows, form, self.display.null)
-        if rows is not None and form == "table" and self.display.expanded == "auto" and self.rows.is_terminal:
-            lines = self._fitting(names, rows)
-        self._write(lines, form)
-        return total if rows is None else len(rows)
-
-    def _fitting(self, names: list[str], rows: list[tuple[object, ...]]) -> Iterator[str]:
-        table = list(rendered(names, rows, "table", self.display.null))
-        if table and len(table[1 if len(table) > 1 else 0]) <= terminal_columns():
-            return iter(table)
-        return rendered(names, rows, "vertical", self.display.null)
-
-    def _write(self, lines: Iterable[str], form: str) -> None:
-        """Writes lines: to the pager, if they are many and the destination is the terminal of a prompt."""
-        if self.display.pager and self.rows.is_terminal:
-            lines = list(self._watched(lines))
-            if len(lines) >= terminal_lines() and page(printable(line) for line in lines):
-                return
-        self.rows.write_lines(self._watched(lines), form)
-
-    def _watched(self, lines: Iterable[str]) -> Iterator[str]:
-        for number, line in enumerate(lines):
-            if number % _LINES == 0:
-                self._check_interruption()
-                self.clear_progress()
-            yield line
-
-    def _check_interruption(self) -> None:
-        if self.interruption.is_requested:
-            raise Interrupted
-
-    def _draw(self, result: Result) -> None:
-        """Draws the covers of EXPLAIN, beside what exists now. Only for terminals: files stay comparable."""
-        from rich.console import Console
-
-        from rewriter.planner.cover.fact_chart import query_charts
-        from rewriter.terminal.pictures import chart_picture
-
-        console = Console(file=self.rows.stream)
-        settings = self.session.settings.for_planner()
-        for chart in query_charts(result.coverage, self.session.snapshot(), settings):
-            console.print()
-            console.print(chart_picture(chart, console.width))
-
-    def say(self, text: str) -> None:
-        """Writes a message for people."""
-        self.rows.stream.flush()
-        print(printable(text), file=self.messages, flush=True)
-
-    def report(self, error: Error, text: str | None) -> None:
-        """Writes an error, with a caret under the text that it is about."""
-        self.has_failed, self.exit_code = True, self.exit_code or exit_code(error)
-        self.clear_progress()
-        self.rows.stream.flush()
-        write_error(error, text, self.debug, self.messages)
+    try:
+        read = list(pieces(text))
+    except ParseError as error:
+        shell.report(error, text)
+        return False
+    is_successful = True
+    for piece in read:
+        if not _run_piece(shell, piece, text, bail, depth):
+            is_successful = False
+            if bail:
+                break
+    return is_successful
 
 
-class _Counter:
-    """Batches, and the number of rows that were taken."""
+def _run_piece(shell: ShellSession, piece: Piece, text: str, bail: bool, depth: int) -> bool:
+    shell.check_interruption()
+    is_command = piece.kind is PieceKind.COMMAND
+    try:
+        if not is_command:
+            _run_statement(shell, piece, text)
+        elif (file := run_command(shell, piece.of(text))) is not None:
+            if depth >= DEEPEST_FILES:
+                raise InterfaceError(
+                    f"Files are read within each other more than {DEEPEST_FILES} deep.",
+                    object="\\i",
+                    hint="A file that reads itself never ends.",
+                )
+            return run_script(shell, file, bail, depth + 1)
+        return True
+    except Error as error:
+        if shell.interruption.is_requested:
+            shell.clear_progress()
+            raise Interrupted from None
+        if is_command:
+            error.position = None  # It was in a text that the command made.
+        shell.report(error, text)
+        return False
 
-    def __init__(self, batches: Iterable[object]) -> None:
-        self._batches, self.rows = batches, 0
 
-    def __iter__(self) -> Iterator[object]:
-        for batch in self._batches:
-            self.rows += batch.num_rows  # type: ignore[attr-defined]
-            yield batch
-
-
-def _footer(result: Result, rows: int | None, seconds: float) -> str:
-    """Returns a line as ``(3 rows, 0.120 s, 27 of 744 partitions)``."""
-    parts = [] if rows is None and result.rowcount < 0 else [counted(result.rowcount if rows is None else rows, "row")]
-    parts.append(f"{seconds:.3f} s")
-    if result.stats.scans:
-        try:
-            every = result.stats.partitions + result.stats.avoided.partitions
-        except Error:  # VACUUM has removed what the statement saw.
-            every = result.stats.partitions
-        if every:
-            parts.append(f"{result.stats.partitions:,} of {counted(every, 'partition')}")
-    shown = ", ".join(parts)
-    return f"({shown})" if result.columns is not None else f"OK ({shown})"
+def _run_statement(shell: ShellSession, piece: Piece, text: str) -> None:
+    statement = piece.of(text)
+    shell.last_statement = statement
+    try:
+        bound = substituted(statement, shell.variables)
+    except Error as error:
+        raise shifted(error, piece.span) from None
+    try:
+        shell.execute(bound.text, is_vertical=piece.is_vertical)
+    except Error as error:
+        error.position = bound.original(error.position)
+        raise shifted(error, piece.span) from None

@@ -17,8 +17,9 @@ from prompt_toolkit.styles import Style
 
 from rewriter.errors import Error
 from rewriter.shell.configuration import Configuration, history_path
-from rewriter.shell.executor import Interrupted, QuitShell, Shell
+from rewriter.shell.executor import run_script
 from rewriter.shell.script import is_complete
+from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
 from rewriter.terminal_text import cut, printable
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
@@ -29,7 +30,7 @@ _REFRESH = 0.5
 class Prompt:
     """The loop of the shell. ``warehouse`` is shown in the toolbar."""
 
-    def __init__(self, shell: Shell, configuration: Configuration, warehouse: str) -> None:
+    def __init__(self, shell: ShellSession, configuration: Configuration, warehouse: str) -> None:
         self._shell = shell
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
@@ -64,7 +65,7 @@ class Prompt:
             except EOFError:
                 return self._end()
             try:
-                shell.interruption.run(lambda text=text: shell.script(text, bail=True))  # type: ignore[misc]
+                shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
             except Interrupted:
                 shell.say("Canceled.")
             except QuitShell:

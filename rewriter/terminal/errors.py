@@ -32,9 +32,14 @@ _OF_CONNECTIONS = frozenset(
 )
 
 
+def is_of_connection(error: Error) -> bool:
+    """Tests whether an error is about the connection to a warehouse or an engine, and not about a statement."""
+    return error.condition in _OF_CONNECTIONS
+
+
 def exit_code(error: Error) -> int:
     """Returns 2 for wrong usage and for errors of the connection, otherwise 1."""
-    return NOT_CONNECTED if isinstance(error, InterfaceError) or error.condition in _OF_CONNECTIONS else FAILED
+    return NOT_CONNECTED if isinstance(error, InterfaceError) or is_of_connection(error) else FAILED
 
 
 def write_error(error: Error, text: str | None, debug: bool, stream: TextIO | None = None) -> None:

@@ -94,11 +94,11 @@ def test_names_are_completed(shell: InteractiveShell) -> None:
         run(shell, f"%%rewriter\nCREATE {created}")
     assert completed(shell, "%%rewriter\nSELECT * FROM VIS") == ["visits"]
     offered = completed(shell, "%%rewriter\nSELECT page\nFROM visits WHERE pa")
-    assert sorted(offered) == ["PARTITION", "PARTITIONS", "page", "pages"]
-    assert completed(shell, "%%rewriter\nSELECT 1 FROM visits AS v WHERE v.pa") == ["v.page", "v.pages"]
-    assert completed(shell, "%%rewriter\nSELECT 1 FROM sal") == ["sales.", "sales.u"]
-    assert completed(shell, "%%rewriter\nSELECT 1 FROM sales.") == ["sales.", "sales.u"]
-    assert "information_schema.tables" in completed(shell, "%%rewriter\nSELECT 1 FROM information_schema.t")
+    assert offered[:2] == ["page", "pages"]
+    assert completed(shell, "%%rewriter\nSELECT 1 FROM visits AS v WHERE v.pa") == ["page", "pages"]
+    assert completed(shell, "%%rewriter\nSELECT 1 FROM sal") == ["sales."]
+    assert completed(shell, "%%rewriter\nSELECT 1 FROM sales.") == ["u"]
+    assert "tables" in completed(shell, "%%rewriter\nSELECT 1 FROM information_schema.t")
     assert completed(shell, "vis") == []
     assert "print" in completed(shell, "prin")
 

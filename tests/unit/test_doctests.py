@@ -13,6 +13,7 @@ PACKAGES = [
     "rewriter.catalog.model",
     "rewriter.catalog.filters",
     "rewriter.planner.cover",
+    "rewriter.doctor",
 ]
 
 #: There are more. A refactoring that loses most examples, or does not find them, fails.

@@ -91,10 +91,19 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
             condition="SPARK_CONNECT_NOT_FOUND",
             hint="pip install 'rewriter[connect]'",
         ) from error
-    address = _ADDRESS.fullmatch(url)
-    if address is None or not address["host"]:
-        raise InterfaceError("The URL of Spark Connect cannot be read.", object="master", hint="Write sc://host:15002.")
-    host, port = address["host"], int(address["port"] or _DEFAULT_PORT)
+    reach(url)
+    first = SparkSession(connection=url)
+    try:
+        return over(first, conf)
+    finally:
+        first.client.close()
+
+
+def reach(url: str) -> None:
+    """Raises ``EngineError`` SPARK_START_FAILED unless something listens at the address of a URL, and
+    ``InterfaceError`` for a text that is no URL.
+    """
+    host, port = _host_and_port(url)
     try:
         socket.create_connection((host.strip("[]"), port), _REACH_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -105,11 +114,19 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
             object=f"{SCHEME}{host}:{port}",
             hint="Check the address, and that the server runs: sbin/start-connect-server.sh of Spark starts one.",
         ) from None
-    first = SparkSession(connection=url)
-    try:
-        return over(first, conf)
-    finally:
-        first.client.close()
+
+
+def shown_address(url: str) -> str:
+    """Returns the host and the port of a URL, without its parameters, such as a token."""
+    host, port = _host_and_port(url)
+    return f"{host}:{port}"
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    address = _ADDRESS.fullmatch(url)
+    if address is None or not address["host"]:
+        raise InterfaceError("The URL of Spark Connect cannot be read.", object="master", hint="Write sc://host:15002.")
+    return address["host"], int(address["port"] or _DEFAULT_PORT)
 
 
 def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:

@@ -63,6 +63,13 @@ def find_java_home(environ: Mapping[str, str] | None = None) -> Path:
     raise JavaNotFoundError(f"No Java was found that can run Spark: {'; '.join(attempts)}.", hint=_HINT)
 
 
+def java_version(home: Path) -> str | None:
+    """Returns the version of the Java in a directory, such as ``17.0.12``; ``None`` if it cannot be run, or is older
+    than modules.
+    """
+    return (_modules(str(home / "bin" / "java")) or {}).get("java.base")
+
+
 def _from_java_home(environ: Mapping[str, str], attempts: list[str]) -> Path | None:
     value = environ.get("JAVA_HOME")
     if not value:

@@ -82,6 +82,13 @@ def entries() -> tuple[Entry, ...]:
     return tuple(sorted(distinct_entries, key=lambda entry: sections.index(entry.section)))
 
 
+def function_spellings() -> frozenset[str]:
+    """Returns the names, in lower case, by which the functions of the list can be called."""
+    classes = (key for key in ALLOWED if not isinstance(key, str) and issubclass(key, exp.Func))
+    names = {name.lower() for class_ in classes for name in class_.sql_names()}
+    return frozenset(names | {key.lower() for key in ALLOWED if isinstance(key, str)})
+
+
 _HEAD = """\
 # Supported SQL on DuckDB
 

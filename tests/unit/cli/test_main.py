@@ -406,7 +406,7 @@ class TestGoldenFiles:
         assert "[GOLDEN_FILE_READS_ONLY]" in capsys.readouterr().out
         file.write_text(f"options warehouse=write\n{file.read_text()}")
         assert main.main(["golden", "-w", str(warehouse), str(file)]) == 0
-        assert main.main(["golden", str(file)]) == 1
+        assert main.main(["golden", str(file)]) == 2
         assert main.main(["golden", "-w", str(warehouse), str(file)]) == 1
         capsys.readouterr()
         assert main.main([*sql, "SELECT COUNT(*) AS n FROM t", "--format", "csv"]) == 0
@@ -493,9 +493,11 @@ class TestGoldenFiles:
         )
         assert file.exists() == (sql in ("", "-- nothing"))
         file.unlink(missing_ok=True)
-        assert main.main(["golden", "init", str(file), "-w", warehouse, "-e", sql]) == 1
+        assert main.main(["golden", "init", str(file), "-w", warehouse, "-e", sql]) == (
+            2 if sql in ("", "-- nothing") else 1
+        )
         assert not file.exists()
-        assert main.main(["golden", "init", str(file), "-e", "SELECT 1", "--now", "soon"]) == 1
+        assert main.main(["golden", "init", str(file), "-e", "SELECT 1", "--now", "soon"]) == 2
         assert not file.exists()
         assert main.main(["golden", "init", str(tmp_path / "no" / "a.golden"), "-e", "SELECT 1 AS a"]) == 1
         assert "Traceback" not in capsys.readouterr().err

@@ -306,7 +306,7 @@ class TestCommandLine:
         with rewriter.connect("w") as connection:
             assert connection.session.engine_name == "duckdb"
         monkeypatch.setenv("REWRITER_ENGINE", "mysql")
-        assert self.sql("-w", "w") == 1
+        assert self.sql("-w", "w") == 2
         assert "REWRITER_ENGINE: There is no engine 'mysql'." in capsys.readouterr().err
 
     def test_golden_files_read_the_profile_s_warehouse(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,9 +318,9 @@ class TestCommandLine:
         assert main.main(["golden", "--profile", "dev", "-w", "", "a.golden"]) == 1
 
     def test_mistakes(self, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.sql("--profile", "nope") == 1
+        assert self.sql("--profile", "nope") == 2
         err = capsys.readouterr().err
         assert err.startswith("Error: [INTERFACE_ERROR] There is no profile 'nope'")
         write(project, "[profiles.default]\nengine = 1")
-        assert self.sql() == 1
+        assert self.sql() == 2
         assert "profiles.default.engine" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_a_statement_reports_its_progress(connection: rewriter.Connection, repor
     connection.execute(statement)
     expected = CASES[statement]
     assert expected in reports.told
-    assert [report for report in reports.told if report.phase == expected.phase][0] == expected
+    assert next(report for report in reports.told if report.phase == expected.phase) == expected
 
 
 @pytest.mark.parametrize("statement", CASES)

@@ -1,0 +1,49 @@
+"""``rewriter doctor``: what is wrong with the installation, the machine or the warehouse, and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rewriter.cli.connection import connection_options, engine_options, given_source
+from rewriter.terminal.errors import FAILED
+
+if TYPE_CHECKING:
+    from rewriter.doctor.check import Check
+
+
+@click.command()
+@connection_options
+@engine_options
+@click.option("--spark", is_flag=True, help="Start Spark, too, and run a query on it: half a minute.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with an object for each check.")
+def doctor(spark: bool, as_json: bool, **options: Any) -> int:
+    """Check Python, Java, the engines, the catalog, the storage and the clock, and say what to do.
+
+    Changes nothing, and makes no warehouse. The exit code is 1 where a check found an error.
+    """
+    from rewriter.doctor.check import as_objects, is_healthy, lines
+    from rewriter.doctor.examination import examine
+
+    source = given_source(**options)
+    checks: list[Check] = []
+
+    def shown() -> Iterator[Check]:
+        for check in examine(
+            source, os.environ, Path.cwd(), start_spark=spark, encoding=getattr(sys.stdout, "encoding", None)
+        ):
+            checks.append(check)
+            yield check
+
+    if as_json:
+        print(json.dumps(as_objects(shown()), ensure_ascii=False, indent=2))
+    else:
+        for line in lines(shown()):
+            print(line, flush=True)
+    return 0 if is_healthy(checks) else FAILED

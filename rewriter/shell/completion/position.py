@@ -1,0 +1,255 @@
+"""What a text expects at a cursor: a pure function that never raises, for unfinished and for broken text.
+
+The statement around the cursor is looked at alone. A command of the shell begins with a backslash, at the start of a
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.errors import ParseError
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
+from rewriter.grammar.query_spans import starts_query
+from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces, pieces
+from rewriter.shell.completion.expectations import (
+    Argument,
+    Commands,
+    Expectation,
+    Keywords,
+    Position,
+    Settings,
+    SettingValues,
+)
+from rewriter.shell.completion.query_position import query_expectations, typed_qualifier
+from rewriter.shell.completion.statement_position import statement_expectations, statement_words
+
+#: The commands whose argument is a query.
+_QUERY_COMMANDS = ("\\explain", "\\cover")
+#: Words behind EXPLAIN, in front of the statement.
+_EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL", "EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
+_QUOTED = (PieceKind.STRING, PieceKind.IDENTIFIER, PieceKind.UNCLOSED)
+#: How far behind the cursor a statement is looked at: what is farther does not change what is expected.
+_MOST_BEHIND = 20_000
+
+
+def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Position | None:
+    """Returns what is expected at the cursor; ``None`` in a comment, inside a word, and where nothing is known.
+
+    ``known`` has the pieces of an earlier text, which are not found again. Linear in the text, with ``known`` in the
+    text around the cursor.
+    """
+    cursor = max(0, min(cursor, len(text)))
+    known = TextPieces() if known is None else known
+    command = _command_at(text, cursor, known)
+    if command is not None:
+        return command
+    if cursor < len(text) and (text[cursor].isalnum() or text[cursor] == "_"):
+        return None
+    end = min(len(text), cursor + _MOST_BEHIND)
+    found = known.until(text, end)
+    around = _statement_around(found, cursor, text)
+    before = [piece for piece in around if piece.end <= cursor and piece.start < cursor]
+    inside = next((piece for piece in around if piece.start < cursor < piece.end), None)
+    if inside is not None and inside.kind in _QUOTED:
+        if not _is_open(text, cursor, inside.text[0]):
+            if text[cursor] != inside.text[0]:
+                return None
+        else:  # The quote that closes it is that of another one.
+            inside = Piece(PieceKind.UNCLOSED, text[inside.start : cursor], inside.start, cursor)
+            behind = _statement_around(list(pieces(text[:end], cursor)), cursor, text)
+            around = [*before, inside, *behind]
+    if inside is not None and (inside.kind is PieceKind.COMMENT or inside.text.startswith("/*")):
+        return None
+    if before and before[-1].end == cursor and before[-1].kind is PieceKind.COMMENT and before[-1].text[:2] == "--":
+        return None
+    last = inside
+    if last is None and before and before[-1].end == cursor:
+        last = before[-1]
+    typed = _typed(text, cursor, last)
+    if typed is None:
+        return None
+    start, value, quote, closed = typed
+    tokens, index = _tokens(around, start, cursor)
+    if quote in ("'", '"'):
+        return _position(tokens, index, start, value, quote, closed, in_string=True)
+    return _position(tokens, index, start, value, quote, closed, in_string=False)
+
+
+def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
+    """Returns the position in a command of the shell; ``None`` if the line at the cursor has none."""
+    line = text.rfind("\n", 0, cursor) + 1
+    stripped = text[line:cursor].lstrip()
+    if not stripped.startswith(("\\", ".")):
+        return None
+    begins = cursor - len(stripped)
+    pieces_before = [piece for piece in known.until(text, begins) if piece.start < begins]
+    before = _statement_around(pieces_before, begins, text)
+    if before and (stripped[0] == "." or before[-1].end > begins):
+        return None  # In a statement, or in a string or comment of several lines.
+    name, blank, rest = stripped.partition(" ")
+    if not blank:
+        return Position(begins, stripped, expected=(Commands(),))
+    argument = rest.lstrip()
+    if name in _QUERY_COMMANDS:
+        statement = text[:begins] + " " * len(name) + text[begins + len(name) :]
+        return position_at(statement, cursor) or Position(cursor)
+    database, point, typed = argument.rpartition(".")
+    if "/" in argument or not point:
+        database, typed = "", argument
+    return Position(cursor - len(typed), typed, expected=(Argument(name, database or None),))
+
+
+def _statement_around(found: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
+    """Returns the pieces between the semicolons around the cursor, without commands, which end with their line."""
+    around: list[Piece] = []
+    command_end = -1
+    for piece in found:
+        if piece.start < command_end:
+            continue
+        if piece.kind is PieceKind.OPERATOR and piece.text == ";":
+            if piece.end > cursor:
+                break
+            around = []
+        elif piece.text in ("\\", ".") and not around and piece.start < cursor:
+            line_end = text.find("\n", piece.start)
+            command_end = len(text) if line_end < 0 else line_end
+        else:
+            around.append(piece)
+    return around
+
+
+def _is_open(text: str, cursor: int, quote: str) -> bool:
+    """Tests whether the quotes behind the cursor, in its line, are those of other strings: their number is even."""
+    line_end = text.find("\n", cursor)
+    return text.count(quote, cursor, len(text) if line_end < 0 else line_end) % 2 == 0
+
+
+def _typed(text: str, cursor: int, last: Piece | None) -> tuple[int, str, str, bool] | None:
+    """Returns the start of what is being typed, its value, its quote, and whether the closing quote follows already.
+
+    ``None`` behind a finished string, and inside a word.
+    """
+    if last is None:
+        return cursor, "", "", False
+    first = last.text[0]
+    if last.kind in _QUOTED:
+        if (last.end <= cursor and last.kind is not PieceKind.UNCLOSED) or first in "rR":
+            return None  # Behind it, or in a raw string, which has no escapes.
+        opening = last.start
+        body = text[opening + 1 : cursor]
+        if first == "`":
+            value = body.replace("``", "`")
+        else:
+            try:
+                value = string_value(Token(TokenKind.STRING, f"{first}{body}{first}", 0, len(body) + 2))
+            except (ParseError, ValueError):
+                return None
+        return opening, value, first, text[cursor : cursor + 1] == first
+    if last.kind is PieceKind.WORD and last.end == cursor:
+        return last.start, last.text, "", False
+    if last.kind is PieceKind.NUMBER and last.end == cursor:
+        return last.start, last.text, "", False
+    if last.start < cursor < last.end:
+        return None
+    return cursor, "", "", False
+
+
+def _tokens(around: Sequence[Piece], start: int, cursor: int) -> tuple[list[Token], int]:
+    """Returns the tokens of the statement without the one that is being typed, and the number of those before it."""
+    tokens: list[Token] = []
+    index = 0
+    for piece in around:
+        token = piece.token
+        if token is None or (piece.start <= start and piece.end > start):
+            continue
+        tokens.append(token)
+        index += piece.start < start
+    return tokens, index
+
+
+def _position(
+    tokens: list[Token], index: int, start: int, typed: str, quote: str, closed: bool, *, in_string: bool
+) -> Position:
+    skipped = _explained(tokens, index)
+    before = tokens[skipped:index]
+    lower = _is_lower(typed, tokens[:index])
+
+    def position(expected: tuple[Expectation, ...], in_query: bool = False) -> Position:
+        return Position(start, typed, quote, closed, expected, lower, in_query)
+
+    setting = _setting(before, in_string)
+    if setting is not None:
+        return _setting_position(position(setting), before)
+    qualifier = typed_qualifier(before, len(before))
+    if qualifier:
+        # The name that will follow the point, so that the next word does not.
+        tokens.insert(index, Token(TokenKind.IDENTIFIER, "``", start, start))
+    if before and starts_query(before, 0):
+        return position(query_expectations(tokens[skipped:], index - skipped, qualifier, in_string), True)
+    if skipped and not before:
+        words = () if in_string else (*statement_words(), *_EXPLAINED)
+        return position((Keywords(words),))
+    head = before[: len(before) - 2 * len(qualifier)]
+    query = _described_query(head)
+    expected: tuple[Expectation, ...] = ()
+    if query is None:
+        expected, query = statement_expectations(head, qualifier, in_string)
+    if query is not None:
+        begins = skipped + query
+        return position(query_expectations(tokens[begins:], index - begins, qualifier, in_string), True)
+    return position(expected)
+
+
+def _explained(tokens: Sequence[Token], index: int) -> int:
+    """Returns the number of the words of EXPLAIN at the start."""
+    if not index or not tokens[0].is_word("EXPLAIN"):
+        return 0
+    skipped = 1
+    while skipped < index and tokens[skipped].is_word(*_EXPLAINED):
+        skipped += 1
+    return skipped
+
+
+def _described_query(tokens: Sequence[Token]) -> int | None:
+    if len(tokens) < 2 or not tokens[0].is_word("DESC", "DESCRIBE"):
+        return None
+    begins = 1 + tokens[1].is_word("QUERY")
+    is_query = starts_query(tokens, begins) and not tokens[begins].is_word("TABLE")
+    return begins if is_query else None
+
+
+def _setting(before: Sequence[Token], in_string: bool) -> tuple[Expectation, ...] | None:
+    """Returns what SET and RESET expect; ``None`` for other statements."""
+    if not before or not before[0].is_word("SET", "RESET"):
+        return None
+    name, equals, value = _split_setting(before)
+    if not equals:
+        return () if in_string else (Settings(),)
+    return (SettingValues(name),) if not value and before[0].is_word("SET") else ()
+
+
+def _split_setting(before: Sequence[Token]) -> tuple[str, bool, bool]:
+    """Returns the name in front of the = of a SET, whether there is one, and whether a value follows it."""
+    for index, token in enumerate(before):
+        if token.is_operator("="):
+            return "".join(map(identifier_value, before[1:index])), True, index + 1 < len(before)
+    return "", False, False
+
+
+def _setting_position(position: Position, before: Sequence[Token]) -> Position:
+    """Returns the position with the complete name of the setting: its parts between points are tokens of their own."""
+    if position.expected != (Settings(),) or len(before) == 1:
+        return position
+    if position.typed and before[-1].end != position.start:
+        return Position(position.start)  # a name, a blank, and another word
+    if not position.typed and not before[-1].is_operator("."):
+        return Position(position.start)
+    name = "".join(token.text for token in before[1:])
+    return Position(before[1].start, name + position.typed, "", False, position.expected, position.lower)
+
+
+def _is_lower(typed: str, before: Sequence[Token]) -> bool:
+    """Returns whether keywords are typed in lower case: the one being typed, or else the first word."""
+    text = typed or next((token.text for token in before if token.kind is TokenKind.WORD), "")
+    return bool(text) and text == text.lower() and text != text.upper()
