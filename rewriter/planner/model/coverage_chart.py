@@ -66,8 +66,8 @@ class CoverageChart:
     """What exists in the storage tables of a fact or a cube, what is missing, and what a query takes.
 
     ``requested`` is the time asked for, and ``window`` the time that is drawn, without open ends; ``None`` where that
-    is empty. ``missing`` is the time for which a query gets no rows, and ``outdated`` the share of it that exists only
-    outdated, as far as a plan states it. ``base`` is the unit of ``missing``; ``None`` if it is unknown.
+    is empty. ``missing`` is the time of a query for which it gets no rows; in the chart of a fact, the time of which no
+    partition exists. ``outdated`` is the share of it that exists only outdated, as far as a plan states it. ``base`` is the unit of ``missing``; ``None`` if it is unknown.
     ``is_whole`` says that the rows have all that exists, and not only what the query takes.
     """
 

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The most connections at a time.
 MOST_CONNECTIONS = 32
+#: Seconds until ``stop`` is noticed.
+_PAUSE = 0.1
 
 
 class WebServer:
@@ -43,7 +46,8 @@ class WebServer:
                 object=host,
                 hint="Name another port with --port, or 0 for a free one, and an address of this machine with --host.",
             ) from error
-        self._thread = threading.Thread(target=self._listener.serve_forever, name="rewriter-web", daemon=True)
+        serve = partial(self._listener.serve_forever, poll_interval=_PAUSE)
+        self._thread = threading.Thread(target=serve, name="rewriter-web", daemon=True)
 
     @property
     def url(self) -> str:

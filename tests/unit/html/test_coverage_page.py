@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import Watched
-from browser import browser as browser
-from browser import watched as watched
 
 from rewriter.cli.coverage_pictures import write_picture
 from rewriter.errors import Error

@@ -16,8 +16,6 @@ from urllib.parse import quote
 
 import pytest
 from browser import Watched
-from browser import browser as browser
-from browser import watched as watched
 
 from rewriter.errors import OperationalError
 from rewriter.serve.web import handler, server
@@ -128,8 +126,10 @@ class TestWhoMayRead:
             for method in ("GET", "HEAD", "POST"):
                 assert ask(web, path if path != "*" else "/*", method).status == 403, (method, path)
         assert post(web, QUERY, **{"X-Rewriter-Token": wrong}).status == 403
-        for path in (b"/TOKEN\xc3\xa9/", b"/TOKEN\xff/", b"/%00/"):
-            assert b" 403 " in raw(web, b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n").split(b"\r\n")[0]
+        for place in (b"/TOKEN\xc3\xa9/", b"/TOKEN\xff/", b"/%00/"):
+            assert (
+                b" 403 " in raw(web, b"GET " + place + b" HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n").split(b"\r\n")[0]
+            )
 
     @pytest.mark.parametrize(
         ("host", "status"),
