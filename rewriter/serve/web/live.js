@@ -80,7 +80,8 @@
   const showPlan = (data) => {
     const place = find("plan");
     place.replaceChildren();
-    if (data.error) { place.append(made("pre", data.error, "bad")); return; }
+    if (data.error) place.append(made("pre", data.error, "bad"));
+    if (!data.covers) return;
     for (const warning of data.warnings) place.append(made("p", `Warning: ${warning}`, "bad"));
     for (const cover of data.covers) {
       const chart = made("div", undefined, "chart");

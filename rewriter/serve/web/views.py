@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import Error, OperationalError, only_ours, render
+from rewriter.errors import Error, MissingDataError, OperationalError, only_ours, render
 from rewriter.html.chart_data import chart_data
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart
@@ -31,6 +31,8 @@ _PATIENCE = 20.0
 _COMMITS, _COVERS = 50, 20
 #: Windows of validity and LATENESS move with the clock: charts are computed again after so many seconds.
 _AGE = 60.0
+#: The setting by which a query with missing partitions is planned nevertheless.
+_PARTIAL = "rewriter.partial_data"
 _WORK = (ChartState.OUTDATED, ChartState.INCOMPLETE, ChartState.UNPROVEN, ChartState.OPEN)
 
 
@@ -42,7 +44,8 @@ class Views:
 
     def __init__(self, open_session: Callable[[], Session]) -> None:
         self._read, self._plan = _Shared(open_session), _Shared(open_session)
-        self._known: dict[str, tuple[tuple[int, float], Value]] = {}
+        #: The last values, by (page, fact), each with the commit that it was read at, and the time.
+        self._known: dict[tuple[str, str], tuple[tuple[int, float], Value]] = {}
 
     def close(self) -> None:
         """Closes the sessions. Idempotent."""
@@ -53,7 +56,7 @@ class Views:
         """Returns all facts with their freshness, and the recent commits; ``None`` if they are those of the version
         ``since``. O(ranges of all timelines + transactions).
         """
-        return self._current("", since, _overview)
+        return self._current(("facts", ""), since, _overview)
 
     def fact(self, name: str, since: str = "") -> Value | None:
         """Returns the chart of a fact; ``None`` if it is that of the version ``since``.
@@ -64,19 +67,30 @@ class Views:
         def chart(session: Session, snapshot: Snapshot) -> Value:
             return {"chart": chart_data(named_fact_chart(name, snapshot, session.settings.for_planner()))}
 
-        return self._current(name, since, chart)
+        return self._current(("fact", name), since, chart)
 
     def query(self, text: str) -> Value:
-        """Returns what a query would read: its covers, its tables, its warnings; or its error, with a caret."""
+        """Returns what a query would read: its covers, its tables, its warnings; or its error, with a caret; or both,
+        if it fails because partitions are missing.
+        """
         with self._plan.session() as session:
             try:
-                plan = session.plan(text)
-                with only_ours():
-                    return _planned(plan, session, session.snapshot())
+                return _planned(text, session)
+            except MissingDataError as error:
+                refusal = {"error": render(error, text)}
             except Error as error:
                 return {"error": render(error, text)}
+            setting = session.settings.get(_PARTIAL)
+            session.settings.set(_PARTIAL, "true")
+            try:
+                # As EXPLAIN COVER does.
+                return {**_planned(text, session), **refusal}
+            except Error:
+                return refusal
+            finally:
+                session.settings.set(_PARTIAL, setting)
 
-    def _current(self, key: str, since: str, read: Callable[[Session, Snapshot], Value]) -> Value | None:
+    def _current(self, key: tuple[str, str], since: str, read: Callable[[Session, Snapshot], Value]) -> Value | None:
         with self._read.session() as session, only_ours():
             snapshot = session.snapshot()
             known = self._known.get(key)
@@ -183,7 +197,13 @@ def _commits(snapshot: Snapshot) -> list[Value]:
     ]
 
 
-def _planned(plan: Plan, session: Session, snapshot: Snapshot) -> Value:
+def _planned(text: str, session: Session) -> Value:
+    plan = session.plan(text)
+    with only_ours():
+        return _plan(plan, session, session.snapshot())
+
+
+def _plan(plan: Plan, session: Session, snapshot: Snapshot) -> Value:
     charts = query_charts(plan.coverage, snapshot, session.settings.for_planner())
     return {
         "covers": [chart_data(chart) for chart in charts[:_COVERS]],

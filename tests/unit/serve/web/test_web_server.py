@@ -127,9 +127,7 @@ class TestWhoMayRead:
                 assert ask(web, path if path != "*" else "/*", method).status == 403, (method, path)
         assert post(web, QUERY, **{"X-Rewriter-Token": wrong}).status == 403
         for place in (b"/TOKEN\xc3\xa9/", b"/TOKEN\xff/", b"/%00/"):
-            assert (
-                b" 403 " in raw(web, b"GET " + place + b" HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n").split(b"\r\n")[0]
-            )
+            assert raw(web, b"GET " + place + b" HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n").startswith(b"HTTP/1.0 403")
 
     @pytest.mark.parametrize(
         ("host", "status"),
@@ -164,6 +162,25 @@ class TestWhoMayRead:
             for host, status in (("10.1.2.3:PORT", 200), ("localhost:PORT", 200), ("evil.example:PORT", 421)):
                 sent = f"GET /TOKEN/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
                 assert raw(served, sent).startswith(f"HTTP/1.0 {status} ".encode())
+        finally:
+            served.stop()
+
+    def test_an_address_of_ipv6(self, session: Session, tmp_path: Path) -> None:
+        if not socket.has_ipv6:
+            pytest.skip("there is no IPv6")
+        try:
+            served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", "::1")
+        except OperationalError:
+            pytest.skip("there is no ::1")
+        served.start()
+        try:
+            port = int(served.url.split("]:")[1].split("/")[0])
+            assert served.is_local
+            for host, status in ((f"[::1]:{port}", 200), (f"::1:{port}", 421), (f"[::2]:{port}", 421)):
+                with socket.create_connection(("::1", port), timeout=30) as client:
+                    token = served.url.split("/")[3]
+                    client.sendall(f"GET /{token}/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                    assert client.recv(12).decode() == f"HTTP/1.0 {status}"
         finally:
             served.stop()
 
@@ -267,6 +284,8 @@ class TestContent:
         chart = ask(web, "data/fact?name=F").json()["chart"]
         assert chart["title"] == "f: [2015-01-01, 2015-01-03)"
         assert [row["label"] for row in chart["rows"]] == ["days DAILY", "hours HOURLY", "missing"]
+        assert ask(web, "data/facts").status == 200
+        assert ask(web, "data/fact?name=").status == 422
         answer = ask(web, "data/fact?name=nope")
         assert answer.status == 422
         assert answer.json()["error"].startswith("Error: [FACT_NOT_FOUND]")
@@ -276,6 +295,14 @@ class TestContent:
         assert [cover["title"] for cover in data["covers"]] == ["c: [2015-01-01, 2015-01-01T02)"]
         assert data["tables"] == [{"table": "hours", "read": 2, "total": 3}]
         assert "hours" in data["sql"]
+        assert "error" not in data
+        data = post(web, "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-02')").json()
+        assert "lacks" in data["error"] or "missing" in data["error"]
+        assert data["covers"][0]["rows"][-1]["amount"] == "21 HOURLY periods"
+        # What was tolerated once is not for the next one.
+        assert "error" in post(web, "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-02')").json()
+        data = post(web, "SELECT SUM(n) FROM c WHERE t >= '2030-01-01'").json()
+        assert data["covers"][0]["emptiness"] == "all of this time is missing"
         data = post(web, "SELECT * FROM hours WHERE dt = '2015-01-01-03'").json()
         assert data["covers"] == []
         assert data["tables"] == [{"table": "hours", "read": 1, "total": 3}]
@@ -343,6 +370,7 @@ class TestCommand:
         for words, message in (
             (["--web", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             ([], "Say what to serve: --web."),
+            (["--web", "--host", "no.such.host.invalid", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             (["--web", "--port", "70000"], "70000"),
         ):
             command = [sys.executable, "-m", "rewriter", "serve", *words]
