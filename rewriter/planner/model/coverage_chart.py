@@ -97,7 +97,7 @@ class CoverageChart:
     @property
     def emptiness(self) -> str:
         """Returns, in words, why no time is drawn."""
-        return "all of this time is missing" if self.missing else "nothing exists"
+        return "all of this time is missing" if self.missing else "nothing exists in this time"
 
     def count(self, state: ChartState) -> int:
         """Returns the number of periods in a state, in all rows."""
