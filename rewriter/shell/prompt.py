@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
+import termios
 import time
+from collections.abc import Iterator
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import completion_is_selected, has_focus
 from prompt_toolkit.formatted_text import FormattedText
@@ -16,10 +21,17 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from rewriter.errors import Error
+from rewriter.shell.commands import commands
+from rewriter.shell.completion.names import CommandName, Names
+from rewriter.shell.completion.partition_values import PartitionValuesReader
+from rewriter.shell.completion.prompt_completer import ShellCompleter
+from rewriter.shell.completion.refresher import Refresher, SessionNames
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.executor import run_script
+from rewriter.shell.highlighting import SqlLexer
 from rewriter.shell.script import is_complete
 from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
+from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import cut, printable
 
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
@@ -35,15 +47,21 @@ class Prompt:
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
         shell.session.prewarm()
+        catalog = shell.session.catalog
+        self._refresher = Refresher(catalog, Names(commands=_command_names(), words={"format": FORMATS}))
+        self._refresher.note(SessionNames.of(shell.session))
+        self._refresher.start()
+        completer = ShellCompleter(lambda: self._refresher.names, PartitionValuesReader(catalog))
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(configuration),
             auto_suggest=AutoSuggestFromHistory(),
+            lexer=SqlLexer(),
+            completer=ThreadedCompleter(completer),
             multiline=True,
             editing_mode=EditingMode.VI if configuration.vi else EditingMode.EMACS,
             key_bindings=_keys(),
             bottom_toolbar=self._toolbar,
             prompt_continuation=lambda width, _line, _is_soft: ">".rjust(width - 1) + " ",
-            complete_in_thread=True,
             enable_open_in_editor=True,
             enable_suspend=True,
             style=_STYLE,
@@ -52,6 +70,12 @@ class Prompt:
 
     def run(self) -> int:
         """Runs the loop until Ctrl-D or ``\\q``. Returns exit code 0: a person saw the errors."""
+        try:
+            return self._loop()
+        finally:
+            self._refresher.stop()
+
+    def _loop(self) -> int:
         shell = self._shell
         shell.say(f"rewriter: {self._warehouse}, on {shell.session.engine_name}. \\? lists the commands, Ctrl-D ends.")
         while True:
@@ -65,7 +89,8 @@ class Prompt:
             except EOFError:
                 return self._end()
             try:
-                shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
+                with _quiet_terminal():
+                    shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
             except Interrupted:
                 shell.say("Canceled.")
             except QuitShell:
@@ -74,6 +99,7 @@ class Prompt:
                 raise
             except Exception as error:
                 self._report(error)
+            self._refresher.note(SessionNames.of(shell.session))
 
     def _report(self, error: Exception) -> None:
         """Reports an error outside of statements; the shell goes on."""
@@ -107,6 +133,29 @@ class Prompt:
         if self._shell.rows is not self._shell.terminal:
             parts.append(f"rows go to {getattr(self._shell.rows.stream, 'name', 'a file')}")
         return cut(printable("  ".join(parts)), 200)
+
+
+@contextlib.contextmanager
+def _quiet_terminal() -> Iterator[None]:
+    """Lets the terminal keep what is typed while a statement runs, without an echo and without a longest line. Ctrl-C
+    stays a signal.
+    """
+    try:
+        before = termios.tcgetattr(sys.stdin)
+    except (termios.error, ValueError, OSError):
+        yield
+        return
+    quiet: list[Any] = list(before)
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+
+
+def _command_names() -> tuple[CommandName, ...]:
+    return tuple(CommandName(name, command.help, command.kind) for command in commands() for name in command.names)
 
 
 def _history(configuration: Configuration) -> History:

@@ -122,7 +122,7 @@ def command(warehouse: Path) -> list[str]:
     return [sys.executable, "-m", "rewriter", "sql", "-w", str(warehouse), "--engine", "duckdb", "-e", SQL]
 
 
-def test_a_terminal_shows_nothing_of_short_statements(tmp_path: Path) -> None:
+def test_nothing_is_left_on_a_terminal(tmp_path: Path) -> None:
     master, terminal = pty.openpty()
     child = subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, stderr=terminal)
     os.close(terminal)
@@ -139,7 +139,7 @@ def test_a_terminal_shows_nothing_of_short_statements(tmp_path: Path) -> None:
     assert child.returncode == 0
     assert b"day=0" in out
     assert b"\x1b" not in out
-    assert shown == b""  # Short statements do not flicker.
+    assert not shown or shown.endswith(b"\x1b[2K")  # On a slow machine, a line was shown, and removed.
 
 
 def test_what_is_no_terminal_stays_clean(tmp_path: Path) -> None:
