@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
+[statements] [footers] [results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
 ``benchmarks/README.md``.
 """
 
@@ -24,6 +24,7 @@ from benchmarks import (
     inserting,
     lookups,
     metastores,
+    pages,
     peers,
     planning,
     querying,
@@ -49,6 +50,7 @@ GROUPS = (
     "statements",
     "footers",
     "results",
+    "pages",
     "streams",
     "duckdb",
     "spark",
@@ -97,6 +99,8 @@ def main(
     if not chosen or "results" in chosen:
         for engine in ("duckdb", "spark"):
             print(wide_markdown(results.measure(engine)), flush=True)
+    if not chosen or "pages" in chosen:
+        show(pages.measure())
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "dialect" in chosen:
