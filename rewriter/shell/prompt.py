@@ -8,6 +8,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -144,7 +145,7 @@ def _quiet_terminal() -> Iterator[None]:
     except (termios.error, ValueError, OSError):
         yield
         return
-    quiet = [list(part) if isinstance(part, list) else part for part in before]
+    quiet: list[Any] = list(before)
     quiet[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(sys.stdin, termios.TCSANOW, quiet)
     try:
