@@ -54,7 +54,9 @@ class Terminal:
 
     def shown(self) -> str:
         """Returns the lines of the screen, and those that have left it at the top."""
-        above = ["".join(line[column].data for column in range(self._screen.columns)) for line in self._screen.history.top]
+        above = [
+            "".join(line[column].data for column in range(self._screen.columns)) for line in self._screen.history.top
+        ]
         return "\n".join(line.rstrip() for line in (*above, *self._screen.display)).rstrip()
 
     def screen(self) -> list[str]:
@@ -86,8 +88,12 @@ class Terminal:
         return any(line in ("default>", "default*>") for line in last_lines)
 
     def run(self, text: str) -> str:
-        """Types a text and Enter at a prompt, and waits for the next prompt. Returns what is shown then."""
+        """Types a text and Enter at an empty prompt, and waits for the next one. Returns what is shown then."""
         self.until(lambda _: self.is_ready())
+        return self.enter(text)
+
+    def enter(self, text: str) -> str:
+        """Types the rest of a text and Enter, and waits for an empty prompt. Returns what is shown then."""
         before = self.prompts()
         self.type(f"{text}\r")
         return self.until(lambda _: self.is_ready() and self.prompts() > before)
