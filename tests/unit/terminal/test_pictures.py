@@ -136,7 +136,10 @@ def test_names_do_no_harm(session: Session) -> None:
 def test_nothing_exists(session: Session) -> None:
     list(session.script(SETUP))
     assert chart_picture(chart_of(session), 80).plain == "f: ∅\nnothing exists in this time"
-    assert chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-01")), 80).plain == "f: ∅\nnothing exists in this time"
+    assert (
+        chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-01")), 80).plain
+        == "f: ∅\nnothing exists in this time"
+    )
     lacking = chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-03")), 80).plain
     assert "missing  48 HOURLY periods" in lacking
     assert "××××" in lacking
