@@ -1,5 +1,6 @@
-"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
+[statements] [footers] [results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
+``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from benchmarks import (
     cache,
     commits,
+    completion,
     cover,
     dialect,
     footers,
@@ -44,6 +46,7 @@ GROUPS = (
     "lookups",
     "commits",
     "cache",
+    "completion",
     "statements",
     "footers",
     "results",
@@ -87,6 +90,8 @@ def main(
         show(cache.on_sqlite())
         if lookups.no_postgresql() is None:
             show(cache.on_postgresql())
+    if not chosen or "completion" in chosen:
+        print(wide_markdown(completion.measure()), flush=True)
     if not chosen or "statements" in chosen:
         show(statements.measure())
     if not chosen or "footers" in chosen:

@@ -28,13 +28,13 @@ from rewriter.shell.completion.prompt_completer import ShellCompleter
 from rewriter.shell.completion.refresher import Refresher, SessionNames
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.executor import run_script
-from rewriter.shell.highlighting import SqlLexer
+from rewriter.shell.highlighting import STYLES, SqlLexer
 from rewriter.shell.script import is_complete
 from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
 from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import cut, printable
 
-_STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
+_STYLE = Style.from_dict({**STYLES, "bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
 #: Seconds between two drawings of the toolbar while the engine starts.
 _REFRESH = 0.5
 

@@ -1,6 +1,7 @@
 """CSV and TSV of Arrow batches, column by column: the text of ``rendering``, in a tenth of the time.
 
-Columns of types whose text Arrow writes otherwise (floats, small decimals, nested values) become Python values first.
+Values whose text Arrow writes otherwise (huge and tiny floats, decimals of a large scale, nested values) become Python
+values first.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ FORMATS = ("csv", "tsv")
 _ROWS = 16_384
 #: The scale up to which Arrow writes all decimals without an exponent.
 _PLAIN_SCALE = 6
+#: Arrow and Python write floats of these sizes with the same digits, and without an exponent.
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e10
 
 
 def chunks(
@@ -81,9 +84,8 @@ def _has_plain_text(type_: pa.DataType) -> bool:
     import pyarrow as pa
 
     is_ = pa.types
-    return any(
-        check(type_) for check in (is_.is_integer, is_.is_boolean, is_.is_decimal, is_.is_timestamp, is_.is_date)
-    )
+    checks = (is_.is_integer, is_.is_boolean, is_.is_floating, is_.is_decimal, is_.is_timestamp, is_.is_date)
+    return any(check(type_) for check in checks)
 
 
 def _texts(column: pa.Array) -> pa.Array:
@@ -98,6 +100,8 @@ def _texts(column: pa.Array) -> pa.Array:
         return column.cast(pa.large_string())
     if is_.is_decimal(type_) and 0 <= type_.scale <= _PLAIN_SCALE:
         return column.cast(pa.large_string())
+    if is_.is_float32(type_) or is_.is_float64(type_):
+        return _float_texts(column.cast(pa.float64()))
     if is_.is_date32(type_):
         python_values(_extremes(column))  # Raises for years that Python has not.
         return column.cast(pa.large_string())
@@ -106,6 +110,27 @@ def _texts(column: pa.Array) -> pa.Array:
         texts = column.view(pa.int64()).view(pa.timestamp("us")).cast(pa.large_string())
         return pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
     return pa.array([None if value is None else text_of(value) for value in python_values(column)], pa.large_string())
+
+
+def _float_texts(column: pa.Array) -> pa.Array:
+    """Returns the texts of a column of ``DOUBLE``.
+
+    Both Arrow and Python write the shortest digits that give the same number. Arrow omits ``.0`` of whole numbers, and
+    begins with exponents at other sizes.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = pc.abs(column)
+    is_plain = pc.and_(pc.greater_equal(size, _LEAST_PLAIN), pc.less(size, _MOST_PLAIN))
+    is_plain = pc.fill_null(pc.or_(is_plain, pc.equal(size, 0.0)), True)
+    texts = column.cast(pa.large_string())
+    is_whole = pc.equal(pc.trunc(column), column)
+    if pc.any(is_whole).as_py():
+        texts = pc.if_else(is_whole, pc.binary_join_element_wise(texts, _large(".0"), _large("")), texts)
+    is_other = pc.invert(is_plain)
+    others = [text_of(value) for value in column.filter(is_other).to_pylist()]
+    return pc.replace_with_mask(texts, is_other, pa.array(others, pa.large_string())) if others else texts
 
 
 def _extremes(column: pa.Array) -> pa.Array:
