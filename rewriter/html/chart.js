@@ -208,8 +208,7 @@
         label.append(element("title", {}, `${row.label}: ${row.amount}`));
         parts.push(label, element("rect", { class: "lane", x: this.labels, y: top, width: this.plot, height: BAR }));
         for (const part of row.states) {
-          const d = this.path(part, top, start, end);
-          if (d) parts.push(element("path", { class: part.state, d, "data-row": index }));
+          for (const [name, d] of this.paths(part, top, start, end)) parts.push(element("path", { class: name, d }));
         }
       });
       this.cursor = element("line", { class: "at", y1: AXIS, y2: height, visibility: "hidden" });
@@ -219,21 +218,37 @@
       this.drawOverview();
     }
 
-    // The ranges in view, joined where they are nearer than half a pixel, so that a path is never longer than the plot.
-    path(part, top, start, end, scale = (instant) => this.x(instant), bar = BAR) {
+    // The paths of the ranges in view. Ranges nearer than half a pixel are joined, so that a path is never longer than
+    // the plot. Where that hides a hole in what exists, the pixel is drawn in part.
+    paths(part, top, start, end, scale = (instant) => this.x(instant), bar = BAR) {
       const y = top + part.shape.top * bar, height = Math.max(2, part.shape.height * bar);
-      const pieces = [];
-      let left, right;
-      const close = () => pieces.push(`M${left.toFixed(2)} ${y}h${Math.max(1, right - left).toFixed(2)}v${height}h-${Math.max(1, right - left).toFixed(2)}z`);
+      const isGood = part.state === "taken" || part.state === "exists", pieces = [];
+      let right;
       for (let i = after(part.ends, start); i < part.starts.length && part.starts[i] < end; i++) {
         const from = scale(Math.max(start, part.starts[i])), to = scale(Math.min(end, part.ends[i]));
-        if (right !== undefined && from - right < 0.5) { right = Math.max(right, to); continue; }
-        if (right !== undefined) close();
-        left = from;
-        right = Math.max(to, from + 1);
+        const last = pieces.at(-1);
+        if (!last || from - right >= 0.5) {
+          pieces.push({ from, to: Math.max(to, from + 1), isPart: false });
+        } else if (!isGood) {
+          last.to = Math.max(last.to, to);
+        } else {
+          const first = Math.floor(right), next = Math.floor(from) + 1;
+          if (last.isPart) {
+            last.to = Math.max(last.to, next);
+          } else if (last.from >= first) {
+            last.isPart = true;
+            last.to = Math.max(last.to, next);
+          } else {
+            last.to = first;
+            pieces.push({ from: first, to: next, isPart: true });
+          }
+          if (to > next) pieces.push({ from: next, to, isPart: false });
+        }
+        right = to;
       }
-      if (right !== undefined) close();
-      return pieces.join("");
+      const shape = ({ from, to }) => `M${from.toFixed(2)} ${y}h${(to - from).toFixed(2)}v${height}h-${(to - from).toFixed(2)}z`;
+      const drawn = (isPart) => pieces.filter((piece) => piece.isPart === isPart).map(shape).join("");
+      return [[part.state, drawn(false)], [`${part.state} part`, drawn(true)]].filter(([, d]) => d);
     }
 
     drawOverview() {
@@ -243,7 +258,9 @@
       this.overview.setAttribute("height", height);
       const parts = [element("text", { class: "soft", x: 0, y: this.rows.length * lane + 13 }, this.labels ? "overview" : "")];
       this.rows.forEach((row, index) => {
-        for (const part of row.states) parts.push(element("path", { class: part.state, d: this.path(part, index * lane, first, last, scale, bar) }));
+        for (const part of row.states) {
+          for (const [name, d] of this.paths(part, index * lane, first, last, scale, bar)) parts.push(element("path", { class: name, d }));
+        }
       });
       const from = scale(this.view[0]), to = scale(this.view[1]);
       parts.push(element("rect", { class: "view", x: from, y: 0, width: Math.max(2, to - from), height: this.rows.length * lane + 1 }));

@@ -5,6 +5,7 @@ Each state has a colour, and a place in the height of its bar, so that no state 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from html import escape
 from typing import NamedTuple
@@ -19,6 +20,8 @@ _WIDTH, _LABELS, _ROW, _BAR = 720, 240, 20, 12
 #: Ranges that are nearer than this are drawn as one, in pixels. So a bar has few rectangles, whatever the cover.
 _JOINED = 0.5
 _LONGEST = 34
+#: How a pixel is drawn of which a part exists.
+_PART = ' fill-opacity="0.55"'
 _NO_CHARACTERS = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 
 
@@ -113,26 +116,49 @@ def _bars(row: ChartRow) -> Iterator[_Bar]:
 
 def _group(bar: _Bar, window: TimeRange, top: int) -> str:
     y, height = top + bar.shape.top * _BAR, max(2.0, bar.shape.height * _BAR)
+    is_good = bar.shape in (SHAPES[ChartState.TAKEN], SHAPES[ChartState.EXISTING])
     rectangles = "".join(
-        f'<rect x="{x:.2f}" y="{y:g}" width="{width:.2f}" height="{height:g}"/>'
-        for x, width in _spans(bar.ranges, window)
+        f'<rect x="{span.left:.2f}" y="{y:g}" width="{span.right - span.left:.2f}" height="{height:g}"'
+        f"{_PART if span.is_part else ''}/>"
+        for span in _spans(bar.ranges, window, shows_holes=is_good)
     )
     return f'<g class="{bar.kind}" fill="{bar.shape.colour}"><title>{html_text(bar.title)}</title>{rectangles}</g>'
 
 
-def _spans(ranges: RangeSet, window: TimeRange) -> Iterator[tuple[float, float]]:
-    """Yields the rectangles of a bar, as (left, width). A range that is shorter than a pixel is one pixel wide."""
+class _Span(NamedTuple):
+    """A rectangle of a bar, in pixels. ``is_part`` says that it has holes that are narrower than a pixel."""
+
+    left: float
+    right: float
+    is_part: bool = False
+
+
+def _spans(ranges: RangeSet, window: TimeRange, *, shows_holes: bool) -> list[_Span]:
+    """Returns the rectangles of a bar, at most two for a pixel. A range that is shorter than a pixel is one pixel wide.
+
+    Holes that are too narrow are hidden, and with ``shows_holes`` their pixels are drawn in part.
+    """
     scale = (_WIDTH - _LABELS) / (window.end - window.start)
-    drawn: list[tuple[float, float]] = []
+    spans: list[_Span] = []
+    end = 0.0
     for range_ in ranges & RangeSet.of(window):
         left, right = ((at - window.start) * scale + _LABELS for at in (range_.start, range_.end))
-        if drawn and left - drawn[-1][1] < _JOINED:
-            drawn[-1] = drawn[-1][0], right
+        if not spans or left - end >= _JOINED:
+            left_shown = min(left, _WIDTH - 1.0)
+            spans.append(_Span(left_shown, max(right, left_shown + 1.0)))
+        elif not shows_holes:
+            spans[-1] = spans[-1]._replace(right=max(spans[-1].right, right))
         else:
-            drawn.append((left, right))
-    for left, right in drawn:
-        width = max(1.0, right - left)
-        yield min(left, _WIDTH - width), width
+            last, first, following = spans[-1], math.floor(end), math.floor(left) + 1
+            if last.is_part or last.left >= first:
+                spans[-1] = _Span(last.left, max(last.right, following), is_part=True)
+            else:
+                spans[-1] = last._replace(right=first)
+                spans.append(_Span(first, following, is_part=True))
+            if right > following:
+                spans.append(_Span(following, right))
+        end = right
+    return spans
 
 
 def _legend(shapes: list[Shape], line: int) -> Iterator[str]:

@@ -105,6 +105,20 @@ class TestSvg:
     def test_ten_years_of_hours_have_few_rectangles(self) -> None:
         assert len(chart_svg(ten_years())) < 120_000
 
+    def test_a_hidden_hole_is_drawn_in_part(self) -> None:
+        """One hour of ten years is missing: a pixel around it is drawn in part, and all others are full."""
+        hours = 87_600
+        runs = [OrdinalRange(0, 40_000), OrdinalRange(40_001, hours)]
+        row = ChartRow("f", "s", "hours", UpdatePeriod.HOURLY, {ChartState.EXISTING: runs})
+        requested = RangeSet.of(TimeRange(0, hours * HOUR))
+        chart = CoverageChart("f", requested, window_of(requested), (row,), RangeSet.EMPTY)
+        (group,) = ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}g")
+        spans = [
+            (float(str(part.get("x"))), float(str(part.get("width"))), part.get("fill-opacity"))
+            for part in group.iter(f"{SVG}rect")
+        ]
+        assert spans == [(240.0, 219.0, None), (459.0, 1.0, "0.55"), (460.0, 260.0, None)]
+
     def test_nothing_exists(self, session: Session) -> None:
         list(session.script(SETUP))
         chart = named_fact_chart("f", session.snapshot(), session.settings.for_planner())
@@ -258,7 +272,9 @@ class TestInChromium:
         lengths = watched.page.evaluate(
             "[...document.querySelectorAll('svg.main path')].map((p) => p.getAttribute('d').split('M').length - 1)"
         )
-        assert len(lengths) == 3
+        # What exists and is taken has holes in every pixel.
+        classes = watched.page.locator("svg.main path").evaluate_all("(all) => all.map((p) => p.getAttribute('class'))")
+        assert classes == ["exists part", "taken part", "missing"]
         # As many pieces as pixels at most, whatever the ranges.
         assert all(0 < length <= 2000 for length in lengths)
         assert self.hovered(watched, 1, 0.5)[1].endswith(", 1 HOURLY period")
