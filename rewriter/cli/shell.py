@@ -102,15 +102,26 @@ def run(
     variables = _variables(var, hiveconf)
     opened = connection(**options)
     texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
-    with (
-        _destination(output) as rows,
-        _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
-    ):
-        if is_prompt:
-            from rewriter.shell.prompt import Prompt
+    try:
+        with (
+            _destination(output) as rows,
+            _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
+        ):
+            if is_prompt:
+                from rewriter.shell.prompt import Prompt
 
-            return Prompt(shell, configured, opened.warehouse).run()
-        return _run_texts(shell, texts, bail)
+                return Prompt(shell, configured, opened.warehouse).run()
+            return _run_texts(shell, texts, bail)
+    except _EndedEarly as end:
+        return end.code
+
+
+class _EndedEarly(Exception):
+    """The end of a script before its last statement. The file of ``--output`` stays as it was."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
@@ -160,29 +171,30 @@ def _opened(
 
 
 def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:
-    """Runs the texts of a command. Returns the exit code."""
+    """Runs the texts of a command. Returns the exit code. Raises ``_EndedEarly``."""
     from rewriter.errors import Error
     from rewriter.shell.executor import run_script
     from rewriter.shell.shell_session import Interrupted, QuitShell
 
-    def run() -> int:
+    def run() -> bool:
         try:
             for text in texts:
                 if not run_script(shell, text, bail) and bail:
-                    break
-            if not shell.has_failed or not bail:
-                shell.finish()
+                    return False
+            shell.finish()
         except QuitShell:
             pass
         except Error as error:
             shell.report(error, None)
-        return shell.exit_code
+        return True
 
     try:
-        code = shell.interruption.run(run)
+        is_whole, code = shell.interruption.run(run), shell.exit_code
     except Interrupted:
-        print("Interrupted.", file=sys.stderr)
-        code = INTERRUPTED
+        shell.say("Interrupted.")
+        is_whole, code = False, INTERRUPTED
     if shell.session.in_transaction:
         shell.say("Warning: The open transaction is rolled back.")
+    if not is_whole:
+        raise _EndedEarly(code)
     return code

@@ -14,6 +14,8 @@ from enum import Enum
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.lexer import TokenKind, scan
 
+#: A reference to a variable of Hive: its namespace, if it has one, and its name.
+HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")
 _END = re.compile(r"\\[gG](?!\w)")
 _DOT_COMMAND = re.compile(r"\.[A-Za-z]")
 
@@ -39,17 +41,23 @@ class Piece:
         return text[self.span.start : self.span.end]
 
 
+def masked(text: str) -> str:
+    """Returns the text with ``x`` for each character of a reference such as ``${hivevar:x}``, which begins no token."""
+    return HIVE_REFERENCE.sub(lambda match: "x" * len(match[0]), text) if "${" in text else text
+
+
 def pieces(text: str, start: int = 0) -> Iterator[Piece]:
     """Yields the pieces of a text, each when it is requested.
 
     Raises ``ParseError`` where a string, name or comment is not closed, or a character begins nothing.
     """
-    while (piece := next_piece(text, start)) is not None:
+    text = masked(text)
+    while (piece := _next_piece(text, start)) is not None:
         yield piece
         start = piece.end
 
 
-def next_piece(text: str, start: int = 0) -> Piece | None:
+def _next_piece(text: str, start: int) -> Piece | None:
     """Returns the first piece from an offset on; ``None`` if only blanks and comments are left. O(its length)."""
     first = last = None
     try:

@@ -19,10 +19,9 @@ from rewriter.errors import ParseError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.unparse import quote
 from rewriter.runtime.parameters import BoundText
+from rewriter.shell.script import HIVE_REFERENCE
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-#: A reference of Hive. A namespace is a word; Spark's names may have points.
-_HIVE = re.compile(r"\$\{(?:(\w+):)?([^{}\n]*)\}")
 #: What opens a quoted reference: a colon that is no operator of its operand, and a quote.
 _QUOTED = re.compile(r"(?<![\w)\]'\"`:]):(['\"])([A-Za-z_]\w*)\1")
 _SIGN = re.compile(r"[+-](?=[0-9.])")
@@ -113,7 +112,7 @@ def _edited(text: str, edits: Sequence[_Edit]) -> BoundText:
 
 def _hive_references(text: str, variables: Variables) -> list[_Reference]:
     references = []
-    for match in _HIVE.finditer(text):
+    for match in HIVE_REFERENCE.finditer(text):
         space, name, span = (match[1] or "").lower(), match[2].strip(), Span(*match.span())
         if (span.start - len(text[: span.start].rstrip("\\"))) % 2:
             continue  # An escaped $ in a string.

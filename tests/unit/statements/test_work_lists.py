@@ -151,5 +151,5 @@ def test_the_command_has_exit_codes(duckdb: Engine, tmp_path: Path, capsys: pyte
     assert "INVALID_TIME_BOUND" in err
     assert main.main(["coverage", "nothing", "-w", warehouse]) == 1
     assert "FACT_NOT_FOUND" in capsys.readouterr().err
-    assert main.main(["coverage", "f", "-w", str(tmp_path / "absent")]) == 1
+    assert main.main(["coverage", "f", "-w", str(tmp_path / "absent")]) == 2
     assert not (tmp_path / "absent").exists()
