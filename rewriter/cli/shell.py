@@ -102,22 +102,29 @@ def run(
     variables = _variables(var, hiveconf)
     opened = connection(**options)
     texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
-    with (
-        _destination(output) as rows,
-        _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
-    ):
+    debug = click.get_current_context().obj
+    with _destination(output) as rows:
         if is_prompt:
             from rewriter.shell.prompt import Prompt
 
-            return Prompt(shell, configured, opened.warehouse).run()
-        return _run_texts(shell, texts, bail)
+            return Prompt(
+                lambda: _opened(opened, display, variables, rows, is_prompt, debug),
+                configured,
+                opened.warehouse,
+                opened.engine,
+            ).run()
+        with _opened(opened, display, variables, rows, is_prompt, debug) as shell:
+            return _run_texts(shell, texts, bail)
 
 
 def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
-    from rewriter.shell.commands import assignment
     from rewriter.shell.variables import Variables
 
     variables = Variables()
+    if not var and not hiveconf:
+        return variables
+    from rewriter.shell.commands import assignment
+
     for text in var:
         variables.set(*assignment(text, "--var"))
     for text in hiveconf:
