@@ -1,5 +1,5 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[results] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[results] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from benchmarks import (
     querying,
     results,
     scanning,
+    shell,
     sinks,
     statements,
     streams,
@@ -47,6 +48,7 @@ GROUPS = (
     "footers",
     "results",
     "streams",
+    "shell",
     "duckdb",
     "spark",
     "dialect",
@@ -94,6 +96,9 @@ def main(
             print(wide_markdown(results.measure(engine)), flush=True)
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
+    if not chosen or "shell" in chosen:
+        for table in shell.measure():
+            print(wide_markdown(table), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:
