@@ -1,5 +1,11 @@
+<<<<<<< HEAD
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
 [results] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+=======
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
+[statements] [footers] [results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
+``benchmarks/README.md``.
+>>>>>>> main
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from typing import Any
 from benchmarks import (
     cache,
     commits,
+    completion,
     cover,
     dialect,
     footers,
@@ -22,6 +29,7 @@ from benchmarks import (
     inserting,
     lookups,
     metastores,
+    pages,
     peers,
     planning,
     querying,
@@ -44,9 +52,11 @@ GROUPS = (
     "lookups",
     "commits",
     "cache",
+    "completion",
     "statements",
     "footers",
     "results",
+    "pages",
     "streams",
     "shell",
     "duckdb",
@@ -87,6 +97,8 @@ def main(
         show(cache.on_sqlite())
         if lookups.no_postgresql() is None:
             show(cache.on_postgresql())
+    if not chosen or "completion" in chosen:
+        print(wide_markdown(completion.measure()), flush=True)
     if not chosen or "statements" in chosen:
         show(statements.measure())
     if not chosen or "footers" in chosen:
@@ -94,6 +106,8 @@ def main(
     if not chosen or "results" in chosen:
         for engine in ("duckdb", "spark"):
             print(wide_markdown(results.measure(engine)), flush=True)
+    if not chosen or "pages" in chosen:
+        show(pages.measure())
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "shell" in chosen:

@@ -264,7 +264,7 @@ def foreign(error: Exception) -> Error:
 def only_ours() -> Iterator[None]:
     """Converts every foreign exception of the block by ``foreign``, with the original as its cause.
 
-    Only the entry points (session, result, command line) use it.
+    Only the entry points (session, result, command line) use it, and the threads of the shell.
     """
     try:
         yield

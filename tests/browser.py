@@ -27,9 +27,9 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Starts Chromium once."""
+    """Starts Chromium for a module: as long as it runs, no other test in this process can start an event loop."""
     path = chromium()
     from playwright.sync_api import sync_playwright
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 import rotation
 import spark_connect
+from browser import browser as browser
+from browser import watched as watched
 from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url

@@ -23,6 +23,7 @@ from rewriter.cli.coverage import coverage
 from rewriter.cli.default_group import DefaultGroup
 from rewriter.cli.doctor import doctor
 from rewriter.cli.golden import golden
+from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
 from rewriter.errors import Error, foreign
 from rewriter.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
@@ -127,5 +128,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, catalog, doctor, golden):
+for command in (shell, sql, coverage, serve, catalog, doctor, golden):
     rewriter.add_command(command)

@@ -14,7 +14,8 @@ from rewriter.cancellation import Cancellation, Observer, canceled, current_canc
 
 T = TypeVar("T")
 
-_TRIES = 50
+#: The seconds in which an engine should end its work, and those between two requests that it does.
+PATIENCE_SECONDS, _TRY_SECONDS = 10.0, 0.2
 #: The pause between two measurements of progress, in seconds.
 _PAUSE_SECONDS = 0.25
 
@@ -27,17 +28,20 @@ class _Worker:
     """A thread that runs one piece of work after the other. A new thread for each costs a query a millisecond."""
 
     def __init__(self) -> None:
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[tuple[Callable[[], None], threading.Event]] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="rewriter-engine", daemon=True).start()
 
-    def start(self, work: Callable[[], None]) -> None:
-        self._work.put(work)
+    def start(self, work: Callable[[], None], finished: threading.Event) -> None:
+        self._work.put((work, finished))
 
     def _run(self) -> None:
         while True:
-            work = self._work.get()
+            work, finished = self._work.get()
             work()
             del work
+            # First, so that the next work of the thread that waits finds this worker.
+            _idle_workers.append(self)
+            finished.set()
 
 
 #: The workers without work. A fork has no threads.
@@ -49,10 +53,11 @@ def interruptible(
     run: Callable[[], T],
     cancel: Callable[[], None] | None = None,
     measure: Callable[[], Measured | None] | None = None,
+    patience: float = PATIENCE_SECONDS,
 ) -> T:
     """Runs ``run`` in a worker thread while this thread stays open for Ctrl-C, which calls ``cancel`` to end the work.
-    A request to the current ``Cancellation`` does the same, and raises ``canceled``. Without ``cancel``, the work goes
-    on alone, and its result is dropped.
+    A request to the current ``Cancellation`` does the same, and raises ``canceled``. Without ``cancel``, or if
+    it does not end the work within ``patience`` seconds, the work goes on alone, and its result is dropped.
 
     ``measure`` is called a few times a second, in this thread, if somebody observes the statement, and its result is
     reported as the phase ``running``. Work of a tenth of a second is not measured.
@@ -73,20 +78,18 @@ def interruptible(
             results.append(context.run(run))
         except BaseException as error:
             failure.append(error)
-        finally:
-            finished.set()
 
     try:
         worker = _idle_workers.pop()
     except IndexError:
         worker = _Worker()
-    worker.start(work)
+    worker.start(work, finished)
     try:
         # Not join: after an exception inside it, Python 3.11 assumes that the thread has ended.
         measured_at = 0.0
         while not finished.wait(0.1):
             if cancellation.is_requested:
-                _end(cancel, finished)
+                _end(cancel, finished, patience)
                 raise canceled()
             if measure is not None and cancellation.observer.is_listening:
                 now = time.monotonic()
@@ -94,11 +97,8 @@ def interruptible(
                     measured_at = now
                     _report(cancellation.observer, measure())
     except KeyboardInterrupt:
-        _end(cancel, finished)
+        _end(cancel, finished, patience)
         raise
-    finally:
-        if finished.is_set():
-            _idle_workers.append(worker)
     if failure:
         raise failure[0]
     return results[0]
@@ -111,10 +111,10 @@ def _report(observer: Observer, measured: Measured | None) -> None:
         observer.report("running", *measured)
 
 
-def _end(cancel: Callable[[], None] | None, finished: threading.Event) -> None:
+def _end(cancel: Callable[[], None] | None, finished: threading.Event, patience: float) -> None:
     """Ends the work. An engine that is still planning may ignore the first call."""
-    for _ in range(_TRIES if cancel is not None else 0):
-        assert cancel is not None
+    deadline = time.monotonic() + patience
+    while cancel is not None and time.monotonic() < deadline:
         cancel()
-        if finished.wait(0.2):
+        if finished.wait(_TRY_SECONDS):
             break

@@ -115,12 +115,33 @@ class TextPieces:
         if text != self._text:
             self._edit(text)
         known = self._pieces
-        while not known or known[-1].start < position:
-            piece = next(self._more, None)
-            if piece is None:
-                break
-            known.append(piece)
+        while (not known or known[-1].start < position) and self._piece(len(known)) is not None:
+            pass
         return known
+
+    def statement(self, text: str, position: int, most: int) -> list[Piece]:
+        """Returns the pieces between the semicolon that ends in front of ``position`` and the next one, without both;
+        of those behind the position only those that begin in the next ``most`` characters.
+        """
+        known = self.until(text, position)
+        end = len(known) - (bool(known) and known[-1].start >= position)
+        start = end
+        while start and not (known[start - 1].text == ";" and known[start - 1].end <= position):
+            start -= 1
+        found = list(known[start:end])
+        while (piece := self._piece(end)) is not None and piece.text != ";" and piece.start < position + most:
+            found.append(piece)
+            end += 1
+        return found
+
+    def _piece(self, index: int) -> Piece | None:
+        """Returns a piece by its number, the next one at most; ``None`` behind the last."""
+        if index == len(self._pieces):
+            piece = next(self._more, None)
+            if piece is not None:
+                self._pieces.append(piece)
+            return piece
+        return self._pieces[index]
 
     def _edit(self, text: str) -> None:
         unchanged = _common_length(self._text, text) - _LOOKAHEAD

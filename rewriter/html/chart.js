@@ -147,7 +147,7 @@
         this.overview.replaceChildren();
         this.legend.replaceChildren();
         this.view = undefined;
-        this.shown.textContent = "nothing exists";
+        this.shown.textContent = data.emptiness;
         return;
       }
       this.clock = new Clock(data.clock);

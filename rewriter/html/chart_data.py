@@ -24,7 +24,7 @@ def chart_data(chart: CoverageChart) -> dict[str, object]:
     window = chart.window
     data: dict[str, object] = {"title": printable(chart.title), "zone": printable(chart.calendar.zone)}
     if window is None:
-        return {**data, "window": None, "rows": []}
+        return {**data, "window": None, "rows": [], "emptiness": chart.emptiness}
     rows = [_row(row, window) for row in chart.rows]
     unit = chart.base
     if chart.missing:

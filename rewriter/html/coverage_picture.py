@@ -78,7 +78,7 @@ def chart_svg(chart: CoverageChart, *, is_file: bool = False) -> str:
     height = _ROW * (len(rows) + 2 + (1 + (len(used) - 1) // 3 if legend else 0))
     parts = [f'<text x="0" y="14" fill="currentColor" font-weight="bold">{html_text(chart.title, 100)}</text>']
     if chart.window is None:
-        parts.append(f'<text x="0" y="{_ROW + 14}" fill="currentColor">nothing exists</text>' if chart.is_whole else "")
+        parts.append(f'<text x="0" y="{_ROW + 14}" fill="currentColor">{chart.emptiness}</text>')
     else:
         start, end = (html_text(chart.calendar.text(at)) for at in (chart.window.start, chart.window.end))
         parts.append(f'<text x="{_LABELS}" y="{_ROW + 14}" fill="currentColor">{start}</text>')

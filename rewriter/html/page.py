@@ -71,6 +71,6 @@ def digest(source: str) -> str:
 
 
 @cache
-def resource(name: str) -> str:
-    """Returns a file of this folder."""
-    return files("rewriter.html").joinpath(name).read_text(encoding="utf-8")
+def resource(name: str, package: str = "rewriter.html") -> str:
+    """Returns the text of a file of a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")

@@ -32,6 +32,15 @@ class RewriterMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.connection: Connection | None = None
+        self._names: tuple[Connection, Refresher] | None = None
+
+    def names(self) -> Refresher:
+        """Returns what reads the names for completion under the connection, which must be there."""
+        assert self.connection is not None
+        if self._names is None or self._names[0] is not self.connection:
+            self._names = self.connection, Refresher(self.connection.session.catalog)
+        self._names[1].note(SessionNames.of(self.connection.session))
+        return self._names[1]
 
     @magic_arguments()
     @argument("connection", nargs="?", help="a variable with a connection, or the directory of a warehouse")
@@ -98,8 +107,7 @@ def load(shell: InteractiveShell) -> None:
         lines = context.full_text.split("\n")[1:]
         before = [*lines[: context.cursor_line - 1], context.text_until_cursor.rpartition("\n")[2]]
         text, cursor = "\n".join(lines), len("\n".join(before))
-        refresher = Refresher(magics.connection.session.catalog)
-        refresher.note(SessionNames.of(magics.connection.session))
+        refresher = magics.names()
         if not refresher.step():
             return {"completions": []}
         found = complete(text, cursor, refresher.names, PartitionValuesReader(magics.connection.session.catalog))

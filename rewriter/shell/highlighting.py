@@ -66,11 +66,11 @@ def _statement_words() -> frozenset[str]:
 class _State:
     """Where the pieces of a text are: ``words`` are the keywords of the statement, empty in front of its first word.
 
-    ``command_end`` is the end of the line of a command, ``in_variable`` says that ``${`` was read and ``}`` was not.
+    ``in_command`` says that the line began with a command, ``in_variable`` that ``${`` was read and ``}`` was not.
     """
 
     words: frozenset[str] = frozenset()
-    command_end: int = -1
+    in_command: bool = False
     in_variable: bool = False
 
 
@@ -131,19 +131,20 @@ def _add_style(text: str, pieces: Sequence[Piece], styled: list[tuple[str, _Stat
     piece = pieces[index]
     state = styled[-1][1] if styled else _START
     before = pieces[index - 1] if index else None
-    if piece.start < state.command_end:
-        styled.append((_COMMAND if before is not None and before.text in ("\\", ".") else _PLAIN, state))
+    if state.in_command and before is not None and "\n" in text[before.start : piece.start]:
+        state = _START
+    if state.in_command and before is not None:
+        styled.append((_COMMAND if before.text in ("\\", ".") else _PLAIN, state))
     elif piece.kind is PieceKind.COMMENT:
         styled.append((_COMMENT, state))
     elif state.in_variable:
-        styled.append((_VARIABLE, _State(state.words, -1, piece.text != "}")))
+        styled.append((_VARIABLE, _State(state.words, False, piece.text != "}")))
     elif not state.words and piece.text in ("\\", "."):
-        line_end = text.find("\n", piece.start)
-        styled.append((_COMMAND, _State(command_end=len(text) if line_end < 0 else line_end)))
+        styled.append((_COMMAND, _State(in_command=True)))
     elif piece.text == ";":
         styled.append((_PUNCTUATION, _START))
     elif piece.text == "$" and text[piece.end : piece.end + 1] == "{":
-        styled.append((_VARIABLE, _State(state.words or _QUERY_WORDS, -1, True)))
+        styled.append((_VARIABLE, _State(state.words or _QUERY_WORDS, False, True)))
     elif piece.kind is PieceKind.STRING and before is not None and before.text == ":" and before.end == piece.start:
         styled[-1] = (_VARIABLE, styled[-1][1])
         styled.append((_VARIABLE, state))

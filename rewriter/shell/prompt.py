@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rewriter.shell.completion.refresher import Refresher
     from rewriter.shell.shell_session import ShellSession
 
-_STYLE = Style.from_dict({"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
+_STYLES = {"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"}
 #: Seconds between two drawings of the toolbar while the engine starts.
 _REFRESH = 0.5
 
@@ -69,7 +69,7 @@ class Prompt:
             prompt_continuation=lambda width, _line, _is_soft: ">".rjust(width - 1) + " ",
             enable_open_in_editor=True,
             enable_suspend=True,
-            style=_STYLE,
+            style=Style.from_dict(_STYLES),
             refresh_interval=0 if engine == "duckdb" else _REFRESH,
         )
         self._prompt.app.after_render += lambda _: self._opening.start()
@@ -87,8 +87,9 @@ class Prompt:
             from rewriter.shell.completion.partition_values import PartitionValuesReader
             from rewriter.shell.completion.prompt_completer import ShellCompleter
             from rewriter.shell.completion.refresher import Refresher, SessionNames
-            from rewriter.shell.highlighting import SqlLexer
+            from rewriter.shell.highlighting import STYLES, SqlLexer
 
+        self._prompt.style = Style.from_dict({**STYLES, **_STYLES})
         self._prompt.lexer = SqlLexer()
         shell = self._closing.enter_context(self._open_shell())
         shell.session.prewarm()

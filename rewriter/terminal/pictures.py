@@ -119,7 +119,7 @@ class _Labels(NamedTuple):
 def _lines(chart: CoverageChart, columns: int) -> Iterator[_Line]:
     yield [(_shortened(printable(chart.title), columns), "bold")]
     if chart.window is None:
-        yield [("nothing exists" if chart.is_whole else "no time is asked for", "")]
+        yield [(chart.emptiness, "")]
         return
     labels = [_labels(row, chart) for row in chart.rows]
     count_title = "taken of" if chart.is_whole else "partitions"

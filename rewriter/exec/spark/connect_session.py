@@ -11,6 +11,7 @@ import re
 import socket
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, InterfaceError
@@ -70,9 +71,12 @@ class ConnectedSpark:
 
     def stop(self) -> None:
         """Ends the sessions; the server goes on."""
+        from pyspark.errors import PySparkException
+
         for session in (self.session, self.small_session):
             # Not ``stop``: it would also end a local server, which belongs to the user.
-            session.client.release_session()
+            with suppress(PySparkException):  # The server still ends a canceled query.
+                session.client.release_session()
             session.client.close()
 
 

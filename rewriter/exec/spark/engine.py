@@ -10,9 +10,8 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import Cancellation, check_cancellation, current_cancellation
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
@@ -39,11 +38,12 @@ from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
+from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
 from rewriter.exec.spark.kept_views import KeptViews
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
-from rewriter.exec.spark.session_kinds import functions_of, is_connect
+from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
 from rewriter.exec.write_target import file_sink
@@ -64,14 +64,14 @@ _OF_FILES = (
     "SPARK_ERROR",
 )
 
-#: The first whole year in which Java counts days as we do.
-_FIRST_GREGORIAN_YEAR = 1583
-
 #: The beginning of the name of a group of jobs; the id of a statement follows.
 _GROUP = "rewriter-"
 
 #: The characters of a statement that Spark shows.
 _SHOWN = 200
+
+#: The seconds in which canceled jobs end. A query that is being planned takes longer, and then starts none.
+_PATIENCE_SECONDS = 1.5
 
 #: The rows that are computed when a query starts.
 _FIRST_ROWS = 100_000
@@ -242,7 +242,8 @@ class SparkEngine:
 
     def explain(self, query: EngineQuery) -> str:
         with self._frame(query) as frame:
-            rows = frame.sparkSession.sql(f"EXPLAIN FORMATTED {query.sql}", args=_arguments(query, frame)).collect()
+            explained, values = f"EXPLAIN FORMATTED {query.sql}", arguments(query, frame)
+            rows = interruptible(lambda: frame.sparkSession.sql(explained, args=values).collect())
         return "\n".join(str(row[0]) for row in rows)
 
     def stream(
@@ -289,7 +290,7 @@ class SparkEngine:
             return self._started
 
     def _awaited_spark(self) -> StartedSpark | ConnectedSpark:
-        """Returns the running Spark. Its start is a phase of the statement; if that is canceled, it goes on alone."""
+        """Returns the running Spark. Its start is a phase of the statement, and goes on if that is canceled."""
         cancellation = current_cancellation()
         if self._started is None and cancellation is not None:
             cancellation.observer.report("starting", subject="Spark")
@@ -323,7 +324,7 @@ class SparkEngine:
                         for relation in query.relations:
                             check_cancellation()
                             views[0].create(relation)
-                    return session.sql(query.sql, args=_arguments(query, session))
+                    return session.sql(query.sql, args=arguments(query, session))
 
                 yield interruptible(define)
                 if views and may_keep:
@@ -396,7 +397,7 @@ class SparkEngine:
         with self._lock:
             self._groups[group] += 1
         try:
-            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group))
+            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), _PATIENCE_SECONDS)
         finally:
             with self._lock:
                 self._groups[group] -= 1
@@ -437,27 +438,6 @@ def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataF
         return frame.coalesce(1)
     read_bytes, most_bytes = input_bytes(query), _most_file_bytes(write)
     return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
-
-
-def _arguments(query: EngineQuery, owner: object) -> dict[str, Any] | None:
-    """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC. ``owner`` is the session
-    that takes them, or a DataFrame of it.
-    """
-    return {name: _argument(value, owner) for name, value in query.parameters.items()} or None
-
-
-def _argument(value: object, owner: object) -> object:
-    """Returns one parameter. Days before the Gregorian calendar are literals, because Java would take them as days of
-    the Julian one, and shift them.
-    """
-    if isinstance(value, datetime) and value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    if isinstance(value, date) and value.year < _FIRST_GREGORIAN_YEAR:
-        expr = functions_of(owner).expr
-        if isinstance(value, datetime):
-            return expr(f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')} UTC'")
-        return expr(f"DATE '{value.isoformat()}'")
-    return value
 
 
 def _assigned(frame: DataFrame, write: Write) -> DataFrame:

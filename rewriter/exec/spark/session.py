@@ -61,8 +61,10 @@ class StartedSpark:
         context.setJobGroup(group, description, False)
 
     def cancel(self, group: str) -> None:
-        """Stops the jobs of the group, from any thread. Its queries fail soon after."""
-        self.session.sparkContext.cancelJobGroup(group)
+        """Stops the jobs of the group, from any thread, and those that it would start. Its queries fail soon after."""
+        # The method of Python leaves the jobs alone that a query starts when it has been planned.
+        context: Any = self.session.sparkContext
+        context._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
     def measure(self, group: str) -> Measured | None:
         """Returns the tasks of the group's running stages that are done."""

@@ -103,7 +103,8 @@ class FactCoverage:
         missing = covered.missing
         unused: list[UnusedTime] = []
         for state, candidates in {**self.unused, "open": self.open}.items():
-            for candidate in sorted(candidates, key=lambda candidate: -int(candidate.period)):
+            existing = [candidate for candidate in candidates if not candidate.timeline.is_empty]
+            for candidate in sorted(existing, key=lambda candidate: -int(candidate.period)):
                 found = list(_found(state, candidate, missing))
                 unused += found
                 missing = missing - RangeSet(part.time for part in found)

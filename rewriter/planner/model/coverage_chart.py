@@ -66,9 +66,10 @@ class CoverageChart:
     """What exists in the storage tables of a fact or a cube, what is missing, and what a query takes.
 
     ``requested`` is the time asked for, and ``window`` the time that is drawn, without open ends; ``None`` where that
-    is empty. ``missing`` is the time for which a query gets no rows, and ``outdated`` the share of it that exists only
-    outdated, as far as a plan states it. ``base`` is the unit of ``missing``; ``None`` if it is unknown.
-    ``is_whole`` says that the rows have all that exists, and not only what the query takes.
+    is empty. ``missing`` is the time of a query for which it gets no rows; in the chart of a fact, the time of which no
+    partition exists. ``outdated`` is the share of it that exists only outdated, as far as a plan states it. ``base`` is
+    the unit of ``missing``; ``None`` if it is unknown. ``is_whole`` says that the rows have all that exists, and not
+    only what the query takes.
     """
 
     subject: str
@@ -92,6 +93,11 @@ class CoverageChart:
         if self.base is None:
             return _counted(len(self.missing), "range")
         return _counted(sum(len(overlapping(self.base, gap)) for gap in self.missing), f"{self.base.name} period")
+
+    @property
+    def emptiness(self) -> str:
+        """Returns, in words, why no time is drawn."""
+        return "all of this time is missing" if self.missing else "nothing exists in this time"
 
     def count(self, state: ChartState) -> int:
         """Returns the number of periods in a state, in all rows."""

@@ -25,7 +25,7 @@ from rewriter.shell.completion.expectations import (
     SettingValues,
     Words,
 )
-from rewriter.shell.completion.names import ColumnName, Names
+from rewriter.shell.completion.names import TIME, ColumnName, Names
 from rewriter.shell.completion.position import position_at
 from rewriter.shell.completion.sorted_names import SortedNames
 from rewriter.shell.completion.written_names import (
@@ -68,7 +68,7 @@ class ValuesRequest:
     typed: str
 
 
-#: Returns the values, at most some fifty; none if they cannot be read in time.
+#: Returns the values, at most some thirty; none if they cannot be read in time.
 ValuesReader = Callable[[ValuesRequest], Sequence[str]]
 
 
@@ -147,8 +147,9 @@ class _Source:
                 yield from self._columns(expected, fuzzy)
             case PartitionValues() if not fuzzy and not quoted:
                 yield from self._partition_values(expected)
-            case Functions() if not quoted:
-                yield from ((f"{name}(", f"{name}(", "function") for name in self._found(self._names.functions, fuzzy))
+            case Functions(called) if not quoted:
+                written = (f"{name}(" if called else name for name in self._found(self._names.functions, fuzzy))
+                yield from ((text, text, "function") for text in written)
             case Settings():
                 yield from self._settings(fuzzy)
             case SettingValues(name) if not fuzzy:
@@ -201,8 +202,11 @@ class _Source:
                 yield from ((text, shown, kind) for text, shown in self._written(self._found(group, fuzzy)))
 
     def _columns(self, expected: Columns, fuzzy: bool) -> Iterator[_Match]:
-        for relation in (*expected.relations, *expected.outer):
+        relations = (*expected.relations, *expected.outer)
+        for relation in relations:
             columns = self._names.columns(relation)
+            if expected.times:
+                columns = tuple(sorted(columns, key=lambda column: column.type != TIME))
             if expected.partitions:
                 columns = tuple(column for column in columns if column.is_partition) or columns
             yield from self._named(((column.name, _meaning(column, relation)) for column in columns), fuzzy)

@@ -62,10 +62,13 @@ class Databases:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of relations; ``partitions``: only partition columns, ``times``: TIME columns of cubes first."""
+    """Columns of relations, then those of ``outer`` queries. ``partitions``: only partition columns, if there are any.
+    ``times``: TIME columns of cubes before all others.
+    """
 
     relations: tuple[Relation, ...]
     partitions: bool = False
+    times: bool = False
     outer: tuple[Relation, ...] = ()
 
 
@@ -73,8 +76,8 @@ class Columns:
 class PartitionValues:
     """Values of a partition column of one of the relations.
 
-    ``given`` are the values of other columns that the text fixes, as typed. ``date`` says that DATE or TIMESTAMP is in
-    front of the string.
+    ``given`` are the values of other columns that the text fixes, as typed. ``typed_literal`` says that DATE or
+    TIMESTAMP is in front of the string.
     """
 
     relations: tuple[Relation, ...]
@@ -85,7 +88,9 @@ class PartitionValues:
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions of the engine, with an opening parenthesis."""
+    """Functions of the engine; ``called`` ones with an opening parenthesis."""
+
+    called: bool = True
 
 
 @dataclass(frozen=True)

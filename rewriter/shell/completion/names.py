@@ -18,6 +18,8 @@ from rewriter.shell.completion.sorted_names import EMPTY, SortedNames
 Named = Table | Cube | Fact | View
 #: The most views inside views, and CTEs inside CTEs, that are followed for columns.
 _MOST_NESTED = 10
+#: What is shown as the type of a cube's TIME columns.
+TIME = "time"
 
 
 @dataclass(frozen=True)
@@ -71,22 +73,24 @@ class ObjectNames:
     def changed(self, databases: Iterable[str], changes: Mapping[str, Named | None]) -> ObjectNames:
         """Returns the names after changes: each key (``_key``) with its object, ``None`` if there is none any more.
 
-        Sorts only the names of the databases and kinds that changed.
+        O(objects) only for copies.
         """
         by_name = dict(self.by_name)
-        touched: set[tuple[str, str]] = set()
+        removed: dict[tuple[str, str], list[str]] = {}
+        added: dict[tuple[str, str], list[str]] = {}
         for key, object_ in changes.items():
-            for version in (by_name.pop(key, None), object_):
-                if version is not None:
-                    touched.add((place_of(version.name)[0], kind_of(version)))
+            before = by_name.pop(key, None)
+            if before is not None:
+                database, name = place_of(before.name)
+                removed.setdefault((database, kind_of(before)), []).append(name)
             if object_ is not None:
                 by_name[key] = object_
-        names: dict[tuple[str, str], list[str]] = {place: [] for place in touched}
-        for object_ in by_name.values():
-            database, name = place_of(object_.name)
-            if (database, kind_of(object_)) in names:
-                names[database, kind_of(object_)].append(name)
-        by_place = {**self.by_place, **{place: SortedNames(group) for place, group in names.items()}}
+                database, name = place_of(object_.name)
+                added.setdefault((database, kind_of(object_)), []).append(name)
+        by_place = dict(self.by_place)
+        for place in removed.keys() | added.keys():
+            names = by_place.get(place, EMPTY)
+            by_place[place] = names.edited(removed.get(place, ()), added.get(place, ()))
         return ObjectNames(SortedNames(databases), by_name, by_place)
 
 

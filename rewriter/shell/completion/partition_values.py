@@ -10,7 +10,7 @@ import calendar
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
 from rewriter.catalog.catalog import Catalog
@@ -28,18 +28,18 @@ from rewriter.catalog.keys.values import coerce
 from rewriter.catalog.model.key_ranges import KeyRange, successor
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import Error
+from rewriter.errors import Error, only_ours
 from rewriter.shell.completion.candidates import ValuesRequest
 
 #: The most values of a column that are read.
-MOST_VALUES = 50
+MOST_VALUES = 30
 #: The most keys that are read for them: more only where a column behind the first is not determined.
-_MOST_KEYS = 2_000
+_MOST_KEYS = 1_000
 #: The keys of one read: values that have one partition each are neighbors.
 _PAGE = 60
-#: Seconds after which a read ends with the values that it has, and for which values and snapshots are kept.
-_LONGEST_READ = 0.02
-_KEPT_SECONDS = 3.0
+#: Seconds after which a read ends with the values that it has.
+_LONGEST_READ = 0.01
+#: The most requests whose values are kept until the next commit.
 _MOST_KEPT = 64
 
 
@@ -53,27 +53,29 @@ class PartitionValuesReader:
         self._catalog = catalog
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, Sequence[str]] = OrderedDict()
-        self._snapshot: Snapshot | None = None
+        #: The commit up to which the kept values are those of the catalog.
+        self._sequence = -1
 
     def __call__(self, request: ValuesRequest) -> Sequence[str]:
         """Returns the values in the order of the keys; none where the catalog cannot be read, or is slow."""
         if not self._lock.acquire(timeout=_LONGEST_READ):
             return ()
         try:
-            return self._values(request)
+            with only_ours():
+                return self._values(request)
         except Error:
             return ()
         finally:
             self._lock.release()
 
     def _values(self, request: ValuesRequest) -> Sequence[str]:
-        now = time.monotonic()
-        if self._snapshot is None or now - self._snapshot.taken_at > _KEPT_SECONDS:
+        snapshot = self._catalog.snapshot()
+        if snapshot.sequence != self._sequence:
             self._kept.clear()
-            self._snapshot = self._catalog.snapshot()
+            self._sequence = snapshot.sequence
         key = (request.table.id, request.column.lower(), request.given, request.typed)
         if key not in self._kept:
-            self._kept[key] = tuple(values_of(self._snapshot, request, time.monotonic() + _LONGEST_READ))
+            self._kept[key] = tuple(values_of(snapshot, request, time.monotonic() + _LONGEST_READ))
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
@@ -105,20 +107,36 @@ def values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> li
                 if len(found) >= MOST_VALUES:
                     return list(found)
         return list(found)
-    # A column in front is open: the values in the first partitions are what can be read without a scan.
-    others = {columns[i].name.lower(): i for i in range(len(columns))}
-    lookup = snapshot.lookup(table, None, [KeyRange.of_prefix(start)])
-    for visited, key in enumerate(lookup.found_keys(_MOST_KEYS)):
+    return _values_in_first(snapshot, table, number, start, given, request.typed.lower(), deadline)
+
+
+def _values_in_first(
+    snapshot: Snapshot,
+    table: Table,
+    number: int,
+    start: bytes,
+    given: Mapping[str, str | None],
+    typed: str,
+    deadline: float,
+) -> list[str]:
+    """Returns values of a column behind one that is open: those in the first partitions, which need no scan."""
+    columns = table.partition_columns
+    widths = [width_of(column.type) for column in columns]
+    fixed = [
+        (place, encode_value(column.type, given[column.name.lower()]))
+        for place, column in enumerate(columns)
+        if column.name.lower() in given
+    ]
+    fields: dict[bytes, None] = {}
+    keys = snapshot.lookup(table, None, [KeyRange.of_prefix(start)]).found_keys(_MOST_KEYS)
+    for visited, key in enumerate(keys):
         if not visited % _PAGE and time.monotonic() > deadline:
             break
-        values = lookup.values_of(key)
-        value_here = values[number]
-        fits = all(values[others[name]] == value for name, value in given.items() if name in others)
-        if fits and value_here is not None and value_here.lower().startswith(request.typed.lower()):
-            found[value_here] = None
-            if len(found) >= MOST_VALUES:
-                break
-    return sorted(found)
+        parts = split(widths, key)
+        if all(parts[place] == field for place, field in fixed):
+            fields[parts[number]] = None
+    values = (decode_value(columns[number].type, field) for field in sorted(fields))
+    return [value for value in values if value is not None and value.lower().startswith(typed)][:MOST_VALUES]
 
 
 def _given_values(columns: Sequence[Column], given: Sequence[tuple[str, str]]) -> dict[str, str | None]:

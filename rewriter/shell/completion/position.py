@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rewriter.errors import ParseError
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
 from rewriter.grammar.query_spans import starts_query
-from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces, pieces
+from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces
 from rewriter.shell.completion.expectations import (
     Argument,
     Commands,
@@ -46,9 +46,7 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
         return command
     if cursor < len(text) and (text[cursor].isalnum() or text[cursor] == "_"):
         return None
-    end = min(len(text), cursor + _MOST_BEHIND)
-    found = known.until(text, end)
-    around = _statement_around(found, cursor, text)
+    around = _without_commands(known.statement(text, cursor, _MOST_BEHIND), cursor, text)
     before = [piece for piece in around if piece.end <= cursor and piece.start < cursor]
     inside = next((piece for piece in around if piece.start < cursor < piece.end), None)
     if inside is not None and inside.kind in _QUOTED:
@@ -57,8 +55,9 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
                 return None
         else:  # The quote that closes it is that of another one.
             inside = Piece(PieceKind.UNCLOSED, text[inside.start : cursor], inside.start, cursor)
-            behind = _statement_around(list(pieces(text[:end], cursor)), cursor, text)
-            around = [*before, inside, *behind]
+            behind = TextPieces().statement(text[cursor:], 0, _MOST_BEHIND)
+            shifted = (Piece(kind, part, start + cursor, end + cursor) for kind, part, start, end in behind)
+            around = [*before, inside, *shifted]
     if inside is not None and (inside.kind is PieceKind.COMMENT or inside.text.startswith("/*")):
         return None
     if before and before[-1].end == cursor and before[-1].kind is PieceKind.COMMENT and before[-1].text[:2] == "--":
@@ -83,8 +82,7 @@ def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
     if not stripped.startswith(("\\", ".")):
         return None
     begins = cursor - len(stripped)
-    pieces_before = [piece for piece in known.until(text, begins) if piece.start < begins]
-    before = _statement_around(pieces_before, begins, text)
+    before = _without_commands(known.statement(text, begins, 0), begins, text)
     if before and (stripped[0] == "." or before[-1].end > begins):
         return None  # In a statement, or in a string or comment of several lines.
     name, blank, rest = stripped.partition(" ")
@@ -100,18 +98,14 @@ def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
     return Position(cursor - len(typed), typed, expected=(Argument(name, database or None),))
 
 
-def _statement_around(found: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
-    """Returns the pieces between the semicolons around the cursor, without commands, which end with their line."""
+def _without_commands(found: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
+    """Returns the pieces of a statement without the commands in front of it, which end with their line."""
     around: list[Piece] = []
     command_end = -1
     for piece in found:
         if piece.start < command_end:
             continue
-        if piece.kind is PieceKind.OPERATOR and piece.text == ";":
-            if piece.end > cursor:
-                break
-            around = []
-        elif piece.text in ("\\", ".") and not around and piece.start < cursor:
+        if piece.text in ("\\", ".") and not around and piece.start < cursor:
             line_end = text.find("\n", piece.start)
             command_end = len(text) if line_end < 0 else line_end
         else:

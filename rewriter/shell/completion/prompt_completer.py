@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 
+from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.candidates import ValuesReader, candidates, no_values
-from rewriter.shell.completion.expectations import Argument
+from rewriter.shell.completion.expectations import Argument, Position
 from rewriter.shell.completion.names import Names
 from rewriter.shell.completion.position import position_at
 
@@ -24,10 +26,12 @@ class ShellCompleter(Completer):
         self._names = names
         self._values = values
         self._paths = PathCompleter(expanduser=True)
+        self._pieces = TextPieces()
+        self._lock = threading.Lock()
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """Yields the completions at the cursor of the document."""
-        position = position_at(document.text, document.cursor_position)
+        position = self._position(document)
         if position is None:
             return
         names = self._names()
@@ -45,3 +49,12 @@ class ShellCompleter(Completer):
                 display=candidate.display,
                 display_meta=candidate.meta,
             )
+
+    def _position(self, document: Document) -> Position | None:
+        """Returns the position at the cursor. Threads may overlap: one uses the pieces of the text before the key."""
+        if not self._lock.acquire(blocking=False):
+            return position_at(document.text, document.cursor_position)
+        try:
+            return position_at(document.text, document.cursor_position, self._pieces)
+        finally:
+            self._lock.release()

@@ -121,8 +121,9 @@ def _in_expression(scope: Scope, before: Sequence[Token]) -> tuple[Expectation, 
     subquery = ("SELECT",) if before and before[-1].is_operator("(") else ()
     aliases = scope.aliases if scope.clause in ("GROUP", "HAVING", "ORDER") else ()
     relations = Words(tuple(relation.alias for relation in scope.relations if relation.alias), "relation")
+    in_time_range = len(before) > 1 and before[-1].is_operator("(") and before[-2].is_word("TIME_RANGE_IN")
     return (
-        Columns(scope.relations, outer=scope.outer),
+        Columns(scope.relations, times=in_time_range, outer=scope.outer),
         Words(aliases, "column of the result"),
         relations,
         Functions(),

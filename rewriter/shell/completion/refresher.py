@@ -18,7 +18,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryViews
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import Error
+from rewriter.errors import Error, only_ours
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.session import Session
@@ -31,6 +31,8 @@ IDLE_SECONDS = 3.0
 _MOST_CHANGES = 500
 
 
+#: The function that is none of an engine: the condition of time of a cube.
+_OF_CUBES = "time_range_in"
 #: Operators that Spark lists among its functions.
 _OPERATORS = frozenset("and or not in like ilike rlike regexp between case when div".split())
 
@@ -112,13 +114,18 @@ class Refresher:
         """
         session = self._session
         try:
-            if not self._catalog.is_absent:
-                self._refresh(session.session)
+            with only_ours():
+                if not self._catalog.is_absent:
+                    self._refresh(session.session)
         except Error:
             return False
         read = self._read
-        own = [object_ for object_ in read.objects.values() if _is_own(object_, session.session)]
-        temporary = [*own, *session.views.sources.values(), *session.views.by_name.values()]
+        own = () if session.session is None else read.objects.values()
+        temporary = [
+            *(object_ for object_ in own if session_of(object_.name) == session.session),
+            *session.views.sources.values(),
+            *session.views.by_name.values(),
+        ]
         self.names = replace(
             self.names,
             objects=read.shared,
@@ -195,10 +202,6 @@ def _objects(snapshot: Snapshot) -> Iterator[Named]:
     yield from (table for name in SYSTEM_TABLES if (table := snapshot.system_table(name)) is not None)
 
 
-def _is_own(object_: Named, session: str | None) -> bool:
-    return session is not None and session_of(object_.name) == session
-
-
 @cache
 def function_names(engine: str) -> SortedNames:
     """Returns the functions of an engine: those of Spark; for DuckDB those of them that its allow-list has."""
@@ -207,4 +210,4 @@ def function_names(engine: str) -> SortedNames:
         from rewriter.exec.translate.allowlist import function_spellings
 
         names = function_spellings().intersection(names)
-    return SortedNames(names)
+    return SortedNames([*names, _OF_CUBES])

@@ -102,6 +102,8 @@ def subject(tokens: Sequence[Token]) -> Relation:
 def _named(context: tuple[str, ...], tokens: Sequence[Token], qualifier: tuple[str, ...]) -> tuple[Expectation, ...]:
     """Returns what a NAME behind these terminals can be; nothing for a new name."""
     last = context[-1] if context else ""
+    if last in ("FUNCTION", "FUNCTIONS") and not qualifier:
+        return (Functions(called=False),)
     if _is_new(context):
         return (Databases(qualifying=True),) if not qualifier and last in ("TABLE", "VIEW", "EXISTS") else ()
     if context[-2:] == ("IF", "EXISTS"):

@@ -11,9 +11,10 @@ from rewriter.grammar.lexer import tokens
 from rewriter.grammar.text_pieces import PieceKind, TextPieces, pieces
 
 #: Texts out of what matters to the lexer, and of anything.
-FRAGMENTS = (
-    "SELECT FROM r R r' r\" '' \"\" ' \" ` `` \\ \\' -- /* */ /*+ 1e +5 1. .5 http :// :x : ? ${ } ; ( ) \n \r\n é 🎈 \x00 \x1b a_b"
-).split(" ")
+FRAGMENTS = [
+    *"SELECT FROM r R r' r\" '' \"\" ' \" ` `` \\ \\' -- /* */ /*+ 1e +5 1. .5 http :// :x : ? ${ } ; ( ) a_b".split(),
+    *("\n", "\r\n", "é", "🎈", "\x00", "\x1b"),
+]
 TEXTS = st.lists(st.sampled_from([*FRAGMENTS, " ", "\n"]) | st.text(max_size=4), max_size=30).map("".join)
 
 

@@ -11,8 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import Watched
-from browser import browser as browser
-from browser import watched as watched
 
 from rewriter.cli.coverage_pictures import write_picture
 from rewriter.errors import Error
@@ -93,6 +91,10 @@ class TestSvg:
         assert {"exists", "taken", "unproven", "outdated", "missing"} <= set(texts)
         height = float(str(tree.get("height")))
         assert all(float(str(part.get("y"))) < height for part in tree.iter() if part.get("y"))
+
+    def test_the_picture_of_the_documents_is_drawn(self, session: Session) -> None:
+        file = Path(__file__).parents[3] / "docs" / "coverage.svg"
+        assert file.read_text(encoding="utf-8") == f"{chart_svg(filled(session), is_file=True)}\n"
 
     @pytest.mark.parametrize("name", [EVIL, "漢" * 5000, "]]>", "a\nb\tc"])
     def test_names_are_texts(self, name: str) -> None:

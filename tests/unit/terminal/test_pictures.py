@@ -135,8 +135,8 @@ def test_names_do_no_harm(session: Session) -> None:
 
 def test_nothing_exists(session: Session) -> None:
     list(session.script(SETUP))
-    assert chart_picture(chart_of(session), 80).plain == "f: ∅\nnothing exists"
-    assert chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-01")), 80).plain == "f: ∅\nnothing exists"
+    assert chart_picture(chart_of(session), 80).plain == "f: ∅\nnothing exists in this time"
+    assert chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-01")), 80).plain == "f: ∅\nnothing exists in this time"
     lacking = chart_picture(chart_of(session, bounds=("2015-01-01", "2015-01-03")), 80).plain
     assert "missing  48 HOURLY periods" in lacking
     assert "××××" in lacking
@@ -185,6 +185,15 @@ def test_a_query_shows_what_exists_beside_what_it_takes(session: Session) -> Non
         session.execute(statement)
     (dropped,) = query_charts(plan.coverage, session.snapshot(), settings)
     assert chart_picture(dropped, 80).plain == taken
+
+
+def test_the_picture_of_the_documents_is_drawn(session: Session) -> None:
+    filled(session)
+    session.execute("SET rewriter.partial_data = true")
+    plan = session.plan("SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-13')")
+    (chart,) = query_charts(plan.coverage, session.snapshot(), session.settings.for_planner())
+    page = Path(__file__).parents[3] / "docs" / "pictures.md"
+    assert f"```\n{chart_picture(chart, 80).plain}\n```" in page.read_text(encoding="utf-8")
 
 
 def test_ends_of_the_axis() -> None:

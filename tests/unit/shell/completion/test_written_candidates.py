@@ -41,9 +41,9 @@ ACTING_NAMES = ("\x1b[31mred", "line\nbreak", "tab\there", "\x07", "\u202egnp.ex
 WORDS = st.sampled_from(sorted(keywords() | RESERVED))
 FRAGMENTS = st.sampled_from(
     [
-        *"SELECT FROM WHERE GROUP BY ORDER JOIN ON AS WITH INSERT INTO OVERWRITE PARTITION IN BETWEEN AND OR SET".split(),
-        *"orders o customers dt hr rewriter. EXPLAIN DESCRIBE ( ) , . ; = <> '2024 '' ' \" ` `` 1 1e -- /* */ /*+".split(),
-        *"\\ \\d :x ? ${ } é 🎈".split(),
+        *"SELECT FROM WHERE GROUP BY ORDER JOIN ON AS WITH INSERT INTO OVERWRITE PARTITION IN BETWEEN AND".split(),
+        *"orders o customers dt hr rewriter. EXPLAIN DESCRIBE ( ) , . ; = <> '2024 '' ' \" ` `` 1 1e".split(),
+        *"OR SET -- /* */ /*+ \\ \\d :x ? ${ } é 🎈".split(),
         *(" ", "\n", "\r\n", "\t"),
     ]
 )

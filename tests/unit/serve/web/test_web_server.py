@@ -1,0 +1,437 @@
+"""The web server: who may read, what broken and hostile clients meet, and what a browser shows."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from browser import Watched
+
+from rewriter.errors import OperationalError
+from rewriter.serve.web import handler, server
+from rewriter.serve.web.server import WebServer
+from rewriter.session import Session
+
+SETUP = """
+CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT f OF CUBE c STORED IN STORAGE s (
+  TABLE days PERIOD DAILY PARTITIONED BY t AS (dt),
+  TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'));
+ALTER TABLE hours ADD PARTITION (dt='2015-01-01-00') PARTITION (dt='2015-01-01-01') PARTITION (dt='2015-01-01-03');
+ALTER TABLE days ADD PARTITION (dt='2015-01-02')
+"""
+QUERY = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-01T02')"
+EVIL = "<script>alert(1)</script>\x1b[31m\u202e🙂'\""
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path / "w", "duckdb") as opened:
+        list(opened.script(SETUP))
+        yield opened
+
+
+@pytest.fixture
+def web(session: Session, tmp_path: Path) -> Iterator[WebServer]:
+    served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), EVIL)
+    served.start()
+    yield served
+    served.stop()
+
+
+def address(web: WebServer) -> tuple[str, int, str]:
+    """Returns the host, the port and the token."""
+    _, _, place, token, _ = web.url.split("/")
+    host, _, port = place.rpartition(":")
+    return host, int(port), token
+
+
+class Answer:
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def ask(
+    web: WebServer, path: str, method: str = "GET", body: bytes | None = None, headers: dict[str, str] | None = None
+) -> Answer:
+    """Sends a request; ``path`` is below the token, or absolute."""
+    host, port, token = address(web)
+    connection = http.client.HTTPConnection(host, port, timeout=30)
+    with contextlib.closing(connection):
+        connection.request(method, path if path.startswith("/") else f"/{token}/{path}", body, headers or {})
+        response = connection.getresponse()
+        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+
+
+def raw(web: WebServer, data: bytes, *, end: bool = True) -> bytes:
+    """Sends bytes and returns all that comes back."""
+    host, port, token = address(web)
+    with socket.create_connection((host, port), timeout=30) as client:
+        client.sendall(data.replace(b"TOKEN", token.encode()).replace(b"PORT", str(port).encode()))
+        if end:
+            client.shutdown(socket.SHUT_WR)
+        parts = []
+        with contextlib.suppress(ConnectionResetError):
+            while part := client.recv(65536):
+                parts.append(part)
+        return b"".join(parts)
+
+
+def post(web: WebServer, sql: object, **headers: str) -> Answer:
+    token = address(web)[2]
+    all_headers = {"Content-Type": "application/json", "X-Rewriter-Token": token, **headers}
+    return ask(web, "data/query", "POST", json.dumps({"sql": sql}).encode(), all_headers)
+
+
+class TestWhoMayRead:
+    @pytest.mark.parametrize("path", ["", "fact?name=f", "query"])
+    def test_pages_have_strict_headers(self, web: WebServer, path: str) -> None:
+        answer = ask(web, path)
+        assert answer.status == 200
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+        assert "server" not in answer.headers
+        assert "set-cookie" not in answer.headers
+        page = answer.body.decode()
+        assert "default-src 'none'; script-src 'sha256-" in page
+        assert "<script>alert" not in page
+        assert address(web)[2] not in page
+        head = ask(web, path, "HEAD")
+        assert (head.status, head.body) == (200, b"")
+        assert head.headers["content-length"] == answer.headers["content-length"]
+
+    def test_without_the_token_nothing_is_read(self, web: WebServer) -> None:
+        token = address(web)[2]
+        assert len(token) >= 32
+        wrong = token[:-1] + ("a" if token[-1] != "a" else "b")
+        for path in ("/", f"/{wrong}/", f"/{wrong}/data/facts", f"/?token={token}", "/data/facts", "*"):
+            for method in ("GET", "HEAD", "POST"):
+                assert ask(web, path if path != "*" else "/*", method).status == 403, (method, path)
+        assert post(web, QUERY, **{"X-Rewriter-Token": wrong}).status == 403
+        for place in (b"/TOKEN\xc3\xa9/", b"/TOKEN\xff/", b"/%00/"):
+            assert raw(web, b"GET " + place + b" HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n").startswith(b"HTTP/1.0 403")
+
+    @pytest.mark.parametrize(
+        ("host", "status"),
+        [
+            ("127.0.0.1:PORT", 200),
+            ("localhost:PORT", 200),
+            ("LOCALHOST:PORT", 200),
+            ("[::1]:PORT", 200),
+            ("127.0.0.1", 421),
+            ("127.0.0.1:1", 421),
+            ("evil.example:PORT", 421),
+            ("127.0.0.1.evil.example:PORT", 421),
+            ("", 421),
+            ("127.0.0.1:PORT\r\nHost: evil.example", 421),
+            ("evil.example\r\nHost: 127.0.0.1:PORT", 421),
+        ],
+    )
+    def test_the_host_must_be_the_servers(self, web: WebServer, host: str, status: int) -> None:
+        answer = raw(web, f"GET /TOKEN/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert answer.startswith(f"HTTP/1.0 {status} ".encode())
+
+    def test_a_request_without_a_host(self, web: WebServer) -> None:
+        assert raw(web, b"GET /TOKEN/ HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.0 421 ")
+        assert raw(web, b"GET /TOKEN/ HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 421 ")
+        assert b"<title>" not in raw(web, b"GET /TOKEN/\r\n\r\n")
+
+    def test_all_addresses_have_no_other_names(self, session: Session, tmp_path: Path) -> None:
+        served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", "0.0.0.0")
+        served.start()
+        try:
+            assert not served.is_local
+            for host, status in (("10.1.2.3:PORT", 200), ("localhost:PORT", 200), ("evil.example:PORT", 421)):
+                sent = f"GET /TOKEN/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+                assert raw(served, sent).startswith(f"HTTP/1.0 {status} ".encode())
+        finally:
+            served.stop()
+
+    def test_an_address_of_ipv6(self, session: Session, tmp_path: Path) -> None:
+        if not socket.has_ipv6:
+            pytest.skip("there is no IPv6")
+        try:
+            served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", "::1")
+        except OperationalError:
+            pytest.skip("there is no ::1")
+        served.start()
+        try:
+            port = int(served.url.split("]:")[1].split("/")[0])
+            assert served.is_local
+            for host, status in ((f"[::1]:{port}", 200), (f"::1:{port}", 421), (f"[::2]:{port}", 421)):
+                with socket.create_connection(("::1", port), timeout=30) as client:
+                    token = served.url.split("/")[3]
+                    client.sendall(f"GET /{token}/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                    assert client.recv(12).decode() == f"HTTP/1.0 {status}"
+        finally:
+            served.stop()
+
+
+class TestHostileClients:
+    def test_no_path_leads_to_files(self, web: WebServer) -> None:
+        for path in ("../../etc/passwd", "%2e%2e/etc/passwd", "page.css", "data/../../", "data/fact/../facts", "\\"):
+            assert ask(web, path).status == 404, path
+        assert ask(web, "data/fact?name=../../etc/passwd").json()["error"].startswith("Error: [PARSE_SYNTAX_ERROR]")
+
+    @pytest.mark.parametrize(
+        ("sent", "status"),
+        [
+            (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+            (b"GET\r\n\r\n", 400),
+            (b"GET / HTTP/9.9.9\r\n\r\n", 400),
+            (b"GET / HTTP/3.0\r\nHost: 127.0.0.1:PORT\r\n\r\n", 505),
+            (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", 414),
+            (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431),
+            (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 300 + b"\r\n", 431),
+            (b"DELETE /TOKEN/ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", 501),
+            (b"GET /TOKEN/?%zz=%ff&a&a&a&a&a&a HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", 400),
+            (b"GET http://[/TOKEN/ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", 400),
+            (b"POST /TOKEN/ HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n", 405),
+        ],
+        ids=range(11),
+    )
+    def test_malformed_requests(self, web: WebServer, sent: bytes, status: int) -> None:
+        answer = raw(web, sent)
+        assert f" {status} ".encode() in answer.split(b"\r\n")[0], answer[:300]
+        assert b"Traceback" not in answer
+        assert ask(web, "").status == 200
+
+    def test_posts_are_limited(self, web: WebServer) -> None:
+        token = address(web)[2]
+        head = (
+            b"POST /TOKEN/data/query HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nX-Rewriter-Token: TOKEN\r\n"
+            b"Content-Type: application/json\r\n"
+        )
+        for length, status in ((b"999999999999999999", 413), (b"200001", 413), (b"-1", 411), (b"x", 411), (b"", 411)):
+            sent = head + b"Content-Length: " + length + b"\r\n\r\n"
+            assert f" {status} ".encode() in raw(web, sent).split(b"\r\n")[0]
+        assert b" 411 " in raw(web, head + b"\r\n")
+        assert b" 501 " in raw(web, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        # Cut off in the middle.
+        assert b" 400 " in raw(web, head + b'Content-Length: 100\r\n\r\n{"sql": "SEL')
+        for body in (b"", b"[]", b"{}", b'{"sql": 1}', b"\xff", b"[" * 100_000):
+            headers = {"X-Rewriter-Token": token, "Content-Type": "application/json"}
+            assert ask(web, "data/query", "POST", body, headers).status == 400
+        assert post(web, QUERY, **{"Content-Type": "text/plain"}).status == 415
+        assert post(web, "SELECT '" + "x" * 250_000 + "'").status == 413
+
+    def test_slow_clients_harm_nobody(self, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        host, port, _ = address(web)
+        slow = [socket.create_connection((host, port), timeout=30) for _ in range(3 * server.MOST_CONNECTIONS)]
+        for client in slow:
+            with contextlib.suppress(OSError):
+                client.sendall(b"GET / HT")
+        assert ask(web, "data/facts").status == 200
+        # The oldest were ended for the newer ones.
+        assert slow[0].recv(1) == b""
+        for client in slow:
+            client.close()
+        assert ask(web, "data/facts").status == 200
+
+    def test_a_request_ends_with_its_time(self, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(handler, "PATIENCE", 0.05)
+        assert raw(web, b"GET / HT", end=False) == b""
+
+    def test_clients_that_go_away(self, web: WebServer) -> None:
+        host, port, token = address(web)
+        for _ in range(20):
+            client = socket.create_connection((host, port))
+            client.sendall(f"GET /{token}/data/facts HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            client.close()
+        assert ask(web, "data/facts").status == 200
+
+
+class TestContent:
+    def test_facts(self, web: WebServer) -> None:
+        data = ask(web, "data/facts").json()
+        (fact,) = data["facts"]
+        assert (fact["name"], fact["cube"], fact["missing"]) == ("f", "c", "21 HOURLY periods")
+        days, hours = fact["periods"]
+        assert (days["partitions"], days["unproven"], days["latest"]) == (1, 1, "")
+        assert (hours["partitions"], hours["unproven"], hours["latest"]) == (3, 0, "2015-01-01T04")
+        assert [commit["objects"] for commit in data["commits"][:2]] == ["days", "hours"]
+        assert data["commits"][0]["commit"] > data["commits"][1]["commit"]
+
+    def test_only_what_changed_is_sent(self, web: WebServer, session: Session) -> None:
+        for path in ("data/facts?", "data/fact?name=f&"):
+            version = ask(web, path).json()["version"]
+            assert ask(web, f"{path}since={version}").status == 204
+            # A commit that changes nothing of a fact is no change of its chart.
+            session.execute(f"CREATE TABLE other_{len(path)} (x INT)")
+            assert ask(web, f"{path}since={version}").status == (204 if "name" in path else 200)
+        session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-01-02')")
+        assert ask(web, f"{path}since={version}").status == 200
+
+    def test_a_fact(self, web: WebServer) -> None:
+        chart = ask(web, "data/fact?name=F").json()["chart"]
+        assert chart["title"] == "f: [2015-01-01, 2015-01-03)"
+        assert [row["label"] for row in chart["rows"]] == ["days DAILY", "hours HOURLY", "missing"]
+        assert ask(web, "data/facts").status == 200
+        assert ask(web, "data/fact?name=").status == 422
+        answer = ask(web, "data/fact?name=nope")
+        assert answer.status == 422
+        assert answer.json()["error"].startswith("Error: [FACT_NOT_FOUND]")
+
+    def test_a_query(self, web: WebServer) -> None:
+        data = post(web, QUERY).json()
+        assert [cover["title"] for cover in data["covers"]] == ["c: [2015-01-01, 2015-01-01T02)"]
+        assert data["tables"] == [{"table": "hours", "read": 2, "total": 3}]
+        assert "hours" in data["sql"]
+        assert "error" not in data
+        data = post(web, "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-02')").json()
+        assert "lacks" in data["error"] or "missing" in data["error"]
+        assert data["covers"][0]["rows"][-1]["amount"] == "21 HOURLY periods"
+        # What was tolerated once is not for the next one.
+        assert "error" in post(web, "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-02')").json()
+        data = post(web, "SELECT SUM(n) FROM c WHERE t >= '2030-01-01'").json()
+        assert data["covers"][0]["emptiness"] == "all of this time is missing"
+        data = post(web, "SELECT * FROM hours WHERE dt = '2015-01-01-03'").json()
+        assert data["covers"] == []
+        assert data["tables"] == [{"table": "hours", "read": 1, "total": 3}]
+
+    @pytest.mark.parametrize(
+        ("sql", "condition", "line"),
+        [
+            ("SELECT nope FROM\n  absent", "TABLE_OR_VIEW_NOT_FOUND", "  |   ^"),
+            ("DROP TABLE days", "PROGRAMMING_ERROR", "^"),
+            ("SELECT \x1b[31m", "PARSE_SYNTAX_ERROR", "\\u001b"),
+            ("", "PARSE_EMPTY_STATEMENT", ""),
+            ("SELECT (" + "(" * 50_000, "", ""),
+        ],
+        ids=range(5),
+    )
+    def test_errors_have_a_caret_and_no_traceback(self, web: WebServer, sql: str, condition: str, line: str) -> None:
+        error = post(web, sql).json()["error"]
+        assert condition in error
+        assert "Traceback" not in error
+        assert "\x1b" not in error
+        assert line.strip(" |") in error
+
+    def test_nothing_is_written(self, web: WebServer, session: Session, tmp_path: Path) -> None:
+        def state() -> dict[str, bytes]:
+            files = (path for path in (tmp_path / "w").rglob("*") if path.is_file() and "-shm" not in path.name)
+            return {str(path): path.read_bytes() for path in files}
+
+        before = state()
+        for path in ("data/facts", "data/fact?name=f", ""):
+            ask(web, path)
+        for sql in (QUERY, "SELECT * FROM hours", "CREATE TABLE x AS SELECT 1", "SELECT * FROM parquet.`/etc/passwd`"):
+            post(web, sql)
+        assert state() == before
+
+
+def test_addresses_that_cannot_be_had(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for host, port in (("127.0.0.1", taken.getsockname()[1]), ("no.such.host.invalid", 0), ("x" * 300, 0)):
+            with pytest.raises(OperationalError) as info:
+                WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", host, port)
+            assert info.value.condition == "ADDRESS_UNAVAILABLE"
+    unused = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w")
+    unused.stop()
+    unused.stop()
+    assert not (tmp_path / "w").exists()
+
+
+class TestCommand:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals) -> None:
+        words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        url = process.stdout.readline()
+        assert url.startswith("http://127.0.0.1:")
+        place, token = url.split("/")[2:4]
+        connection = http.client.HTTPConnection(place, timeout=30)
+        connection.request("GET", f"/{token}/data/facts")
+        assert connection.getresponse().status == 200
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (0, "", "")
+
+    def test_errors(self, tmp_path: Path) -> None:
+        for words, message in (
+            (["--web", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
+            ([], "Say what to serve: --web."),
+            (["--web", "--host", "no.such.host.invalid", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
+            (["--web", "--port", "70000"], "70000"),
+        ):
+            command = [sys.executable, "-m", "rewriter", "serve", *words]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+            assert done.returncode in (1, 2)
+            assert message in done.stderr
+            assert "Traceback" not in done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.browser
+class TestInChromium:
+    def test_pages_are_live(self, web: WebServer, session: Session, watched: Watched) -> None:
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        page = watched.page
+        page.goto(web.url)
+        page.get_by_role("link", name="f", exact=True).wait_for()
+        assert page.locator("h1").inner_text() == "<script>alert(1)</script>\\u001b[31m\\u202e🙂'\""
+        assert "21 HOURLY periods" in page.locator("#facts").inner_text()
+        session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-01-02')")
+        page.get_by_text("20 HOURLY periods").wait_for()
+        page.get_by_role("link", name="f", exact=True).click()
+        page.get_by_role("button", name="Zoom in").click()
+        zoomed = page.locator(".shown").inner_text()
+        bars = page.evaluate("document.querySelectorAll('svg.main path').length")
+        session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-02-02') PARTITION (dt='2015-01-02-03')")
+        session.execute("ALTER TABLE hours DROP PARTITION (dt='2015-01-01-00')")
+        page.locator("svg.main title", has_text="of 5").wait_for(state="attached")
+        assert page.locator(".shown").inner_text() == zoomed
+        assert page.evaluate("document.querySelectorAll('svg.main path').length") >= bars
+        watched.check()
+        assert all("token" not in url for url in watched.requests)
+
+    def test_what_a_query_reads(self, web: WebServer, watched: Watched) -> None:
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        page = watched.page
+        page.goto(f"{web.url}query")
+        page.locator("#sql").fill(QUERY)
+        page.get_by_role("button", name="Plan it").click()
+        page.locator("#plan svg.main").wait_for()
+        assert page.locator("#plan h2").first.inner_text() == "c: [2015-01-01, 2015-01-01T02)"
+        page.locator("#sql").fill("SELECT '<img src=x onerror=alert(1)>' FROM `<b>`")
+        page.keyboard.press("Control+Enter")
+        page.locator("#plan pre.bad").wait_for()
+        assert "`<b>`" in page.locator("#plan pre.bad").inner_text()
+        assert page.locator("#plan img").count() == 0
+        watched.check()
+
+    def test_texts_run_no_script(self, web: WebServer, watched: Watched) -> None:
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        watched.page.goto(f"{web.url}fact?name={quote(EVIL)}")
+        assert watched.page.locator("h1").inner_text().startswith("<script>alert(1)</script>\\u001b[31m")
+        watched.page.get_by_text("[PARSE_SYNTAX_ERROR]").wait_for()
+        assert watched.page.locator("#status").inner_text().startswith("Error: [PARSE_SYNTAX_ERROR] '<script>alert(1)")
+        assert [problem for problem in watched.problems if "422" not in problem] == []
+
+    def test_another_site_cannot_read(self, web: WebServer, watched: Watched) -> None:
+        watched.host = address(web)[0] + ":" + str(address(web)[1])
+        watched.page.goto("data:text/html,<title>elsewhere</title>")
+        read = watched.page.evaluate("(url) => fetch(url).then(() => 'read', () => 'refused')", f"{web.url}data/facts")
+        assert read == "refused"
