@@ -1,6 +1,11 @@
+<<<<<<< HEAD
+"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
+[results] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+=======
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
 [statements] [footers] [results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
 ``benchmarks/README.md``.
+>>>>>>> main
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from benchmarks import (
     querying,
     results,
     scanning,
+    shell,
     sinks,
     statements,
     streams,
@@ -52,6 +58,7 @@ GROUPS = (
     "results",
     "pages",
     "streams",
+    "shell",
     "duckdb",
     "spark",
     "dialect",
@@ -103,6 +110,9 @@ def main(
         show(pages.measure())
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
+    if not chosen or "shell" in chosen:
+        for table in shell.measure():
+            print(wide_markdown(table), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:

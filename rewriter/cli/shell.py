@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,15 +103,15 @@ def run(
     variables = _variables(var, hiveconf)
     opened = connection(**options)
     texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
-    try:
-        with (
-            _destination(output) as rows,
-            _opened(opened, display, variables, rows, is_prompt, click.get_current_context().obj) as shell,
-        ):
-            if is_prompt:
-                from rewriter.shell.prompt import Prompt
+    debug = click.get_current_context().obj
+    if is_prompt:
+        from rewriter.shell.prompt import Prompt
 
-                return Prompt(shell, configured, opened.warehouse).run()
+        with _destination(None) as rows:
+            open_shell = partial(_opened, opened, display, variables, rows, is_prompt, debug)
+            return Prompt(open_shell, configured, opened.warehouse, opened.engine).run()
+    try:
+        with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, debug) as shell:
             return _run_texts(shell, texts, bail)
     except _EndedEarly as end:
         return end.code
@@ -125,10 +126,13 @@ class _EndedEarly(Exception):
 
 
 def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
-    from rewriter.shell.commands import assignment
     from rewriter.shell.variables import Variables
 
     variables = Variables()
+    if not var and not hiveconf:
+        return variables
+    from rewriter.shell.commands import assignment
+
     for text in var:
         variables.set(*assignment(text, "--var"))
     for text in hiveconf:

@@ -1,4 +1,7 @@
-"""The prompt: reads texts until Ctrl-D, and runs each. The only module of the loop that imports prompt_toolkit."""
+"""The prompt: reads texts until Ctrl-D, and runs each. The only module of the loop that imports prompt_toolkit.
+
+It imports nothing that needs the catalog: that takes longer than all else until the prompt is shown.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import os
 import sys
 import termios
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -20,43 +23,45 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.errors import Error
-from rewriter.shell.commands import commands
-from rewriter.shell.completion.names import CommandName, Names
-from rewriter.shell.completion.partition_values import PartitionValuesReader
-from rewriter.shell.completion.prompt_completer import ShellCompleter
-from rewriter.shell.completion.refresher import Refresher, SessionNames
+from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
-from rewriter.shell.executor import run_script
-from rewriter.shell.highlighting import STYLES, SqlLexer
+from rewriter.shell.opening import Opening
 from rewriter.shell.script import is_complete
-from rewriter.shell.shell_session import Interrupted, QuitShell, ShellSession
 from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import cut, printable
 
-_STYLE = Style.from_dict({**STYLES, "bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"})
+if TYPE_CHECKING:
+    from rewriter.shell.completion.names import CommandName
+    from rewriter.shell.completion.refresher import Refresher
+    from rewriter.shell.shell_session import ShellSession
+
+_STYLES = {"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"}
 #: Seconds between two drawings of the toolbar while the engine starts.
 _REFRESH = 0.5
 
 
 class Prompt:
-    """The loop of the shell. ``warehouse`` is shown in the toolbar."""
+    """The loop of the shell. ``open_shell`` opens its session in the background, once the prompt is shown; the first
+    text waits for it. ``warehouse`` and ``engine`` are shown.
+    """
 
-    def __init__(self, shell: ShellSession, configuration: Configuration, warehouse: str) -> None:
-        self._shell = shell
+    def __init__(
+        self,
+        open_shell: Callable[[], contextlib.AbstractContextManager[ShellSession]],
+        configuration: Configuration,
+        warehouse: str,
+        engine: str,
+    ) -> None:
+        self._open_shell, self._engine = open_shell, engine
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
-        shell.session.prewarm()
-        catalog = shell.session.catalog
-        self._refresher = Refresher(catalog, Names(commands=_command_names(), words={"format": FORMATS}))
-        self._refresher.note(SessionNames.of(shell.session))
-        self._refresher.start()
-        completer = ShellCompleter(lambda: self._refresher.names, PartitionValuesReader(catalog))
+        self._closing = contextlib.ExitStack()
+        self._opening: Opening[tuple[ShellSession, Refresher]] = Opening(self._open, self._after_opening)
         self._prompt: PromptSession[str] = PromptSession(
             history=_history(configuration),
             auto_suggest=AutoSuggestFromHistory(),
-            lexer=SqlLexer(),
-            completer=ThreadedCompleter(completer),
             multiline=True,
             editing_mode=EditingMode.VI if configuration.vi else EditingMode.EMACS,
             key_bindings=_keys(),
@@ -64,62 +69,116 @@ class Prompt:
             prompt_continuation=lambda width, _line, _is_soft: ">".rjust(width - 1) + " ",
             enable_open_in_editor=True,
             enable_suspend=True,
-            style=_STYLE,
-            refresh_interval=_REFRESH if shell.session.engine_state == "starting" else 0,
+            style=Style.from_dict(_STYLES),
+            refresh_interval=0 if engine == "duckdb" else _REFRESH,
         )
+        self._prompt.app.after_render += lambda _: self._opening.start()
 
     def run(self) -> int:
-        """Runs the loop until Ctrl-D or ``\\q``. Returns exit code 0: a person saw the errors."""
-        try:
+        """Runs the loop until Ctrl-D or ``\\q``. Returns exit code 0: a person saw the errors. Raises the errors of
+        ``open_shell``.
+        """
+        with self._closing:
             return self._loop()
-        finally:
-            self._refresher.stop()
+
+    def _open(self) -> tuple[ShellSession, Refresher]:
+        with paused():
+            from rewriter.shell.completion.names import Names
+            from rewriter.shell.completion.partition_values import PartitionValuesReader
+            from rewriter.shell.completion.prompt_completer import ShellCompleter
+            from rewriter.shell.completion.refresher import Refresher, SessionNames
+            from rewriter.shell.highlighting import STYLES, SqlLexer
+
+        self._prompt.style = Style.from_dict({**STYLES, **_STYLES})
+        self._prompt.lexer = SqlLexer()
+        shell = self._closing.enter_context(self._open_shell())
+        shell.session.prewarm()
+        catalog = shell.session.catalog
+        refresher = Refresher(catalog, Names(commands=_command_names(), words={"format": FORMATS}))
+        refresher.note(SessionNames.of(shell.session))
+        refresher.start()
+        self._closing.callback(refresher.stop)
+        completer = ShellCompleter(lambda: refresher.names, PartitionValuesReader(catalog))
+        self._prompt.completer = ThreadedCompleter(completer)
+        return shell, refresher
+
+    def _after_opening(self, error: BaseException | None) -> None:
+        """Shows the engine, colours and completion. Ends a prompt whose warehouse cannot be opened."""
+        app = self._prompt.app
+
+        def end() -> None:
+            if error is not None and app.is_running and not app.is_done:
+                app.exit(exception=error)
+
+        loop = app.loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):  # The prompt ends now, and waits for the session.
+                loop.call_soon_threadsafe(end)
+        app.invalidate()
+
+    @property
+    def _shell(self) -> ShellSession | None:
+        """Returns the session, if it is open already."""
+        return None if self._opening.opened is None else self._opening.opened[0]
 
     def _loop(self) -> int:
-        shell = self._shell
-        shell.say(f"rewriter: {self._warehouse}, on {shell.session.engine_name}. \\? lists the commands, Ctrl-D ends.")
+        greeting = f"rewriter: {self._warehouse}, on {self._engine}. \\? lists the commands, Ctrl-D ends."
+        print(printable(greeting), file=sys.stderr, flush=True)
+        next_text = ""
         while True:
-            if shell.session.engine_state != "starting":
+            if self._shell is not None and self._shell.session.engine_state != "starting":
                 self._prompt.refresh_interval = 0
-            next_text, shell.next_text = shell.next_text, ""
             try:
                 text = self._prompt.prompt(self._message(), default=next_text)
             except KeyboardInterrupt:
+                next_text = ""
                 continue  # Ctrl-C discards the text.
             except EOFError:
                 return self._end()
             try:
                 with _quiet_terminal():
-                    shell.interruption.run(lambda text=text: run_script(shell, text, bail=True))  # type: ignore[misc]
-            except Interrupted:
-                shell.say("Canceled.")
-            except QuitShell:
+                    shell, refresher = self._opening.result()
+            except KeyboardInterrupt:
+                next_text = ""
+                continue
+            if not self._run_text(shell, text):
                 return self._end()
-            except BrokenPipeError:
-                raise
-            except Exception as error:
-                self._report(error)
-            self._refresher.note(SessionNames.of(shell.session))
+            _note_names(refresher, shell)
+            next_text, shell.next_text = shell.next_text, ""
 
-    def _report(self, error: Exception) -> None:
-        """Reports an error outside of statements; the shell goes on."""
-        from rewriter.errors import foreign
+    def _run_text(self, shell: ShellSession, text: str) -> bool:
+        """Runs a text, and reports its errors. Returns False if it ends the shell."""
+        from rewriter.shell.executor import run_script
+        from rewriter.shell.shell_session import Interrupted, QuitShell
 
-        own = error if isinstance(error, Error) else foreign(error)
-        if own is not error:
-            own.__cause__ = error
-        self._shell.report(own, None)
+        try:
+            with _quiet_terminal():
+                shell.interruption.run(lambda: run_script(shell, text, bail=True))
+        except Interrupted:
+            shell.say("Canceled.")
+        except QuitShell:
+            return False
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            _report(shell, error)
+        return True
 
     def _end(self) -> int:
-        if self._shell.session.in_transaction:
-            self._shell.say("Warning: The open transaction is rolled back.")
+        shell, _ = self._opening.result()
+        if shell.session.in_transaction:
+            shell.say("Warning: The open transaction is rolled back.")
         return 0
 
     def _message(self) -> FormattedText:
-        mark = "*" if self._shell.session.in_transaction else ""
-        return FormattedText([("class:prompt", f"{printable(self._shell.session.database)}{mark}> ")])
+        session = None if self._shell is None else self._shell.session
+        database = DEFAULT_DATABASE if session is None else session.database
+        mark = "*" if session is not None and session.in_transaction else ""
+        return FormattedText([("class:prompt", f"{printable(database)}{mark}> ")])
 
     def _toolbar(self) -> str:
+        if self._shell is None:
+            return cut(printable(f"{self._warehouse}.{DEFAULT_DATABASE}  {self._engine}"), 200)
         session = self._shell.session
         engine = session.engine_name
         state = session.engine_state
@@ -133,6 +192,22 @@ class Prompt:
         if self._shell.rows is not self._shell.terminal:
             parts.append(f"rows go to {getattr(self._shell.rows.stream, 'name', 'a file')}")
         return cut(printable("  ".join(parts)), 200)
+
+
+def _report(shell: ShellSession, error: Exception) -> None:
+    """Reports an error outside of statements; the shell goes on."""
+    from rewriter.errors import foreign
+
+    own = error if isinstance(error, Error) else foreign(error)
+    if own is not error:
+        own.__cause__ = error
+    shell.report(own, None)
+
+
+def _note_names(refresher: Refresher, shell: ShellSession) -> None:
+    from rewriter.shell.completion.refresher import SessionNames
+
+    refresher.note(SessionNames.of(shell.session))
 
 
 @contextlib.contextmanager
@@ -155,6 +230,9 @@ def _quiet_terminal() -> Iterator[None]:
 
 
 def _command_names() -> tuple[CommandName, ...]:
+    from rewriter.shell.commands import commands
+    from rewriter.shell.completion.names import CommandName
+
     return tuple(CommandName(name, command.help, command.kind) for command in commands() for name in command.names)
 
 
