@@ -421,10 +421,10 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
+            for stream in list(self._results):
+                stream.close()  # Before the engine, which would fail their queries.
             if engine is not None and engine is not self._given_engine:
                 engine.close()
-            for stream in list(self._results):
-                stream.close()
         finally:
             if catalog is not None:
                 try:

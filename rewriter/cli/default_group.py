@@ -19,7 +19,7 @@ class DefaultGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = [name for parameter in self.get_params(ctx) for name in parameter.opts]
-        first = args[0] if args else None
+        first = next((word for word in args if word != "--debug"), None)
         is_default = first is None if not self.takes_words else first is not None and first not in self.commands
         if first is not None and first.startswith("-"):
             is_default = first not in own

@@ -33,10 +33,7 @@ from rewriter.terminal_text import printable
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Characters that the terminal's encoding lacks are shown as escapes.
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     # Our errors report sqlglot's warnings about a text, or they do not matter.
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     is_debug = "--debug" in words
@@ -68,12 +65,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(own_error, is_debug)
 
 
+def _prepare_streams() -> None:
+    """Makes pipes and files UTF-8, whatever the locale is. On a terminal, characters that its encoding lacks are shown
+    as escapes. Streams that are closed take everything, and have nothing.
+    """
+    sys.stdin = open(os.devnull) if sys.stdin is None else sys.stdin  # noqa: SIM115
+    sys.stdout = open(os.devnull, "w") if sys.stdout is None else sys.stdout  # noqa: SIM115
+    sys.stderr = open(os.devnull, "w") if sys.stderr is None else sys.stderr  # noqa: SIM115
+    if isinstance(sys.stdin, io.TextIOWrapper) and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() or stream is sys.stderr else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
 def _failed(error: Error, is_debug: bool) -> int:
     write_error(error, None, is_debug)
     return exit_code(error)
 
 
 @click.group(cls=DefaultGroup, default="shell", context_settings={"help_option_names": ["-h", "--help"]})
+@debug_option
 @click.version_option(__version__, "--version", prog_name="rewriter", message="%(prog)s %(version)s")
 def rewriter() -> None:
     """SQL over time-partitioned tables, computed from the cheapest partitions.

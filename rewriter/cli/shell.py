@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import Command, Connection, connection, connection_options, engine_options
-from rewriter.terminal.errors import INTERRUPTED
 from rewriter.terminal.rendering import FORMATS
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def run(
     display.check()
     variables = _variables(var, hiveconf)
     opened = connection(**options)
-    texts = list(execute) if execute or is_prompt else [_script_text(file or "-")]
+    texts = list(execute) if execute or is_prompt else [_script_text("-" if file is None else file)]
     debug = click.get_current_context().obj
     if is_prompt:
         from rewriter.shell.prompt import Prompt
@@ -137,7 +136,7 @@ def _variables(var: Sequence[str], hiveconf: Sequence[str]) -> Variables:
         variables.set(*assignment(text, "--var"))
     for text in hiveconf:
         name, value = assignment(text, "--hiveconf")
-        variables.configuration[name] = value
+        variables.configuration[name] = value  # Hive's names have points.
     return variables
 
 
@@ -152,7 +151,7 @@ def _script_text(path: str) -> str:
 def _destination(output: str | None) -> Iterator[Destination]:
     from rewriter.shell.display import Destination, output_file
 
-    if output is None:
+    if output is None or output == "-":
         yield Destination(sys.stdout, sys.stdout.isatty())
         return
     with output_file(output) as file:
@@ -196,7 +195,7 @@ def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:
         is_whole, code = shell.interruption.run(run), shell.exit_code
     except Interrupted:
         shell.say("Interrupted.")
-        is_whole, code = False, INTERRUPTED
+        is_whole, code = False, 128 + shell.interruption.signal
     if shell.session.in_transaction:
         shell.say("Warning: The open transaction is rolled back.")
     if not is_whole:

@@ -79,12 +79,15 @@ class RunningStreams:
         """Returns the stream that was added last."""
         return self._streams[-1]
 
-    def wait(self) -> None:
-        """Waits until all streams have ended. Raises the error of the first that failed."""
+    def wait(self, check: Callable[[], object] = lambda: None) -> None:
+        """Waits until all streams have ended. Raises the error of the first that failed.
+
+        ``check`` is called twice a second; an exception of it ends the wait.
+        """
         for stream in self._streams:
             # Short waits, so that Ctrl-C is noticed.
             while not stream.wait(0.5):
-                pass
+                check()
 
     def close(self) -> None:
         """Ends all streams, each after its current batch."""

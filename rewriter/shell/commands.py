@@ -69,9 +69,8 @@ def run_command(shell: ShellSession, text: str) -> str | None:
 
     Raises ``InterfaceError`` for unknown ones, and its errors.
     """
-    name, _, argument = text.partition(" ")
-    argument = argument.strip()
-    if argument.endswith(";") and name not in ("\\set", "\\explain", "\\watch"):
+    name, argument = (*text.split(maxsplit=1), "")[:2]
+    if argument.endswith(";"):
         argument = argument[:-1].rstrip()
     name = name.rstrip(";")
     command = next((command for command in _COMMANDS if name in command.names), None)
@@ -245,14 +244,15 @@ def _pager(shell: ShellSession, argument: str) -> None:
 @_command("\\o", ".output", takes="[FILE]", kind="file", help="write rows into a file; alone, to the terminal again")
 def _output(shell: ShellSession, argument: str) -> None:
     if shell.rows is not shell.terminal:
-        shell.rows.stream.close()
-        shell.rows = shell.terminal
+        shell.rows.flush()
+        shell.close_file()
     if argument and argument != "stdout":
         path = os.path.expanduser(_file(argument))
         try:
-            shell.rows = Destination(open(path, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115
-        except OSError as error:
+            file = open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n")  # noqa: SIM115
+        except (OSError, ValueError) as error:
             raise not_written(path, error) from None
+        shell.rows = Destination(file)
 
 
 @_command("\\i", ".read", takes="FILE", kind="file", help="run a file of statements and commands")
@@ -264,7 +264,7 @@ def _read(_shell: ShellSession, argument: str) -> str:
 def _edit(shell: ShellSession, argument: str) -> None:
     if not shell.is_interactive:
         raise InterfaceError("\\e needs a terminal.", object="\\e", hint="Use \\i FILE.")
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    editor = _words(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "") or ["vi"]
     with contextlib.ExitStack() as stack:
         if argument:
             path = os.path.expanduser(_file(argument))
@@ -285,6 +285,8 @@ def _edit(shell: ShellSession, argument: str) -> None:
             ) from None
         if code == 0:
             shell.next_text = read_script(path).rstrip()
+        else:
+            shell.say(f"The editor {editor[0]} ended with the code {code}: the text is not taken.")
 
 
 @_command("\\set", takes="[NAME VALUE]", kind="variable", help="set a variable; alone, list all")
@@ -293,8 +295,8 @@ def _set(shell: ShellSession, argument: str) -> None:
         for name, value in sorted(shell.variables.values.items()):
             shell.say(f"{name} = '{value}'")
         return
-    name, _, rest = argument.partition(" ")
-    shell.variables.set(name, _value(rest.strip()))
+    name, rest = (*argument.split(maxsplit=1), "")[:2]
+    shell.variables.set(name, _value(rest))
 
 
 @_command("\\unset", takes="NAME", kind="variable", help="remove a variable")
@@ -311,7 +313,7 @@ def _echo(shell: ShellSession, argument: str) -> None:
 def assignment(text: str, option: str) -> tuple[str, str]:
     """Returns name and value of ``NAME=VALUE``. Raises ``InterfaceError`` without ``=``."""
     name, equals, value = text.partition("=")
-    if not equals:
+    if not equals or not name.strip():
         raise InterfaceError(f"{option} {text} has no value.", object=text, hint=f"Write {option} name=VALUE.")
     return name.strip(), value
 
@@ -321,8 +323,8 @@ def read_script(path: str) -> str:
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else _reason(error)
         raise OperationalError(
             f"The file {path} cannot be read: {reason}.",
             condition="PATH_NOT_FOUND",
@@ -330,6 +332,10 @@ def read_script(path: str) -> str:
             object=path,
             hint="Name a readable text file.",
         ) from None
+
+
+def _reason(error: ValueError) -> str:
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def _typed(name: Name) -> str:
@@ -350,8 +356,10 @@ def _last(shell: ShellSession) -> str:
 def _query(shell: ShellSession, argument: str) -> str:
     """Returns the query of an argument, or the last statement, with its variables."""
     typed = argument or _last(shell)
-    piece = next(pieces(typed), None)
-    return substituted(typed if piece is None else piece.of(typed), shell.variables).text
+    read = list(pieces(typed))
+    if len(read) != 1:
+        raise InterfaceError("One query is expected.", object=typed, hint="Write one query after the command.")
+    return substituted(read[0].of(typed), shell.variables).text
 
 
 def _words(argument: str) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
-from rewriter.errors import InterfaceError, OperationalError, disk_full, is_disk_full
+from rewriter.errors import InterfaceError, OperationalError, is_disk_full
 from rewriter.terminal.rendering import FORMATS, RAW_FORMATS
 from rewriter.terminal_text import cut, printable
 
@@ -61,16 +61,33 @@ class Destination:
     stream: TextIO
     is_terminal: bool = False
 
+    def flush(self) -> None:
+        """Raises ``OperationalError``, as every write does, if the stream takes no more; ``BrokenPipeError`` for a pipe
+        that its reader has closed.
+        """
+        with self._errors():
+            self.stream.flush()
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise not_written(str(getattr(self.stream, "name", "stdout")), error) from error
+
     def write_lines(self, lines: Iterable[str], form: str) -> None:
         """Writes lines. The lines of a table are cut to the terminal, if this is one."""
         limit = terminal_columns() if self.is_terminal and form == "table" else None
         is_raw = self.is_terminal and form in RAW_FORMATS
         for line in lines:
             shown = printable(line) if is_raw else line
-            self.stream.write(f"{shown if limit is None else cut(shown, limit)}\n")
+            self.write_text(f"{shown if limit is None else cut(shown, limit)}\n")
 
     def write_text(self, text: str) -> None:
-        self.stream.write(printable(text) if self.is_terminal else text)
+        with self._errors():
+            self.stream.write(text)
 
 
 def terminal_columns() -> int:
@@ -96,14 +113,16 @@ def output_file(path: str) -> Iterator[TextIO]:
             return
         target = os.path.realpath(path)
         handle, unfinished = tempfile.mkstemp(prefix=f".{os.path.basename(target)}-", dir=os.path.dirname(target))
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(unfinished, _mode_of(target))
         os.replace(unfinished, target)
         unfinished = None
-    except OSError as error:
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
         raise not_written(path, error) from error
     finally:
         if unfinished is not None:
@@ -120,11 +139,18 @@ def _mode_of(path: str) -> int:
     return 0o666 & ~mask
 
 
-def not_written(path: str, error: OSError) -> OperationalError:
+def not_written(path: str, error: OSError | ValueError) -> OperationalError:
     if is_disk_full(error):
-        return disk_full(f"The file {path}", path)
+        return OperationalError(
+            f"{path} cannot be written: no space is left on the disk, or a quota or limit is used up.",
+            condition="DISK_FULL",
+            sqlstate="53100",
+            object=path,
+            hint="Free disk space, and run the query again. Changes of statements before it were kept.",
+        )
+    reason = error.strerror if isinstance(error, OSError) else str(error)
     return OperationalError(
-        f"The file {path} cannot be written: {error.strerror}.",
+        f"The file {path} cannot be written: {reason}.",
         condition="FAILED_WRITE_FILE",
         sqlstate="58030",
         object=path,
@@ -133,20 +159,21 @@ def not_written(path: str, error: OSError) -> OperationalError:
 
 
 def page(lines: Iterable[str]) -> bool:
-    """Shows lines in the pager of the environment (``PAGER``, otherwise ``less``). Returns False if there is none.
+    """Shows lines in the pager of the environment (``PAGER``, otherwise ``less``). Returns False if it cannot be
+    started, or fails: the lines are to be shown otherwise.
 
     The pager is a program of the user's environment, never of a file or a catalog.
     """
-    command = shlex.split(os.environ.get("PAGER") or "less")
-    if not command or shutil.which(command[0]) is None:
-        return False
     environment = {"LESS": "-SRFX", "LESSCHARSET": "utf-8", **os.environ}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment)
+    try:
+        command = shlex.split(os.environ.get("PAGER") or "less") or ["less"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment)
+    except (OSError, ValueError):
+        return False
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         for line in lines:
             process.stdin.write(f"{line}\n")
     with contextlib.suppress(BrokenPipeError):
         process.stdin.close()
-    process.wait()
-    return True
+    return process.wait() == 0

@@ -45,10 +45,13 @@ def _run_piece(shell: ShellSession, piece: Piece, text: str, bail: bool, depth: 
                     object="\\i",
                     hint="A file that reads itself never ends.",
                 )
-            return run_script(shell, file, bail, depth + 1)
+            is_successful = run_script(shell, file, bail, depth + 1)
+            if not is_successful:
+                shell.say(f"This was in a file that {piece.of(text)} read.")
+            return is_successful
         return True
     except Error as error:
-        if shell.interruption.is_requested:
+        if shell.interruption.is_requested and error.condition == "OPERATION_CANCELED":
             shell.clear_progress()
             raise Interrupted from None
         if is_command:

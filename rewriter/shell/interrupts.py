@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 #: Seconds after which a request that had no effect yet is repeated.
 _PAUSE = 0.2
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -27,18 +28,25 @@ class Interruption:
     def __init__(self, cancel: Callable[[], None]) -> None:
         self._cancel = cancel
         self._requested = threading.Event()
+        #: The signal of the request: SIGINT, or one that asks the program to end.
+        self.signal = signal.SIGINT
 
     @property
     def is_requested(self) -> bool:
         return self._requested.is_set()
+
+    @property
+    def ends_program(self) -> bool:
+        """True after SIGTERM or SIGHUP."""
+        return self.is_requested and self.signal is not signal.SIGINT
 
     def wait(self, seconds: float) -> bool:
         """Waits for a request, and returns whether there was one."""
         return self._requested.wait(seconds)
 
     def run(self, work: Callable[[], T]) -> T:
-        """Runs ``work`` in a worker thread. Ctrl-C sets ``is_requested`` and cancels the statement; the work ends as it
-        wants. Call it in the main thread.
+        """Runs ``work`` in a worker thread. Ctrl-C, SIGTERM and SIGHUP set ``is_requested`` and cancel the statement;
+        the work ends as it wants. Call it in the main thread.
         """
         self._requested.clear()
         results: list[T] = []
@@ -53,10 +61,11 @@ class Interruption:
             finally:
                 finished.set()
 
-        def request(_signal: int, _frame: FrameType | None) -> None:
+        def request(number: int, _frame: FrameType | None) -> None:
+            self.signal = signal.Signals(number)
             self._requested.set()
 
-        before = signal.signal(signal.SIGINT, request)
+        before = {number: signal.signal(number, request) for number in _SIGNALS}
         try:
             threading.Thread(target=run, name="rewriter-shell", daemon=True).start()
             while not finished.wait(_PAUSE / 4 if not self.is_requested else _PAUSE):
@@ -68,7 +77,8 @@ class Interruption:
                         break
             finished.wait()
         finally:
-            signal.signal(signal.SIGINT, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         if failures:
             raise failures[0]
         return results[0]

@@ -10,7 +10,7 @@ import os
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit import PromptSession
@@ -126,43 +126,21 @@ class Prompt:
         print(printable(greeting), file=sys.stderr, flush=True)
         next_text = ""
         while True:
-            if self._shell is not None and self._shell.session.engine_state != "starting":
-                self._prompt.refresh_interval = 0
             try:
+                if self._shell is not None and self._shell.session.engine_state != "starting":
+                    self._prompt.refresh_interval = 0
                 text = self._prompt.prompt(self._message(), default=next_text)
-            except KeyboardInterrupt:
                 next_text = ""
-                continue  # Ctrl-C discards the text.
-            except EOFError:
-                return self._end()
-            try:
                 with _quiet_terminal():
                     shell, refresher = self._opening.result()
+                    if not _run_text(shell, text):
+                        return self._end()
+                _note_names(refresher, shell)
+                next_text, shell.next_text = shell.next_text, ""
             except KeyboardInterrupt:
-                next_text = ""
-                continue
-            if not self._run_text(shell, text):
+                next_text = ""  # Ctrl-C discards the text, or came once more than needed.
+            except EOFError:
                 return self._end()
-            _note_names(refresher, shell)
-            next_text, shell.next_text = shell.next_text, ""
-
-    def _run_text(self, shell: ShellSession, text: str) -> bool:
-        """Runs a text, and reports its errors. Returns False if it ends the shell."""
-        from rewriter.shell.executor import run_script
-        from rewriter.shell.shell_session import Interrupted, QuitShell
-
-        try:
-            with _quiet_terminal():
-                shell.interruption.run(lambda: run_script(shell, text, bail=True))
-        except Interrupted:
-            shell.say("Canceled.")
-        except QuitShell:
-            return False
-        except BrokenPipeError:
-            raise
-        except Exception as error:
-            _report(shell, error)
-        return True
 
     def _end(self) -> int:
         shell, _ = self._opening.result()
@@ -192,6 +170,27 @@ class Prompt:
         if self._shell.rows is not self._shell.terminal:
             parts.append(f"rows go to {getattr(self._shell.rows.stream, 'name', 'a file')}")
         return cut(printable("  ".join(parts)), 200)
+
+
+def _run_text(shell: ShellSession, text: str) -> bool:
+    """Runs a text, and reports its errors. Returns False if it ends the shell."""
+    from rewriter.shell.executor import run_script
+    from rewriter.shell.shell_session import Interrupted, QuitShell
+
+    try:
+        shell.interruption.run(lambda: run_script(shell, text, bail=True))
+    except Interrupted:
+        shell.say("Canceled.")
+    except QuitShell:
+        return False
+    except BrokenPipeError:
+        if shell.rows is shell.terminal:
+            raise
+        shell.close_file()
+        shell.say("The reader of the output has ended: rows go to the terminal again.")
+    except Exception as error:
+        _report(shell, error)
+    return not shell.interruption.ends_program
 
 
 def _report(shell: ShellSession, error: Exception) -> None:
@@ -236,20 +235,32 @@ def _command_names() -> tuple[CommandName, ...]:
     return tuple(CommandName(name, command.help, command.kind) for command in commands() for name in command.names)
 
 
+class _HistoryFile(FileHistory):
+    """A history in a file. A file that cannot be read or written is no error: the history of this session is kept."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        with contextlib.suppress(OSError):
+            super().store_string(string)
+
+
 def _history(configuration: Configuration) -> History:
-    """Returns the history in its file, which only this user may read; in memory, if the file cannot be written."""
+    """Returns the history in its file, which only this user may read; in memory, if it is no file."""
     if not configuration.history:
         return InMemoryHistory()
     path = history_path(os.environ)
-    try:
+    with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        if not os.access(path, os.R_OK | os.W_OK):
-            return InMemoryHistory()
-    except OSError:
-        return InMemoryHistory()
-    return FileHistory(str(path))
+        if path.is_file():
+            return _HistoryFile(str(path))
+    return InMemoryHistory()
 
 
 def _keys() -> KeyBindings:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from rewriter.errors import Error
+from rewriter.errors import Error, OperationalError
 from rewriter.planner.explain import counted
 from rewriter.planner.model.coverage_chart import CoverageChart
 from rewriter.runtime.multi_statement import not_committed
@@ -66,7 +67,7 @@ class ShellSession:
         """Ends a script: reports an open transaction, and waits for streams in the background."""
         if self.session.in_transaction:
             raise not_committed()
-        self.session.streams.wait()
+        self.session.streams.wait(self.check_interruption)
 
     def execute(self, statement: str, is_vertical: bool = False) -> None:
         """Executes a statement and shows its result. Raises its errors."""
@@ -74,7 +75,10 @@ class ShellSession:
         result = self.session.execute(statement)
         if result.differs:
             self.has_failed, self.exit_code = True, self.exit_code or 1
-        self.show(result, start, is_vertical)
+        try:
+            self.show(result, start, is_vertical)
+        finally:
+            result.close()
 
     def show(self, result: Result, start: float, is_vertical: bool = False) -> None:
         """Writes rows to their destination; notes, warnings, the number of rows and the time go to messages."""
@@ -88,8 +92,7 @@ class ShellSession:
                 self._draw(result)
         elif result.columns is not None:
             count = self._write_rows(result, form)
-            result.close()
-        self.rows.stream.flush()
+        self.rows.flush()
         for note in result.coverage.notes if result.kind != "EXPLAIN" else ():
             self.say(f"Note: {note}")
         for warning in result.warnings:
@@ -104,7 +107,7 @@ class ShellSession:
             for chunk in arrow_text.chunks(names, counter, form, self.display.null):
                 self.check_interruption()
                 self.clear_progress()
-                self.rows.write_text(chunk)
+                self.rows.write_text(printable(chunk) if self.rows.is_terminal else chunk)
             return counter.rows
         rows = list(result.rows()) if form in ("table", "markdown") else None
         total = 0
@@ -168,14 +171,29 @@ class ShellSession:
 
     def say(self, text: str) -> None:
         """Writes a message for people."""
-        self.rows.stream.flush()
+        self._end_rows()
         print(printable(text), file=self.messages, flush=True)
+
+    def _end_rows(self) -> None:
+        """Writes what is left of the rows before a message. A file that takes no more is left."""
+        try:
+            self.rows.flush()
+        except OperationalError as error:
+            self.close_file()
+            write_error(error, None, self.debug, self.messages)
+
+    def close_file(self) -> None:
+        r"""Ends the file of ``\o``: rows go to the terminal again. What cannot be written any more is lost."""
+        file, self.rows = self.rows, self.terminal
+        if file is not self.terminal:
+            with contextlib.suppress(OSError):
+                file.stream.close()
 
     def report(self, error: Error, text: str | None) -> None:
         """Writes an error, with a caret under the text that it is about."""
         self.has_failed, self.exit_code = True, self.exit_code or (NOT_CONNECTED if is_of_connection(error) else FAILED)
         self.clear_progress()
-        self.rows.stream.flush()
+        self._end_rows()
         write_error(error, text, self.debug, self.messages)
 
 

@@ -15,13 +15,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewriter.errors import ParseError, ProgrammingError, Span
+from rewriter.errors import InterfaceError, ParseError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.unparse import quote
 from rewriter.runtime.parameters import BoundText
-from rewriter.shell.script import HIVE_REFERENCE
+from rewriter.shell.script import HIVE_REFERENCE, masked
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: The namespaces of references that are never other text.
+_SPACES = ("hivevar", "hiveconf")
+#: The beginning of an escape in a string, whose end the next characters may be.
+_OPEN_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[01][0-7]?)?\Z")
 #: What opens a quoted reference: a colon that is no operator of its operand, and a quote.
 _QUOTED = re.compile(r"(?<![\w)\]'\"`:]):(['\"])([A-Za-z_]\w*)\1")
 _SIGN = re.compile(r"[+-](?=[0-9.])")
@@ -44,9 +48,9 @@ class Variables:
     configuration: dict[str, str] = field(default_factory=dict)
 
     def set(self, name: str, value: str) -> None:
-        """Sets a variable. Raises ``ProgrammingError`` for a name that is no identifier."""
+        """Sets a variable. Raises ``InterfaceError`` for a name that is no identifier."""
         if not _NAME.fullmatch(name):
-            raise ProgrammingError(
+            raise InterfaceError(
                 f"'{name}' is not the name of a variable.",
                 object=name,
                 hint="A name has letters, digits and _, and does not begin with a digit.",
@@ -62,7 +66,13 @@ class _Reference:
     name: str
     form: str
     values: Mapping[str, str]
-    is_optional: bool = False
+    #: The namespace of a reference of Hive, in lower case; empty if it has none.
+    space: str = ""
+
+    @property
+    def is_optional(self) -> bool:
+        """True if the reference may be text of another language, where it stands in a string."""
+        return self.form == "$" and self.space not in _SPACES
 
 
 def substituted(text: str, variables: Variables) -> BoundText:
@@ -72,19 +82,16 @@ def substituted(text: str, variables: Variables) -> BoundText:
     that is not one literal or identifier, both with the position of the reference, and ``ParseError``.
     """
     hive = list(_hive_references(text, variables)) if "${" in text else []
-    masked = text
-    for reference in hive:
-        start, end = reference.span.start, reference.span.end
-        masked = f"{masked[:start]}{'x' * (end - start)}{masked[end:]}"
     if not hive and ":" not in text:
         return BoundText(text, {})
-    lexed = tokens(masked)
-    edits = _hive_edits(text, lexed, hive) + _colon_edits(masked, lexed, variables)
+    plain_text = masked(text)
+    lexed = tokens(plain_text)
+    edits = _hive_edits(text, lexed, hive) + _colon_edits(plain_text, lexed, variables)
     if not edits:
         return BoundText(text, {})
     edits.sort(key=lambda edit: edit.span.start)
     result = _edited(text, edits)
-    _check_tokens(masked, lexed, edits, result)
+    _check_tokens(lexed, edits, result)
     return result
 
 
@@ -116,62 +123,72 @@ def _hive_references(text: str, variables: Variables) -> list[_Reference]:
         space, name, span = (match[1] or "").lower(), match[2].strip(), Span(*match.span())
         if (span.start - len(text[: span.start].rstrip("\\"))) % 2:
             continue  # An escaped $ in a string.
-        if space not in ("", "hivevar", "hiveconf"):
-            raise ProgrammingError(
-                f"The namespace '{space}' of a variable is not supported.",
-                position=span,
-                object=space,
-                hint="Write ${hivevar:name}, and pass the value: --var name=VALUE.",
-            )
-        values = variables.configuration if space == "hiveconf" else variables.values
-        references.append(_Reference(span, name, "$", values, is_optional=not space))
+        values = {"hiveconf": variables.configuration, "": variables.values, "hivevar": variables.values}.get(space, {})
+        references.append(_Reference(span, name, "$", values, space))
     return references
 
 
 def _hive_edits(text: str, lexed: Sequence[Token], references: Sequence[_Reference]) -> list[_Edit]:
-    edits, remaining = [], iter(lexed)
-    token = next(remaining, None)
+    edits, index = [], 0
     for reference in references:
-        while token is not None and token.end <= reference.span.start:
-            token = next(remaining, None)
-        if token is None or token.start >= reference.span.end:
+        while index < len(lexed) and lexed[index].end <= reference.span.start:
+            index += 1
+        if index == len(lexed) or lexed[index].start >= reference.span.end:
             continue  # In a comment.
+        token = lexed[index]
         if reference.is_optional and reference.name not in reference.values and token.kind is TokenKind.STRING:
             continue  # Such text has a meaning of its own in other languages, whose code a string may hold.
-        edits.append(_in_token(token, reference, text))
+        if reference.space not in ("", *_SPACES):
+            raise ProgrammingError(
+                f"The namespace '{reference.space}' of a variable is not supported.",
+                position=reference.span,
+                object=reference.space,
+                hint="Write ${hivevar:name}, and pass the value: --var name=VALUE.",
+            )
+        if token.span == reference.span:
+            edits.append(_whole(reference, lexed[index - 1] if index else None, text))
+        else:
+            edits.append(_Edit(reference, _part(token, reference, text)))
     return edits
 
 
-def _in_token(token: Token, reference: _Reference, text: str) -> _Edit:
-    """Returns the edit that makes the value a part of the token that has the reference."""
+def _part(token: Token, reference: _Reference, text: str) -> str:
+    """Returns the value as a part of the token that has the reference."""
     value = _value(reference)
     if token.kind is TokenKind.STRING:
-        typed = text[token.start : token.end]
-        if typed[0] in "rR":
-            if typed[1] in value:
+        before = text[token.start : reference.span.start]
+        if before[0] in "rR":
+            if before[1] in value:
                 raise _refused(reference, "has a quote, which a raw string cannot hold")
-            return _Edit(reference, value)
-        return _Edit(reference, quote(value)[1:-1].replace('"', '\\"'))
+            return value
+        if _OPEN_ESCAPE.search(before[1:]):
+            raise _refused(reference, "would become a part of the escape before it")
+        return quote(value)[1:-1].replace('"', '\\"')
     if token.kind is TokenKind.IDENTIFIER:
-        return _Edit(reference, value.replace("`", "``"))
-    if token.span == reference.span:
-        return _single(reference, value)
+        return value.replace("`", "``")
     if token.kind is not TokenKind.WORD or not re.fullmatch(r"\w+", value):
         raise _refused(reference, "is a part of a name here, and has other characters than letters, digits and _")
-    return _Edit(reference, value)
+    return value
 
 
-def _colon_edits(masked: str, lexed: Sequence[Token], variables: Variables) -> list[_Edit]:
+def _whole(reference: _Reference, before: Token | None, text: str) -> _Edit:
+    """Returns the edit that puts a value in the place of a reference. A sign does not join operands beside it."""
+    edit = _single(reference, _value(reference))
+    if edit.text[0] in "+-" and before is not None:
+        if _is_operand(before):
+            raise _refused(reference, "would be added to the operand before it")
+        if text[: reference.span.start].endswith(("+", "-")):
+            return replace(edit, text=f" {edit.text}")
+    return edit
+
+
+def _colon_edits(text: str, lexed: Sequence[Token], variables: Variables) -> list[_Edit]:
     edits = []
     for before, token in zip((None, *lexed), lexed, strict=False):
         if token.kind is TokenKind.PARAMETER and token.text != "?":
             reference = _Reference(token.span, token.text[1:], ":", variables.values)
-            edit = _single(reference, _value(reference))
-            if edit.text[0] in "+-" and before is not None and _is_operand(before):
-                raise _refused(reference, "would be added to the operand before it")
-            is_after_sign = edit.text[0] in "+-" and masked[: token.start].endswith(("+", "-"))
-            edits.append(replace(edit, text=f" {edit.text}") if is_after_sign else edit)
-        elif token.text == ":" and (match := _QUOTED.match(masked, token.start)):
+            edits.append(_whole(reference, before, text))
+        elif token.text == ":" and (match := _QUOTED.match(text, token.start)):
             reference = _Reference(Span(*match.span()), match[2], match[1], variables.values)
             value = _value(reference)
             quoted = quote(value) if match[1] == "'" else "`" + value.replace("`", "``") + "`"
@@ -181,7 +198,7 @@ def _colon_edits(masked: str, lexed: Sequence[Token], variables: Variables) -> l
 
 def _is_operand(token: Token) -> bool:
     if token.kind is TokenKind.WORD:
-        return not token.is_word(*_RESERVED, "INTERVAL")
+        return token.is_word("END") or not token.is_word(*_RESERVED, "INTERVAL")
     return token.kind is not TokenKind.OPERATOR or token.text in ")]"
 
 
@@ -233,7 +250,7 @@ def _refused(reference: _Reference, reason: str) -> ProgrammingError:
     )
 
 
-def _check_tokens(masked: str, lexed: Sequence[Token], edits: Sequence[_Edit], result: BoundText) -> None:
+def _check_tokens(lexed: Sequence[Token], edits: Sequence[_Edit], result: BoundText) -> None:
     """Refuses values that change tokens of the statement: those beside the references must be the same."""
 
     def outside(kept: Sequence[Token], spans: Sequence[Span]) -> list[tuple[TokenKind, str]]:
@@ -251,7 +268,7 @@ def _check_tokens(masked: str, lexed: Sequence[Token], edits: Sequence[_Edit], r
         spans.append(Span(start, start + len(edit.text)))
         grown += len(edit.text) - (edit.span.end - edit.span.start)
     try:
-        changed = tokens(result.text)
+        changed = tokens(masked(result.text))
     except ParseError:
         raise _refused(edits[0].reference, "cannot be read at its place") from None
     inside = len(changed) - len(outside(changed, spans))

@@ -226,3 +226,20 @@ def test_the_editor(warehouse: Path, tmp_path: Path) -> None:
         terminal.run("\\e")
         assert "one\n---\n 42\n" in terminal.run("")
         assert "Traceback" not in terminal.shown()
+
+
+def test_a_broken_environment_ends_nothing(warehouse: Path) -> None:
+    (warehouse.parent / ".local/state/rewriter/history").mkdir(parents=True)
+    with shell(warehouse, PAGER='"unclosed', EDITOR='"unclosed', VISUAL="") as terminal:
+        assert "\n 40\n" in terminal.run("SELECT explode(sequence(1, 40)) AS n;")
+        assert "is not closed" in terminal.run("\\e")
+        terminal.run("\\o /dev/full")
+        assert "DISK_FULL" in terminal.run("SELECT 1 AS one;")
+        assert "two\n---\n  2\n" in terminal.run("SELECT 2 AS two;")
+        for _ in range(5):
+            terminal.type("\x03")
+        terminal.run("SELECT 3 AS three;")
+        assert b"Traceback" not in terminal.everything
+        assert b"INTERNAL" not in terminal.everything
+        terminal.type("\x04")
+        assert terminal.end() == 0

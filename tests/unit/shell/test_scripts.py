@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -270,3 +271,92 @@ def test_json_is_one_document_for_each_result(options: list[str], capsys: pytest
     code, out, _ = run([*options[:-1], "json"], "SELECT n FROM hours ORDER BY n", capsys)
     assert code == 0
     assert json.loads(out) == [{"n": 1}, {"n": 2}, {"n": 4}]
+
+
+def make_many(options: list[str]) -> None:
+    many = ", ".join(f"({n})" for n in range(99))
+    assert main([*options, "-e", f"CREATE TABLE many AS SELECT * FROM VALUES {many} AS v(n)"]) == 0
+
+
+ENDLESS = "SELECT a.n FROM many a" + "".join(f" CROSS JOIN many {name}" for name in "bcdef")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_rows_that_are_written(
+    options: list[str], tmp_path: Path, form: str, number: signal.Signals, code: int
+) -> None:
+    make_many(options)
+    target = tmp_path / "out"
+    with open(tmp_path / "rows", "wb") as rows:
+        process = subprocess.Popen(
+            command([*options[:-1], form], "-e", ENDLESS), stdout=rows, stderr=subprocess.PIPE, text=True
+        )
+        while not (tmp_path / "rows").stat().st_size:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (code, "Interrupted.\n")
+    if form == "csv":
+        process = subprocess.Popen(
+            command(options, "-o", str(target), "-e", ENDLESS), stderr=subprocess.PIPE, text=True
+        )
+        while not [path for path in tmp_path.glob(".out-*") if path.stat().st_size]:
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.communicate(timeout=60)[1] == "Interrupted.\n"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["rows", "w"]
+
+
+def test_the_beginning_of_a_result_through_a_pipe(options: list[str]) -> None:
+    make_many(options)
+    shell_command = " ".join(map(shlex.quote, command(options, "-e", ENDLESS))) + " | head -1"
+    done = subprocess.run(["bash", "-c", shell_command], capture_output=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == (b"n\n", b"")
+
+
+def test_a_full_disk(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command(options, "-e", "SELECT 1"), stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: [DISK_FULL]")
+    assert "Traceback" not in done.stderr
+    code, out, err = run(options, "\\o /dev/full\nSELECT 1;\nSELECT 2 AS two", capsys, "--continue")
+    assert code == 1
+    assert "DISK_FULL" in err
+    assert "two\n2\n" in out
+
+
+def test_the_bytes_of_pipes_are_utf_8(options: list[str]) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    text = "\ufeffSELECT 'é€' AS a".encode()
+    done = subprocess.run(command(options), input=text, capture_output=True, env=environment, check=True)
+    assert done.stdout == "a\né€\n".encode()
+    done = subprocess.run(command(options), input=b"SELECT '\xff'", capture_output=True, env=environment, check=False)
+    assert done.returncode == 1
+    assert b"it is not UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_streams(options: list[str], closed: str) -> None:
+    shell_command = " ".join(map(shlex.quote, command(options, "-e", "SELECT 1 AS a"))) + f" {closed}"
+    done = subprocess.run(["bash", "-c", shell_command], capture_output=True, check=False)
+    assert b"INTERNAL" not in done.stdout + done.stderr
+    assert b"Traceback" not in done.stdout + done.stderr
+
+
+def test_small_mistakes(options: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main([*options, "-f", ""]) == 1
+    assert "PATH_NOT_FOUND" in capsys.readouterr().err
+    assert main([*options, "--var", "1x=2", "-e", "SELECT 1"]) == 2
+    assert main([*options, "--var", "=2", "-e", "SELECT 1"]) == 2
+    assert main([*options, "--hiveconf", "=2", "-e", "SELECT 1"]) == 2
+    assert "One query is expected." in run(options, "\\explain SELECT 1; SELECT nosuch", capsys)[2]
+    assert run(options, "\\set\tx 1;\nSELECT :x AS x", capsys)[:2] == (0, "x\n1\n")
+    assert "INTERNAL" not in run(options, "\\i a\0b\n", capsys)[2]
+    assert "INTERNAL" not in run(options, "\\o a\0b\n", capsys)[2]
+    assert main(["--debug", "sql", *options, "-e", "SELECT 1"]) == 0
+    assert main([*options, "-e", "SELECT 1 AS a", "-o", "-"]) == 0
+    assert capsys.readouterr().out.endswith("a\n1\n")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewriter.errors import Error, ProgrammingError
+from rewriter.errors import Error, InterfaceError, ProgrammingError
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.shell.variables import Variables, substituted
 
@@ -64,6 +64,10 @@ def of(text: str) -> str:
         ("SELECT 1 /* :nothing ${hivevar:nothing} */", "SELECT 1 /* :nothing ${hivevar:nothing} */"),
         ("SELECT '${hivevar:nested}', '${parameter}'", "SELECT '${hivevar:year}', ':year'"),
         ("SELECT ?", "SELECT ?"),
+        ("SELECT 5 -${n}, -${hivevar:n}", "SELECT 5 - -5, - -5"),
+        ("SELECT '${unknown}', :whole", "SELECT '${unknown}', 7"),
+        ("SELECT '${foo:bar}', 1 -- ${env:HOME}", "SELECT '${foo:bar}', 1 -- ${env:HOME}"),
+        ("SELECT '\\\\${year}', '\\n${year}', '\\u0041${year}'", "SELECT '\\\\2024', '\\n2024', '\\u00412024'"),
     ],
 )
 def test_values(text: str, expected: str | None) -> None:
@@ -95,6 +99,11 @@ def test_values(text: str, expected: str | None) -> None:
         ("SELECT a :n", "INVALID_VARIABLE_VALUE", ":n"),
         ("SELECT (a) :n", "INVALID_VARIABLE_VALUE", ":n"),
         ("SELECT 1 :n", "INVALID_VARIABLE_VALUE", ":n"),
+        ("SELECT 5 ${n}", "INVALID_VARIABLE_VALUE", "${n}"),
+        ("SELECT a ${n}", "INVALID_VARIABLE_VALUE", "${n}"),
+        ("SELECT CASE WHEN true THEN 2 END :n", "INVALID_VARIABLE_VALUE", ":n"),
+        ("SELECT '\\u00${year}'", "INVALID_VARIABLE_VALUE", "${year}"),
+        ("SELECT '\\1${year}'", "INVALID_VARIABLE_VALUE", "${year}"),
     ],
 )  # fmt: skip
 def test_refused(text: str, condition: str, marked: str) -> None:
@@ -119,7 +128,7 @@ def test_positions_lead_back_to_the_typed_text() -> None:
 
 def test_names_of_variables() -> None:
     for name in ("1", "a-b", "", "a b", "é;"):
-        with pytest.raises(ProgrammingError):
+        with pytest.raises(InterfaceError):
             Variables().set(name, "x")
 
 
@@ -128,7 +137,7 @@ PLACES = [
     "SELECT {} FROM t WHERE x = 1",
     "SELECT a FROM t WHERE dt = {}",
     "SELECT a FROM t WHERE dt = {} AND x",
-    "SELECT f({}), -{}, 1{}",
+    "SELECT f({}), -{}, 1 {}",
     "INSERT INTO t PARTITION (dt={}) SELECT 1",
 ]
 QUOTED_PLACES = [
