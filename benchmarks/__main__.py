@@ -1,11 +1,6 @@
-<<<<<<< HEAD
-"""``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [statements] [footers]
-[results] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
-=======
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [pages] [streams] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
+[statements] [footers] [results] [pages] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
 ``benchmarks/README.md``.
->>>>>>> main
 """
 
 from __future__ import annotations
