@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.timing import WideTable, ratio, shown
+from benchmarks.timing import WideTable, shown
 
 ROWS = 1_000_000
 #: Runs of each contender. The tables show medians.
@@ -244,7 +244,7 @@ def to_first_answer(place: Place) -> WideTable:
                 continue
             seconds = statistics.median(run.seconds for run in runs)
             ours = ours or seconds
-            rows.append((label, shown(seconds), "" if seconds == ours else ratio(seconds, ours)))
+            rows.append((label, shown(seconds), "" if seconds == ours else f"{seconds / ours:.2f}×"))
     if len(results) != 1:
         raise RuntimeError(f"The contenders have different answers: {results}.")
     notes = (
@@ -252,7 +252,7 @@ def to_first_answer(place: Place) -> WideTable:
         "The server of beeline is Spark's HiveThriftServer2, as the package pyspark has it; its start is not counted.",
         *failures,
     )
-    header = ("shell", "time", f"of {REWRITER_ON_DUCKDB}")
+    header = ("shell", "time", f"of the time of {REWRITER_ON_DUCKDB}")
     return WideTable("The SQL shell: start to the first answer", header, tuple(rows), notes)
 
 

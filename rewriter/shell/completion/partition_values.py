@@ -74,11 +74,15 @@ class PartitionValuesReader:
             self._kept.clear()
             self._sequence = snapshot.sequence
         key = (request.table.id, request.column.lower(), request.given, request.typed)
-        if key not in self._kept:
-            self._kept[key] = tuple(values_of(snapshot, request, time.monotonic() + _LONGEST_READ))
+        if key in self._kept:
+            return self._kept[key]
+        deadline = time.monotonic() + _LONGEST_READ
+        values = tuple(values_of(snapshot, request, deadline))
+        if time.monotonic() <= deadline:  # Otherwise some may be missing.
+            self._kept[key] = values
             if len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
-        return self._kept[key]
+        return values
 
 
 def values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> list[str]:

@@ -85,3 +85,18 @@ def test_values_are_read_again_after_a_commit(tmp_path: Path, monkeypatch: pytes
         assert found() == found() == ["'a'"]
         session.execute("ALTER TABLE flights ADD PARTITION (d = 'b')")
         assert found() == ["'a'", "'b'"]
+
+
+def test_values_of_a_read_that_took_too_long_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Session(tmp_path, engine="duckdb") as session:
+        session.execute("CREATE TABLE flights (x INT) PARTITIONED BY (d STRING)")
+        session.execute("ALTER TABLE flights ADD PARTITION (d = 'a')")
+        refresher = Refresher(session.catalog)
+        refresher.step()
+        completer = ShellCompleter(lambda: refresher.names, PartitionValuesReader(session.catalog))
+        document = Document("SELECT 1 FROM flights WHERE d = '")
+        found = []
+        for seconds in (-1.0, 30.0):
+            monkeypatch.setattr(partition_values, "_LONGEST_READ", seconds)
+            found.append([completion.text for completion in completer.get_completions(document, UNBIDDEN)])
+        assert found == [[], ["'a'"]]
