@@ -107,5 +107,7 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while self.read() and time.monotonic() < end:
             pass
+        while self.process.isalive() and time.monotonic() < end:
+            time.sleep(0.05)
         self.process.close()
         return int(self.process.exitstatus if self.process.exitstatus is not None else -self.process.signalstatus)
