@@ -110,7 +110,7 @@ def _leftovers(warehouse: Path, url: str | None, state: CatalogHealth) -> Check:
         files, size = _unused_files(warehouse, url)
     except Error as problem:
         return failed("Leftovers", problem)
-    found = [
+    leftovers = [
         f"{words}: {count:,}{more}"
         for count, words, more in (
             (files, "files without use", f" ({size / 1e6:,.1f} MB)"),
@@ -120,6 +120,6 @@ def _leftovers(warehouse: Path, url: str | None, state: CatalogHealth) -> Check:
         if count
     ]
     opened = f"; open transactions: {state.open_transactions:,}" if state.open_transactions else ""
-    if found:
-        return warning("Leftovers", f"{'; '.join(found)}{opened}", "VACUUM removes what is left behind.")
+    if leftovers:
+        return warning("Leftovers", f"{'; '.join(leftovers)}{opened}", "VACUUM removes what is left behind.")
     return ok("Leftovers", f"none{opened}")

@@ -114,25 +114,25 @@ class TextPieces:
         """
         if text != self._text:
             self._edit(text)
-        known = self._pieces
-        while (not known or known[-1].start < position) and self._piece(len(known)) is not None:
+        read_pieces = self._pieces
+        while (not read_pieces or read_pieces[-1].start < position) and self._piece(len(read_pieces)) is not None:
             pass
-        return known
+        return read_pieces
 
     def statement(self, text: str, position: int, most: int) -> list[Piece]:
         """Returns the pieces between the semicolon that ends in front of ``position`` and the next one, without both;
         of those behind the position only those that begin in the next ``most`` characters.
         """
-        known = self.until(text, position)
-        end = len(known) - (bool(known) and known[-1].start >= position)
+        read_pieces = self.until(text, position)
+        end = len(read_pieces) - (bool(read_pieces) and read_pieces[-1].start >= position)
         start = end
-        while start and not (known[start - 1].text == ";" and known[start - 1].end <= position):
+        while start and not (read_pieces[start - 1].text == ";" and read_pieces[start - 1].end <= position):
             start -= 1
-        found = list(known[start:end])
+        statement_pieces = list(read_pieces[start:end])
         while (piece := self._piece(end)) is not None and piece.text != ";" and piece.start < position + most:
-            found.append(piece)
+            statement_pieces.append(piece)
             end += 1
-        return found
+        return statement_pieces
 
     def _piece(self, index: int) -> Piece | None:
         """Returns a piece by its number, the next one at most; ``None`` behind the last."""
@@ -145,15 +145,15 @@ class TextPieces:
 
     def _edit(self, text: str) -> None:
         unchanged = _common_length(self._text, text) - _LOOKAHEAD
-        known = self._pieces
+        read_pieces = self._pieces
         # The pieces up to the change stay; an open quote and the r before it do not.
-        keep = bisect_right(known, unchanged, key=attrgetter("end")) if unchanged > 0 else 0
-        while keep and (known[keep - 1].kind is PieceKind.UNCLOSED or known[keep - 1].text in ("r", "R")):
+        keep = bisect_right(read_pieces, unchanged, key=attrgetter("end")) if unchanged > 0 else 0
+        while keep and (read_pieces[keep - 1].kind is PieceKind.UNCLOSED or read_pieces[keep - 1].text in ("r", "R")):
             keep -= 1
-        self._pieces = known[:keep]
+        self._pieces = read_pieces[:keep]
         self.unchanged = keep
         self._text = text
-        self._more = pieces(text, known[keep - 1].end if keep else 0)
+        self._more = pieces(text, read_pieces[keep - 1].end if keep else 0)
 
 
 def _common_length(one: str, other: str) -> int:

@@ -110,12 +110,12 @@ def load(shell: InteractiveShell) -> None:
         refresher = magics.names()
         if not refresher.step():
             return {"completions": []}
-        found = complete(text, cursor, refresher.names, PartitionValuesReader(magics.connection.session.catalog))
-        start = cursor + found[0].start_offset if found else cursor
+        candidates = complete(text, cursor, refresher.names, PartitionValuesReader(magics.connection.session.catalog))
+        start = cursor + candidates[0].start_offset if candidates else cursor
         return {
-            "completions": [SimpleCompletion(text=candidate.text) for candidate in found],
+            "completions": [SimpleCompletion(text=candidate.text) for candidate in candidates],
             "matched_fragment": text[start:cursor],
-            "suppress": bool(found),
+            "suppress": bool(candidates),
         }
 
     shell.Completer.custom_matchers.append(names)

@@ -101,18 +101,18 @@ class SqlLexer(Lexer):
         return colored
 
     def _colored(self, text: str, start: int, end: int) -> StyleAndTextTuples:
-        found = self._pieces.until(text, end)
+        read_pieces = self._pieces.until(text, end)
         if text != self._text:
             self._text = text
             del self._styled[self._pieces.unchanged :]
         styled = self._styled
-        while len(styled) < len(found):
-            _add_style(text, found, styled)
+        while len(styled) < len(read_pieces):
+            _add_style(text, read_pieces, styled)
         fragments: StyleAndTextTuples = []
         position = start
-        index = max(0, bisect_right(found, start, key=attrgetter("start")) - 1)
-        while index < len(found) and found[index].start < end:
-            piece = found[index]
+        index = max(0, bisect_right(read_pieces, start, key=attrgetter("start")) - 1)
+        while index < len(read_pieces) and read_pieces[index].start < end:
+            piece = read_pieces[index]
             first, last = max(piece.start, start), min(piece.end, end)
             if first < last:
                 if position < first:

@@ -71,5 +71,5 @@ def _product(connection: sa.Connection, source: Path | str) -> tuple[str, str | 
     product = f"SQLite {version}, journal {mode}"
     if source.stat().st_size > _MOST_CHECKED_BYTES:
         return product, None
-    found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    return product, None if found == "ok" else str(found)
+    verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+    return product, None if verdict == "ok" else str(verdict)

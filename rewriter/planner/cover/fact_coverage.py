@@ -105,9 +105,9 @@ class FactCoverage:
         for state, candidates in {**self.unused, "open": self.open}.items():
             existing = [candidate for candidate in candidates if not candidate.timeline.is_empty]
             for candidate in sorted(existing, key=lambda candidate: -int(candidate.period)):
-                found = list(_found(state, candidate, missing))
-                unused += found
-                missing = missing - RangeSet(part.time for part in found)
+                parts = list(_found(state, candidate, missing))
+                unused += parts
+                missing = missing - RangeSet(part.time for part in parts)
         return CoveredTime(covered.parts, tuple(unused), missing)
 
     def _candidates(self, line: TimelineReader) -> list[Candidate]:

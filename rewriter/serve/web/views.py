@@ -93,18 +93,18 @@ class Views:
     def _current(self, key: tuple[str, str], since: str, read: Callable[[Session, Snapshot], Value]) -> Value | None:
         with self._read.session() as session, only_ours():
             snapshot = session.snapshot()
-            known = self._known.get(key)
-            if known is None or known[0][0] != snapshot.sequence or time.monotonic() - known[0][1] > _AGE:
+            latest = self._known.get(key)
+            if latest is None or latest[0][0] != snapshot.sequence or time.monotonic() - latest[0][1] > _AGE:
                 value = read(session, snapshot)
                 version = f"{snapshot.sequence}.{time.monotonic_ns()}"
-                if known is not None and _unversioned(known[1]) == value:
-                    version = str(known[1]["version"])
+                if latest is not None and _unversioned(latest[1]) == value:
+                    version = str(latest[1]["version"])
                 # Names come from requests: only those of facts are kept, and not many.
                 if len(self._known) > 100:
                     self._known.clear()
-                known = (snapshot.sequence, time.monotonic()), {**value, "version": version}
-                self._known[key] = known
-            return None if known[1]["version"] == since else known[1]
+                latest = (snapshot.sequence, time.monotonic()), {**value, "version": version}
+                self._known[key] = latest
+            return None if latest[1]["version"] == since else latest[1]
 
 
 def _unversioned(value: Value) -> Value:
@@ -184,7 +184,12 @@ def _period(row: ChartRow, chart: CoverageChart) -> Value:
 def _commits(snapshot: Snapshot) -> list[Value]:
     """Returns the newest commits, the newest first, with what they wrote as far as it still exists."""
     kinds = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.databases())
-    names = {found.id: found.name for kind in kinds for found in kind if session_of(found.name) is None and found.id}
+    names = {
+        object_.id: object_.name
+        for kind in kinds
+        for object_ in kind
+        if session_of(object_.name) is None and object_.id
+    }
     committed = [record for record in snapshot.transaction_records() if record.commit is not None]
     committed.sort(key=lambda record: -(record.commit or 0))
     return [

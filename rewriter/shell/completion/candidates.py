@@ -78,31 +78,31 @@ def no_values(_request: ValuesRequest) -> Sequence[str]:
 
 
 def complete(
-    text: str, cursor: int, names: Names, values: ValuesReader = no_values, known: TextPieces | None = None
+    text: str, cursor: int, names: Names, values: ValuesReader = no_values, lexed: TextPieces | None = None
 ) -> list[Candidate]:
     """Returns what can be written at the cursor, the likeliest first: what begins with the typed word, then what
     contains its letters. Never raises. O(candidates + log of the names), and one pass over the names for the letters.
     """
-    position = position_at(text, cursor, known)
+    position = position_at(text, cursor, lexed)
     return [] if position is None else candidates(position, cursor, names, values)
 
 
 def candidates(position: Position, cursor: int, names: Names, values: ValuesReader = no_values) -> list[Candidate]:
     """Returns the candidates for a position."""
     source = _Source(position, names, values)
-    found: dict[str, tuple[str, str]] = {}
+    shown_by_text: dict[str, tuple[str, str]] = {}
     for fuzzy in (False, True):
         if fuzzy and len(position.typed) < _FUZZY_LETTERS:
             break
         for expected in position.expected:
             for text, shown, meta in source.matching(expected, fuzzy):
-                if len(found) == MOST_CANDIDATES:
+                if len(shown_by_text) == MOST_CANDIDATES:
                     break
-                found.setdefault(text, (shown, meta))
+                shown_by_text.setdefault(text, (shown, meta))
     typed = position.typed if not position.quote else None
     return [
         Candidate(text, _shown(shown), _shown(meta), position.start - cursor)
-        for text, (shown, meta) in found.items()
+        for text, (shown, meta) in shown_by_text.items()
         if text != typed
     ]
 
@@ -139,10 +139,12 @@ class _Source:
             case Objects():
                 yield from self._objects(expected, fuzzy)
             case Databases(qualifying):
-                found = self._found(self._names.objects.databases, fuzzy)
+                databases = self._found(self._names.objects.databases, fuzzy)
                 # A name in backquotes that is closed already is followed by more than a point.
                 point = "." if qualifying and not self._position.closed else ""
-                yield from ((f"{text}{point}", f"{shown}{point}", "database") for text, shown in self._written(found))
+                yield from (
+                    (f"{text}{point}", f"{shown}{point}", "database") for text, shown in self._written(databases)
+                )
             case Columns():
                 yield from self._columns(expected, fuzzy)
             case PartitionValues() if not fuzzy and not quoted:

@@ -33,20 +33,20 @@ _QUOTED = (PieceKind.STRING, PieceKind.IDENTIFIER, PieceKind.UNCLOSED)
 _MOST_BEHIND = 20_000
 
 
-def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Position | None:
+def position_at(text: str, cursor: int, lexed: TextPieces | None = None) -> Position | None:
     """Returns what is expected at the cursor; ``None`` in a comment, inside a word, and where nothing is known.
 
-    ``known`` has the pieces of an earlier text, which are not found again. Linear in the text, with ``known`` in the
+    ``lexed`` has the pieces of an earlier text, which are not found again. Linear in the text, with ``lexed`` in the
     text around the cursor.
     """
     cursor = max(0, min(cursor, len(text)))
-    known = TextPieces() if known is None else known
-    command = _command_at(text, cursor, known)
+    lexed = TextPieces() if lexed is None else lexed
+    command = _command_at(text, cursor, lexed)
     if command is not None:
         return command
     if cursor < len(text) and (text[cursor].isalnum() or text[cursor] == "_"):
         return None
-    around = _without_commands(known.statement(text, cursor, _MOST_BEHIND), cursor, text)
+    around = _without_commands(lexed.statement(text, cursor, _MOST_BEHIND), cursor, text)
     before = [piece for piece in around if piece.end <= cursor and piece.start < cursor]
     inside = next((piece for piece in around if piece.start < cursor < piece.end), None)
     if inside is not None and inside.kind in _QUOTED:
@@ -75,14 +75,14 @@ def position_at(text: str, cursor: int, known: TextPieces | None = None) -> Posi
     return _position(tokens, index, start, value, quote, closed, in_string=False)
 
 
-def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
+def _command_at(text: str, cursor: int, lexed: TextPieces) -> Position | None:
     """Returns the position in a command of the shell; ``None`` if the line at the cursor has none."""
     line = text.rfind("\n", 0, cursor) + 1
     stripped = text[line:cursor].lstrip()
     if not stripped.startswith(("\\", ".")):
         return None
     begins = cursor - len(stripped)
-    before = _without_commands(known.statement(text, begins, 0), begins, text)
+    before = _without_commands(lexed.statement(text, begins, 0), begins, text)
     if before and (stripped[0] == "." or before[-1].end > begins):
         return None  # In a statement, or in a string or comment of several lines.
     name, blank, rest = stripped.partition(" ")
@@ -98,11 +98,11 @@ def _command_at(text: str, cursor: int, known: TextPieces) -> Position | None:
     return Position(cursor - len(typed), typed, expected=(Argument(name, database or None),))
 
 
-def _without_commands(found: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
+def _without_commands(pieces: Sequence[Piece], cursor: int, text: str) -> list[Piece]:
     """Returns the pieces of a statement without the commands in front of it, which end with their line."""
     around: list[Piece] = []
     command_end = -1
-    for piece in found:
+    for piece in pieces:
         if piece.start < command_end:
             continue
         if piece.text in ("\\", ".") and not around and piece.start < cursor:

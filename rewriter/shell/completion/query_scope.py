@@ -54,8 +54,8 @@ def scope_at(tokens: Sequence[Token], index: int) -> Scope:
     for depth, start in enumerate(starts):
         end = ends.get(start - 1, len(tokens)) if depth else len(tokens)
         inside = starts[depth + 1] if depth + 1 < len(starts) else index
-        known, main = _ctes(tokens, start, end, ends, ctes, inside)
-        ctes = known
+        inner_ctes, main = _ctes(tokens, start, end, ends, ctes, inside)
+        ctes = inner_ctes
         if inside < main:  # In the WITH clause, or in one of its queries.
             scope = Scope("WITH", tuple(tokens[start:inside]), (), (), ctes, (), ())
             outer = ()
@@ -137,15 +137,15 @@ def _ctes(
     start: int,
     end: int,
     ends: dict[int, int],
-    known: tuple[Relation, ...],
+    outer: tuple[Relation, ...],
     until: int,
     nested: int = 0,
 ) -> tuple[tuple[Relation, ...], int]:
-    """Returns the known CTEs and those of a WITH clause that end in front of ``until``, and where the query behind it
+    """Returns the outer CTEs and those of a WITH clause that end in front of ``until``, and where the query behind it
     begins.
     """
     if start >= end or not tokens[start].is_word("WITH"):
-        return known, start
+        return outer, start
     index = start + 1
     if index < end and tokens[index].is_word("RECURSIVE"):
         index += 1
@@ -160,20 +160,20 @@ def _ctes(
         if index < end and tokens[index].is_word("AS"):
             index += 1
         if index >= end or not tokens[index].is_operator("("):
-            return known, end
+            return outer, end
         close = ends.get(index, end)
         if close > until or close >= end:
-            return known, end
+            return outer, end
         derived = (
-            Relation(name, (), columns) if columns else _derived(tokens, index + 1, close, ends, known, name, nested)
+            Relation(name, (), columns) if columns else _derived(tokens, index + 1, close, ends, outer, name, nested)
         )
-        known = (derived, *known)
+        outer = (derived, *outer)
         index = close + 1
         if index < end and tokens[index].is_operator(","):
             index += 1
             continue
-        return known, index
-    return known, end if index >= end or not _begins_query(tokens, index) else index
+        return outer, index
+    return outer, end if index >= end or not _begins_query(tokens, index) else index
 
 
 def _derived(

@@ -50,11 +50,11 @@ class SortedNames:
         ['order_items', 'Orders']
         """
         key = prefix.lower()
-        found = bisect_left(self._keys, key)
-        last = found
-        while last < len(self._keys) and last - found < limit and self._keys[last].startswith(key):
+        first = bisect_left(self._keys, key)
+        last = first
+        while last < len(self._keys) and last - first < limit and self._keys[last].startswith(key):
             last += 1
-        return self._names[found:last]
+        return self._names[first:last]
 
     def fuzzy(self, letters: str, limit: int) -> list[str]:
         """Returns names that contain the letters in this order, in any case. One pass of a pattern over all names.
@@ -62,19 +62,19 @@ class SortedNames:
         >>> SortedNames(["daily_orders", "users"]).fuzzy("dord", 10)
         ['daily_orders']
         """
-        found: list[str] = []
+        matches: list[str] = []
         if not letters or "\n" in letters:
-            return found
+            return matches
         starts = self._line_starts()
         position = 0
         pattern = _subsequence(letters.lower())
-        while len(found) < limit and (hit := pattern.search(self._text, position)) is not None:
+        while len(matches) < limit and (hit := pattern.search(self._text, position)) is not None:
             line = bisect_left(starts, hit.start() + 1) - 1
-            found.append(self._names[line])
+            matches.append(self._names[line])
             if line + 1 == len(starts):
                 break
             position = starts[line + 1]
-        return found
+        return matches
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
