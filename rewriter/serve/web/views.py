@@ -15,7 +15,7 @@ from rewriter.errors import Error, MissingDataError, OperationalError, only_ours
 from rewriter.html.chart_data import chart_data
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart
-from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.model.plan import Plan, TableUse, quoted
 from rewriter.statements.show.fact_chart import named_fact_chart
 from rewriter.terminal_text import printable
 
@@ -33,6 +33,7 @@ _COMMITS, _COVERS = 50, 20
 _AGE = 60.0
 #: The setting by which a query with missing partitions is planned nevertheless.
 _PARTIAL = "rewriter.partial_data"
+_EXISTING = tuple(state for state in ChartState if state is not ChartState.TAKEN)
 _WORK = (ChartState.OUTDATED, ChartState.INCOMPLETE, ChartState.UNPROVEN, ChartState.OPEN)
 
 
@@ -155,14 +156,20 @@ def _overview(session: Session, snapshot: Snapshot) -> Value:
             facts.append(_fact(fact.cube, fact_chart(fact, snapshot, settings)))
         except Error as error:
             facts.append(
-                {"name": fact.name, "shown": printable(fact.name), "cube": printable(fact.cube), "error": render(error)}
+                {
+                    "name": quoted(fact.name),
+                    "shown": printable(fact.name),
+                    "cube": printable(fact.cube),
+                    "error": render(error),
+                }
             )
     return {"facts": facts, "commits": _commits(snapshot)}
 
 
 def _fact(cube: str, chart: CoverageChart) -> Value:
+    """Returns the line of a fact. Its ``name`` is quoted, as ``Views.fact`` reads it."""
     return {
-        "name": chart.subject,
+        "name": quoted(chart.subject),
         "shown": printable(chart.subject),
         "cube": printable(cube),
         "missing": chart.lacking if chart.missing else "",
@@ -171,12 +178,12 @@ def _fact(cube: str, chart: CoverageChart) -> Value:
 
 
 def _period(row: ChartRow, chart: CoverageChart) -> Value:
-    ranges = row.ranges(ChartState.EXISTING)
+    ends = [row.period.start(row.ordinals[state][-1].end) for state in _EXISTING if state in row.ordinals]
     return {
         "table": printable(row.table),
         "period": row.period.name,
         "partitions": row.count(),
-        "latest": chart.calendar.text(ranges.ranges[-1].end) if ranges else "",
+        "latest": chart.calendar.text(max(ends)) if ends else "",
         **{state.value: row.count(state) for state in _WORK},
     }
 

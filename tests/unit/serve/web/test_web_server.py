@@ -265,7 +265,7 @@ class TestContent:
         (fact,) = data["facts"]
         assert (fact["name"], fact["cube"], fact["missing"]) == ("f", "c", "21 HOURLY periods")
         days, hours = fact["periods"]
-        assert (days["partitions"], days["unproven"], days["latest"]) == (1, 1, "")
+        assert (days["partitions"], days["unproven"], days["latest"]) == (1, 1, "2015-01-03")
         assert (hours["partitions"], hours["unproven"], hours["latest"]) == (3, 0, "2015-01-01T04")
         assert [commit["objects"] for commit in data["commits"][:2]] == ["days", "hours"]
         assert data["commits"][0]["commit"] > data["commits"][1]["commit"]
@@ -289,6 +289,25 @@ class TestContent:
         answer = ask(web, "data/fact?name=nope")
         assert answer.status == 422
         assert answer.json()["error"].startswith("Error: [FACT_NOT_FOUND]")
+
+    def test_each_fact_of_the_list_has_its_page(self, web: WebServer, session: Session) -> None:
+        names = ["a b", "A%2e#?&", "</script>", "`q`", "a", "f`", "select", "日本", "é"]
+        session.execute("CREATE DATABASE d")
+        for database in ("default", "d"):
+            session.execute(f"USE {database}")
+            session.execute("CREATE CUBE IF NOT EXISTS c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+            for number, name in enumerate(names):
+                session.execute(f"CREATE TABLE t{number} (n BIGINT) PARTITIONED BY (dt STRING)")
+                typed = "`" + name.replace("`", "``") + "`"
+                stored = f"STORED IN STORAGE s (TABLE t{number} PERIOD DAILY PARTITIONED BY t AS (dt))"
+                session.execute(f"CREATE FACT {typed} OF CUBE c {stored}")
+        listed = ask(web, "data/facts").json()["facts"]
+        assert {fact["shown"] for fact in listed} >= set(names) | {f"d.{name}" for name in names}
+        for fact in listed:
+            assert "error" not in fact
+            answer = ask(web, f"data/fact?name={quote(fact['name'], safe='')}")
+            assert answer.status == 200, fact
+            assert answer.json()["chart"]["title"].startswith(f"{fact['shown']}: ")
 
     def test_a_query(self, web: WebServer) -> None:
         data = post(web, QUERY).json()
