@@ -40,15 +40,18 @@ def coverage(
     fact: str, require: tuple[str, str] | None, as_json: bool, svg: str | None, html: str | None, **options: Any
 ) -> int:
     """List what is to be loaded or refreshed in FACT, as f or db.f. The exit code is 0 where nothing is to be done."""
-    if as_json and (svg or html):
+    pictures = {form: path for form, path in (("svg", svg), ("html", html)) if path is not None}
+    for form, path in pictures.items():
+        if not path:
+            raise click.UsageError(f"--{form} needs the name of a file, or - for stdout.")
+    if as_json and pictures:
         raise click.UsageError("--json prints the list; --svg and --html draw a picture instead of it.")
     opened = connection(**options)
     opened.require_warehouse("Name the warehouse's directory with -w.")
     with opened.session(plans_only=True) as session:
-        if svg or html:
-            for form, path in (("svg", svg), ("html", html)):
-                if path:
-                    write_picture(fact, form, path, session, sys.stdout.write, require)
+        if pictures:
+            for form, path in pictures.items():
+                write_picture(fact, form, path, session, sys.stdout.write, require)
             return 0
         try:
             return list_work(session, fact, require, as_json)

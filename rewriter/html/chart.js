@@ -56,6 +56,13 @@
     return h ? `${day}T${pad(h)}` : day;
   };
 
+  // A text without its middle, if it is too long. The last characters are kept.
+  const shortened = (text, room, kept) => {
+    if (text.length <= room) return text;
+    const left = Math.max(2, room - 1 - kept), tail = Math.floor(left / 2) + kept;
+    return `${text.slice(0, Math.ceil(left / 2))}…${text.slice(text.length - tail)}`;
+  };
+
   const ranges = (triples, start) => {
     const count = triples.length / 3;
     const starts = new Float64Array(count), ends = new Float64Array(count), periods = new Float64Array(count);
@@ -123,7 +130,7 @@
       button("−", "Zoom out", () => this.zoom(2));
       button("◀", "Earlier", () => this.move(-0.25));
       button("▶", "Later", () => this.move(0.25));
-      button("All", "Show all of it", () => this.show(...this.window));
+      button("All", "Show all of it", () => this.window && this.show(...this.window));
       this.shown = html("span", "shown");
       tools.append(this.shown);
       this.main = element("svg", { class: "main", tabindex: "0", role: "img" });
@@ -204,7 +211,7 @@
         const top = this.top(index);
         const label = element("text", { x: 0, y: this.labels ? top + 11 : top - 6 });
         const room = Math.floor((this.labels || this.plot) / 6.8) - 1;
-        label.textContent = row.label.length > room ? `${row.label.slice(0, room - 1)}…` : row.label;
+        label.textContent = shortened(row.label, room, row.fact ? row.period.length + 1 : 0);
         label.append(element("title", {}, `${row.label}: ${row.amount}`));
         parts.push(label, element("rect", { class: "lane", x: this.labels, y: top, width: this.plot, height: BAR }));
         for (const part of row.states) {

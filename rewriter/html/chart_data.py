@@ -13,6 +13,8 @@ from rewriter.timeline.ranges import TimeRange
 
 #: An instant or a distance in seconds. Calendars of zones and partitions have whole ones.
 _Seconds = int | float
+#: The title of a query with many ranges would fill the page.
+_LONGEST_TITLE = 300
 
 
 def chart_data(chart: CoverageChart) -> dict[str, object]:
@@ -22,7 +24,7 @@ def chart_data(chart: CoverageChart) -> dict[str, object]:
     O(ranges).
     """
     window = chart.window
-    data: dict[str, object] = {"title": printable(chart.title), "zone": printable(chart.calendar.zone)}
+    data: dict[str, object] = {"title": _title(chart), "zone": printable(chart.calendar.zone)}
     if window is None:
         return {**data, "window": None, "rows": [], "emptiness": chart.emptiness}
     rows = [_row(row, window) for row in chart.rows]
@@ -48,6 +50,11 @@ def chart_data(chart: CoverageChart) -> dict[str, object]:
             "missing": _shape(MISSING, "no query gets rows of it"),
         },
     }
+
+
+def _title(chart: CoverageChart) -> str:
+    title = printable(chart.title)
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
 
 
 def _row(row: ChartRow, window: TimeRange) -> Mapping[str, object]:

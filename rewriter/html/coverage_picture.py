@@ -99,12 +99,19 @@ def chart_svg(chart: CoverageChart, *, is_file: bool = False) -> str:
 
 def _rows(chart: CoverageChart) -> Iterator[tuple[str, list[_Bar]]]:
     for row in chart.rows:
-        yield f"{row.table} {row.period.name}", list(_bars(row))
+        yield f"{_without_middle(row.table, _LONGEST - 1 - len(row.period.name))} {row.period.name}", list(_bars(row))
     if chart.missing:
         yield "missing", [_Bar("missing", chart.missing, MISSING, f"missing: {chart.lacking}")]
     if chart.outdated and not chart.is_whole:
         title = f"of it outdated: {counted(len(chart.outdated), 'range')}"
         yield "of it outdated", [_Bar("outdated", chart.outdated, SHAPES[ChartState.OUTDATED], title)]
+
+
+def _without_middle(name: str, longest: int) -> str:
+    """Returns a name of at most ``longest`` characters: those of tables often differ in their end."""
+    if len(name) <= longest:
+        return name
+    return f"{name[: longest // 2]}…{name[len(name) - (longest - 1 - longest // 2) :]}"
 
 
 def _bars(row: ChartRow) -> Iterator[_Bar]:

@@ -84,7 +84,7 @@ class CoverageChart:
 
     @property
     def title(self) -> str:
-        """Returns the subject and the time that is drawn."""
+        """Returns the subject and the time asked for. It is long where that has many ranges."""
         return f"{self.subject}: {self.calendar.shown(self.requested)}"
 
     @property

@@ -45,6 +45,8 @@ def test_errors_are_ours(coverage: list[str], tmp_path: Path, capsys: pytest.Cap
         ("f", "--svg", "-", "--require", "x", "y"): "Error: [",
         ("f", "--svg", "-", "--require", "2015-06-17", "2015-06-16"): "[INVALID_TIME_RANGE]",
         ("f", "--svg", "-", "--json"): "--json prints the list",
+        ("f", "--svg", ""): "--svg needs the name of a file",
+        ("f", "--html", "", "--json"): "--html needs the name of a file",
     }
     for words, message in cases.items():
         capsys.readouterr()

@@ -140,6 +140,24 @@ class TestSvg:
         assert chart_data(chart)["window"] is None
 
 
+class TestLongTexts:
+    NAME = "warehouse_production_flights_by_carrier_and_day_last"
+
+    def test_a_label_keeps_the_end_of_the_name_and_the_period(self) -> None:
+        texts = [str(text.text) for text in ElementTree.fromstring(chart_svg(evil_chart(self.NAME))).iter(f"{SVG}text")]
+        (label,) = [text for text in texts if text.endswith(" DAILY")]
+        assert label == "warehouse_prod…_and_day_last DAILY"
+        assert len(label) <= 34
+
+    def test_a_title_of_many_ranges_is_cut(self) -> None:
+        requested = RangeSet.of(*(TimeRange(day * DAY, day * DAY + HOUR) for day in range(1000)))
+        chart = CoverageChart("f", requested, window_of(requested), (), RangeSet.EMPTY)
+        title = chart_data(chart)["title"]
+        assert isinstance(title, str)
+        assert len(title) == 300
+        assert title.endswith("…")
+
+
 class TestPage:
     def test_no_text_ends_the_data(self) -> None:
         page = coverage_page(evil_chart())
@@ -332,6 +350,22 @@ class TestInChromium:
         page.goto(file.as_uri())
         assert page.locator("svg text").first.inner_html() == "f: [2015-01-01, 2015-01-13)"
         page.close()
+
+    def test_a_label_keeps_the_period(self, watched: Watched, tmp_path: Path) -> None:
+        self.opened(watched, evil_chart(TestLongTexts.NAME), tmp_path)
+        label = watched.page.evaluate("document.querySelector('svg.main text:not(.soft)').firstChild.textContent")
+        assert label.startswith("warehouse_")
+        assert label.endswith("_last DAILY")
+        assert "…" in label
+        watched.check()
+
+    def test_an_empty_chart_has_no_view(self, session: Session, watched: Watched, tmp_path: Path) -> None:
+        list(session.script(SETUP))
+        self.opened(watched, named_fact_chart("f", session.snapshot(), session.settings.for_planner()), tmp_path)
+        for name in ("Show all", "Zoom in", "Earlier"):
+            watched.page.locator(f"button[aria-label^='{name}']").dispatch_event("click")
+        assert self.shown(watched) == "nothing exists in this time"
+        watched.check()
 
     def test_a_narrow_page_fits(self, session: Session, watched: Watched, tmp_path: Path) -> None:
         watched.page.set_viewport_size({"width": 360, "height": 700})
