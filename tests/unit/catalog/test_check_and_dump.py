@@ -303,7 +303,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main.main(["catalog", "dump", *where, str(tmp_path / "no" / "dump")]) == 1
     assert "FAILED_WRITE_FILE" in capsys.readouterr().err
     (warehouse / FILE_NAME).unlink()
-    assert main.main(["catalog", "check", *where]) == 1
+    assert main.main(["catalog", "check", *where]) == 2
     assert "CATALOG_MISSING" in capsys.readouterr().err
     assert main.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
     assert capsys.readouterr().out == f"restored {text.count(chr(10)) - 2:,} rows\n"
