@@ -35,7 +35,7 @@ from rewriter.catalog.reading import batch_queries
 from rewriter.catalog.reading.batch_queries import StreamProgress
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
-from rewriter.catalog.store import pending_policies, postgresql, schema
+from rewriter.catalog.store import migrations, pending_policies, postgresql, schema
 from rewriter.catalog.store.database import Database, stored_version
 from rewriter.catalog.store.pending_policies import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
@@ -107,6 +107,15 @@ class Catalog:
         errors of ``exists``.
         """
         return _version(_absolute(warehouse), url)
+
+    @staticmethod
+    def check_current(warehouse: str | os.PathLike[str], url: str | None = None) -> None:
+        """Raises ``OperationalError`` CATALOG_TOO_OLD for a catalog that ``open`` would upgrade, and the errors of
+        ``exists``.
+        """
+        version = _version(_absolute(warehouse), url)
+        if 0 < version < len(migrations.STEPS):
+            raise migrations.too_old(version)
 
     @classmethod
     def restore(

@@ -48,6 +48,17 @@ class Connection:
             Catalog.open(self.warehouse, self.catalog, create=False).close()
             raise not_found(self.warehouse, hint)
 
+    def reading_session(self, hint: str) -> Session:
+        """Opens the warehouse for plans, and changes nothing in it: an older catalog is not upgraded.
+
+        Raises ``OperationalError`` WAREHOUSE_NOT_FOUND and CATALOG_TOO_OLD.
+        """
+        from rewriter.catalog.catalog import Catalog
+
+        Catalog.check_current(self.warehouse, self.catalog)
+        self.require_warehouse(hint)
+        return self.session(plans_only=True)
+
 
 def connection_options(command: Command) -> Command:
     """Adds the options of a command that opens a warehouse."""

@@ -29,10 +29,21 @@ def serve(web: bool, host: str, port: int, **options: Any) -> int:
     from rewriter.serve.web.server import WebServer
 
     opened = connection(**options)
-    opened.require_warehouse("Name the warehouse's directory with -w.")
-    server = WebServer(partial(opened.session, plans_only=True), opened.warehouse, host, port)
+    open_session = partial(opened.reading_session, "Name the warehouse's directory with -w.")
+    server = WebServer(open_session, opened.warehouse, host, port)
     stopped = threading.Event()
-    handlers = {number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(*_: object) -> None:
+        # A second signal ends the process at once.
+        restore()
+        stopped.set()
+
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
     try:
         server.start()
         if not server.is_local:
@@ -42,6 +53,5 @@ def serve(web: bool, host: str, port: int, **options: Any) -> int:
         stopped.wait()
     finally:
         server.stop()
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        restore()
     return 0

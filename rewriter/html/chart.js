@@ -227,7 +227,7 @@
       for (let i = after(part.ends, start); i < part.starts.length && part.starts[i] < end; i++) {
         const from = scale(Math.max(start, part.starts[i])), to = scale(Math.min(end, part.ends[i]));
         const last = pieces.at(-1);
-        if (!last || from - right >= 0.5) {
+        if (!last || from - last.to >= 0.5) {
           pieces.push({ from, to: Math.max(to, from + 1), isPart: false });
         } else if (!isGood) {
           last.to = Math.max(last.to, to);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rewriter.html.coverage_picture import MISSING, SHAPES, Shape
-from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, overlapping
+from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, is_open, overlapping
 from rewriter.terminal_text import printable
 from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.civil import DAY, SECOND
@@ -28,7 +28,7 @@ def chart_data(chart: CoverageChart) -> dict[str, object]:
     rows = [_row(row, window) for row in chart.rows]
     unit = chart.base
     if chart.missing:
-        amounts = [0 if unit is None else len(overlapping(unit, gap)) for gap in chart.missing]
+        amounts = [0 if unit is None or is_open(gap) else len(overlapping(unit, gap)) for gap in chart.missing]
         ranges = _triples(chart.missing.ranges, amounts, window)
         rows.append(
             {

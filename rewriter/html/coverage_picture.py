@@ -136,14 +136,15 @@ class _Span(NamedTuple):
 def _spans(ranges: RangeSet, window: TimeRange, *, shows_holes: bool) -> list[_Span]:
     """Returns the rectangles of a bar, at most two for a pixel. A range that is shorter than a pixel is one pixel wide.
 
-    Holes that are too narrow are hidden, and with ``shows_holes`` their pixels are drawn in part.
+    Holes that are too narrow, or that such a pixel hides, are hidden. With ``shows_holes``, their pixels are drawn in
+    part.
     """
     scale = (_WIDTH - _LABELS) / (window.end - window.start)
     spans: list[_Span] = []
     end = 0.0
     for range_ in ranges & RangeSet.of(window):
         left, right = ((at - window.start) * scale + _LABELS for at in (range_.start, range_.end))
-        if not spans or left - end >= _JOINED:
+        if not spans or left - spans[-1].right >= _JOINED:
             left_shown = min(left, _WIDTH - 1.0)
             spans.append(_Span(left_shown, max(right, left_shown + 1.0)))
         elif not shows_holes:

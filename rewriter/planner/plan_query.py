@@ -14,6 +14,7 @@ from functools import cache, partial
 
 from sqlglot import exp
 
+from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_names import session_of
@@ -228,6 +229,7 @@ PASSES: tuple[Callable[[QueryPlanning], None], ...] = (
 def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
     query = QueryPlanning(text, reader, settings, parameters)
     for run in PASSES:
+        check_cancellation()
         run(query)
     return Plan(
         text.apply(query.edits),
@@ -244,6 +246,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
 
 def _placed(query: QueryPlanning, block: Block, source: CubeSource, blocks: dict[int, Block]) -> PlannedReference:
     """Plans a reference; an error without a place gets that of the cube's name."""
+    check_cancellation()
     try:
         zoned = replace(query.constants, calendar=source.cube.calendar)
         return plan_reference(query.text, block, source, blocks, query.reader, query.settings, zoned)

@@ -210,6 +210,15 @@ def version_of(connection: Connection) -> int:
     )
 
 
+def too_old(version: int) -> OperationalError:
+    """Returns the error of a reader that must not upgrade an older catalog."""
+    return OperationalError(
+        f"the catalog has schema version {version}, and this release has version {len(STEPS)}",
+        condition="CATALOG_TOO_OLD",
+        hint="run `rewriter catalog upgrade` first: reading does not upgrade it",
+    )
+
+
 def too_new(version: int, newest: int) -> OperationalError:
     """Returns the error of a release that supports versions up to ``newest`` and finds a later one."""
     return OperationalError(

@@ -15,6 +15,7 @@ from rewriter.planner.model.coverage_chart import (
     ChartRow,
     ChartState,
     CoverageChart,
+    hull_of,
     overlapping,
     reference_chart,
     window_of,
@@ -36,7 +37,6 @@ def fact_chart(
     Raises ``NotSupportedError`` UNCERTAIN_TIME_ZONE for a range that the calendar does not allow.
     """
     coverage = FactCoverage(fact, reader, settings)
-    drawn = requested
     if requested is None:
         asked = coverage.extent()
         requested = RangeSet.EMPTY if asked is None else RangeSet.of(asked)
@@ -46,14 +46,14 @@ def fact_chart(
             for table in fact.tables
             for period in table.layouts
         )
-        ranges = [*requested, *([] if existing is None else [existing])]
-        drawn = RangeSet.of(TimeRange(min(r.start for r in ranges), max(r.end for r in ranges))) if ranges else None
+        drawn = hull_of(requested if existing is None else requested | RangeSet.of(existing))
+    else:
+        drawn = hull_of(requested)
     check_certain(requested, [fact])
     covered = coverage.over(requested)
-    drawn_time = None if not drawn else window_of(drawn)
-    rows = tuple(_rows([fact], covered.parts, drawn_time, reader, settings))
+    rows = tuple(_rows([fact], covered.parts, drawn, reader, settings))
     return CoverageChart(
-        fact.name, requested, drawn_time, rows, covered.missing, base=fact.base_period, calendar=fact.calendar
+        fact.name, requested, drawn, rows, covered.missing, base=fact.base_period, calendar=fact.calendar
     )
 
 
@@ -73,12 +73,12 @@ def query_charts(coverage: Coverage, reader: CatalogReader, settings: Settings) 
 
 def _query_chart(reference: ReferencePlan, reader: CatalogReader, settings: Settings) -> CoverageChart:
     facts = reader.facts_of(reference.cube)
-    drawn = window_of(reference.requested)
+    rows = tuple(_rows(facts, reference.parts, hull_of(reference.requested), reader, settings))
     return CoverageChart(
         reference.cube,
         reference.requested,
-        drawn,
-        tuple(_rows(facts, reference.parts, drawn, reader, settings)),
+        window_of(reference.requested, rows, reference.missing),
+        rows,
         reference.missing,
         reference.outdated,
         min((fact.base_period for fact in facts), default=None),
@@ -89,11 +89,11 @@ def _query_chart(reference: ReferencePlan, reader: CatalogReader, settings: Sett
 def _rows(
     facts: Sequence[Fact],
     parts: Iterable[CoverPart],
-    drawn: TimeRange | None,
+    hull: TimeRange | None,
     reader: CatalogReader,
     settings: Settings,
 ) -> list[ChartRow]:
-    """Returns the rows of all storage tables, coarse to fine, in the order of their declaration."""
+    """Returns the rows of all storage tables within the hull, coarse to fine, in the order of their declaration."""
     taken: Mapping[_Part, CoverPart] = {(part.fact, part.table, part.period): part for part in parts}
     rows = []
     for fact in facts:
@@ -103,7 +103,7 @@ def _rows(
                 for period in table.layouts:
                     lines = {s: line(table.table, period, table.time) for s, line in _readers(reader).items()}
                     lines[ChartState.EXISTING] = cut(lines[ChartState.OUTSIDE], period, valid)
-                    ordinals = {state: _within(line, period, drawn) for state, line in lines.items()}
+                    ordinals = {state: _within(line, period, hull) for state, line in lines.items()}
                     ordinals[ChartState.OUTSIDE] = [
                         absent
                         for run in ordinals[ChartState.OUTSIDE]
@@ -127,5 +127,5 @@ def _readers(reader: CatalogReader) -> dict[ChartState, TimelineReader]:
     }
 
 
-def _within(line: PartitionTimeline, period: Period, drawn: TimeRange | None) -> Sequence[OrdinalRange]:
-    return () if drawn is None else line.covered(overlapping(period, drawn))
+def _within(line: PartitionTimeline, period: Period, hull: TimeRange | None) -> Sequence[OrdinalRange]:
+    return () if hull is None else line.covered(overlapping(period, hull))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from rewriter.planner.model.plan import ReferencePlan
 from rewriter.timeline.calendars import UTC, Calendar, Period
-from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange
 
@@ -65,8 +65,8 @@ class ChartRow:
 class CoverageChart:
     """What exists in the storage tables of a fact or a cube, what is missing, and what a query takes.
 
-    ``requested`` is the time asked for, and ``window`` the time that is drawn, without open ends; ``None`` where that
-    is empty. ``missing`` is the time of a query for which it gets no rows; in the chart of a fact, the time of which no
+    ``requested`` is the time asked for, and ``window`` the time that is drawn (``window_of``); ``None`` where that is
+    empty. ``missing`` is the time of a query for which it gets no rows; in the chart of a fact, the time of which no
     partition exists. ``outdated`` is the share of it that exists only outdated, as far as a plan states it. ``base`` is
     the unit of ``missing``; ``None`` if it is unknown. ``is_whole`` says that the rows have all that exists, and not
     only what the query takes.
@@ -89,10 +89,20 @@ class CoverageChart:
 
     @property
     def lacking(self) -> str:
-        """Returns how much is missing, as ``3 HOURLY periods`` or ``2 ranges``."""
-        if self.base is None:
-            return _counted(len(self.missing), "range")
-        return _counted(sum(len(overlapping(self.base, gap)) for gap in self.missing), f"{self.base.name} period")
+        """Returns how much is missing, as ``3 HOURLY periods and all time from 2030-01-01``, or ``2 ranges``."""
+        closed = [gap for gap in self.missing if not is_open(gap)]
+        parts = []
+        if closed or not self.missing:
+            parts.append(
+                _counted(len(closed), "range")
+                if self.base is None
+                else _counted(sum(len(overlapping(self.base, gap)) for gap in closed), f"{self.base.name} period")
+            )
+        for gap in filter(is_open, self.missing):
+            before = f" before {self.calendar.text(gap.end)}" if gap.end < MAX_INSTANT else ""
+            since = f" from {self.calendar.text(gap.start)}" if gap.start > MIN_INSTANT else ""
+            parts.append(f"all time{before}{since}")
+        return " and ".join(parts)
 
     @property
     def emptiness(self) -> str:
@@ -113,7 +123,7 @@ def reference_chart(reference: ReferencePlan) -> CoverageChart:
     return CoverageChart(
         reference.cube,
         reference.requested,
-        window_of(reference.requested),
+        window_of(reference.requested, rows, reference.missing),
         rows,
         reference.missing,
         reference.outdated,
@@ -122,10 +132,46 @@ def reference_chart(reference: ReferencePlan) -> CoverageChart:
     )
 
 
-def window_of(requested: RangeSet) -> TimeRange | None:
-    """Returns the time from the first wanted instant to the last, without open ends; ``None`` where that is empty."""
+def hull_of(requested: RangeSet) -> TimeRange | None:
+    """Returns the time from the first wanted instant to the last, with open ends; ``None`` if nothing is wanted."""
+    return TimeRange(requested.ranges[0].start, requested.ranges[-1].end) if requested else None
+
+
+def window_of(
+    requested: RangeSet, rows: Iterable[ChartRow] = (), missing: RangeSet = RangeSet.EMPTY
+) -> TimeRange | None:
+    """Returns the time to draw: that from the first wanted instant to the last; ``None`` where that is empty.
+
+    An open end is closed where ``rows`` end. If time beyond it is missing, a twentieth of the window is added, so that
+    the missing time is seen.
+    """
+    hull = hull_of(requested)
+    if hull is None:
+        return None
     edges = [edge for range_ in requested for edge in (range_.start, range_.end) if MIN_INSTANT < edge < MAX_INSTANT]
-    return TimeRange(edges[0], edges[-1]) if len(edges) > 1 else None
+    for row in rows:
+        for runs in filter(None, row.ordinals.values()):
+            ends = row.period.start(runs[0].start), row.period.start(runs[-1].end)
+            edges += (min(max(edge, hull.start), hull.end) for edge in ends)
+    if not edges or min(edges) == max(edges):
+        return None
+    start, end = min(edges), max(edges)
+    more = _rounded((end - start) // 20)
+    if missing and missing.ranges[0].start <= MIN_INSTANT:
+        start = max(start - more, MIN_INSTANT)
+    if missing and missing.ranges[-1].end >= MAX_INSTANT:
+        end = min(end + more, MAX_INSTANT)
+    return TimeRange(start, end)
+
+
+def _rounded(length: int) -> int:
+    unit = next((unit for unit in (DAY, HOUR, MINUTE, SECOND) if unit <= length), SECOND)
+    return max(length // unit, 1) * unit
+
+
+def is_open(gap: TimeRange) -> bool:
+    """Tests whether a range has no begin or no end."""
+    return gap.start <= MIN_INSTANT or gap.end >= MAX_INSTANT
 
 
 def overlapping(period: Period, time: TimeRange) -> OrdinalRange:

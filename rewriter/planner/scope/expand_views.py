@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from sqlglot import exp
 
+from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.temporary_names import shown
@@ -146,6 +147,7 @@ class _Views:
 
     def _body(self, view: View, chain: tuple[str, ...]) -> str:
         """Returns the body of a view as a query that has the same meaning in any place."""
+        check_cancellation()
         key = view.name.lower()
         if key in (name.lower() for name in chain):
             raise AnalysisError(

@@ -20,6 +20,8 @@ from rewriter.serve.web.views import Views
 
 #: The most bytes of a query, with its frame, and the seconds that a request or a response may take on its way.
 MOST_BYTES, PATIENCE = 200_000, 10.0
+#: The most characters of a query.
+_LONGEST = 100_000
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -29,7 +31,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-_PAGE, _JSON, _TEXT = "text/html; charset=utf-8", "application/json", "text/plain; charset=utf-8"
+_PAGE, _JSON = "text/html; charset=utf-8", "application/json"
 
 
 class Site(Protocol):
@@ -51,9 +53,9 @@ class Site(Protocol):
 class Refused(Exception):
     """A request that gets no answer but a status and a reason."""
 
-    def __init__(self, status: HTTPStatus, reason: str) -> None:
+    def __init__(self, status: HTTPStatus, reason: str, location: str | None = None) -> None:
         super().__init__(reason)
-        self.status, self.reason = status, reason
+        self.status, self.reason, self.location = status, reason, location
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,14 +89,14 @@ class Handler(BaseHTTPRequestHandler):
             path, values = self._checked()
             answer = respond(path, values)
         except Refused as refused:
-            self._send(refused.status, _TEXT, f"{refused.reason}\n")
+            self._refuse(refused.status, refused.reason, refused.location)
         except OSError:
             raise  # The client has gone, or took too long.
         except Exception as failure:
             error = failure if isinstance(failure, Error) else foreign(failure)
             is_busy = isinstance(error, OperationalError)
             status = HTTPStatus.SERVICE_UNAVAILABLE if is_busy else HTTPStatus.UNPROCESSABLE_ENTITY
-            self._send(status, _JSON, json_text({"error": render(error)}))
+            self._refuse(status, render(error))
         else:
             if answer is None:
                 self._send(HTTPStatus.NO_CONTENT, _JSON, "")
@@ -113,9 +115,11 @@ class Handler(BaseHTTPRequestHandler):
             pairs = parse_qs(url.query, keep_blank_values=True, max_num_fields=5, errors="strict")
         except (ValueError, UnicodeError):
             raise Refused(HTTPStatus.BAD_REQUEST, "The URL is malformed.") from None
-        token, _, path = url.path.removeprefix("/").partition("/")
+        token, slash, path = url.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(errors="replace"), self._site.token.encode()):
             raise Refused(HTTPStatus.FORBIDDEN, "Open the URL that the server printed: it has a token.")
+        if not slash:
+            raise Refused(HTTPStatus.TEMPORARY_REDIRECT, "The address ends with a slash.", f"/{self._site.token}/")
         return path, {name: found[0] for name, found in pairs.items()}
 
     def _got(self, path: str, values: dict[str, str]) -> tuple[str, str] | None:
@@ -154,19 +158,26 @@ class Handler(BaseHTTPRequestHandler):
             text = None
         if not isinstance(text, str):
             raise Refused(HTTPStatus.BAD_REQUEST, 'Send {"sql": "SELECT …"}.')
+        if len(text) > _LONGEST:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {_LONGEST:,} characters.")
         return _JSON, json_text(self._site.views.query(text))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuses a request that is no HTTP, or has another method."""
-        self._send(HTTPStatus(code), _TEXT, f"{HTTPStatus(code).phrase}\n")
+        self._refuse(HTTPStatus(code), HTTPStatus(code).phrase)
 
-    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+    def _refuse(self, status: HTTPStatus, reason: str, location: str | None = None) -> None:
+        self._send(status, _JSON, json_text({"error": reason}), location)
+
+    def _send(self, status: HTTPStatus, kind: str, text: str, location: str | None = None) -> None:
         data = text.encode("utf-8", "replace")
         self.connection.settimeout(PATIENCE)
         self.request_version = "HTTP/1.0"  # Without a version, no headers would be sent.
         self.send_response_only(status)
         for name, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(data))}.items():
             self.send_header(name, value)
+        if location is not None:
+            self.send_header("Location", location)
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "GET, HEAD")
         self.close_connection = True

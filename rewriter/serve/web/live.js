@@ -98,13 +98,14 @@
   const ask = async (event) => {
     event?.preventDefault();
     status("Planning …");
+    find("plan").replaceChildren();
     try {
       const answer = await fetch(`${root}data/query`, {
         method: "POST", cache: "no-store", credentials: "omit", body: JSON.stringify({ sql: find("sql").value }),
         headers: { "Content-Type": "application/json", "X-Rewriter-Token": token },
       });
-      const data = await answer.json();
-      showPlan(data);
+      const data = await answer.json().catch(() => ({}));
+      showPlan(answer.ok ? data : { error: data.error || `The server refused the request (${answer.status}).` });
       status("");
     } catch {
       status("The server cannot be reached.");

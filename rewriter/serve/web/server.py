@@ -28,7 +28,7 @@ _PAUSE = 0.1
 class WebServer:
     """The pages of a warehouse at an address, from ``start`` to ``stop``. ``url`` has the token that admits a reader.
 
-    ``port`` 0 takes a free one. Raises ``OperationalError`` ADDRESS_UNAVAILABLE.
+    ``port`` 0 takes a free one. Raises ``OperationalError`` ADDRESS_UNAVAILABLE, and the errors of ``open_session``.
     """
 
     def __init__(
@@ -36,9 +36,11 @@ class WebServer:
     ) -> None:
         self.host = host
         self._views = Views(open_session)
+        self._views.open()
         try:
             self._listener = _Listener(host, port, self._views, warehouse)
         except (OSError, OverflowError, UnicodeError) as error:
+            self._views.close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise OperationalError(
                 f"No server can listen at {host}, port {port}: {reason}.",

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
+from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, MissingDataError, OperationalError, only_ours, render
 from rewriter.html.chart_data import chart_data
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart
-from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.model.plan import Plan, TableUse, quoted
 from rewriter.statements.show.fact_chart import named_fact_chart
 from rewriter.terminal_text import printable
 
@@ -25,14 +26,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Value = Mapping[str, object]
 
-#: Seconds that a request waits for others.
-_PATIENCE = 20.0
+#: Seconds that a query may be planned, that a request waits for others, and that ``close`` waits for a request.
+PLANNING, _PATIENCE, _CLOSING = 10.0, 20.0, 1.0
+_CANCELED = "OPERATION_CANCELED"
 #: The most commits and references to cubes that are shown.
 _COMMITS, _COVERS = 50, 20
 #: Windows of validity and LATENESS move with the clock: charts are computed again after so many seconds.
 _AGE = 60.0
 #: The setting by which a query with missing partitions is planned nevertheless.
 _PARTIAL = "rewriter.partial_data"
+_EXISTING = tuple(state for state in ChartState if state is not ChartState.TAKEN)
 _WORK = (ChartState.OUTDATED, ChartState.INCOMPLETE, ChartState.UNPROVEN, ChartState.OPEN)
 
 
@@ -46,6 +49,12 @@ class Views:
         self._read, self._plan = _Shared(open_session), _Shared(open_session)
         #: The last values, by (page, fact), each with the commit that it was read at, and the time.
         self._known: dict[tuple[str, str], tuple[tuple[int, float], Value]] = {}
+        #: The session that read them: another catalog may have the same numbers of commits.
+        self._known_of: Session | None = None
+
+    def open(self) -> None:
+        """Opens the first session. Raises the errors of ``open_session``."""
+        self._read.use(lambda session: None)
 
     def close(self) -> None:
         """Closes the sessions. Idempotent."""
@@ -72,13 +81,18 @@ class Views:
     def query(self, text: str) -> Value:
         """Returns what a query would read: its covers, its tables, its warnings; or its error, with a caret; or both,
         if it fails because partitions are missing.
+
+        Raises ``OperationalError`` PLANNING_TIMEOUT after ``PLANNING`` seconds, as soon as the planner notices.
         """
-        with self._plan.session() as session:
+
+        def planned(session: Session) -> Value:
             try:
                 return _planned(text, session)
             except MissingDataError as error:
                 refusal = {"error": render(error, text)}
             except Error as error:
+                if _ends_session(error) or error.condition == _CANCELED:
+                    raise
                 return {"error": render(error, text)}
             setting = session.settings.get(_PARTIAL)
             session.settings.set(_PARTIAL, "true")
@@ -90,8 +104,13 @@ class Views:
             finally:
                 session.settings.set(_PARTIAL, setting)
 
+        return self._plan.use(planned, PLANNING)
+
     def _current(self, key: tuple[str, str], since: str, read: Callable[[Session, Snapshot], Value]) -> Value | None:
-        with self._read.session() as session, only_ours():
+        def current(session: Session) -> Value | None:
+            if session is not self._known_of:
+                self._known.clear()
+                self._known_of = session
             snapshot = session.snapshot()
             latest = self._known.get(key)
             if latest is None or latest[0][0] != snapshot.sequence or time.monotonic() - latest[0][1] > _AGE:
@@ -106,6 +125,8 @@ class Views:
                 self._known[key] = latest
             return None if latest[1]["version"] == since else latest[1]
 
+        return self._read.use(current)
+
 
 def _unversioned(value: Value) -> Value:
     return {key: part for key, part in value.items() if key != "version"}
@@ -119,32 +140,72 @@ class _Shared:
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._is_closed = False
+        self._running = Cancellation()
 
-    @contextmanager
-    def session(self) -> Iterator[Session]:
+    def use(self, work: Callable[[Session], T], limit: float | None = None) -> T:
+        """Returns what ``work`` makes of the session. A session whose catalog has gone is opened again, once.
+
+        After ``limit`` seconds, ``work`` is canceled.
+        """
         if not self._lock.acquire(timeout=_PATIENCE):
             raise OperationalError(
                 "Other requests take too long.", condition="SERVER_BUSY", hint="Try again in a moment."
             )
+        running = self._running = Cancellation()
+        timer = threading.Timer(limit or 0, running.request)
+        timer.daemon = True
+        if limit is not None:
+            timer.start()
         try:
-            if self._is_closed:
-                raise OperationalError("The server stops.", condition="SERVER_BUSY", hint="Start it again.")
-            if self._session is None:
-                self._session = self._open()
-            yield self._session
+            with only_ours(), cancellable(running):
+                try:
+                    return work(self._opened())
+                except Error as error:
+                    if not _ends_session(error):
+                        raise
+                    self._drop()
+                return work(self._opened())
+        except OperationalError as error:
+            if error.condition != _CANCELED or self._is_closed:
+                raise
+            raise OperationalError(
+                f"The query is not planned after {limit:g} seconds.",
+                condition="PLANNING_TIMEOUT",
+                hint="Ask for a part of it, or write EXPLAIN in the shell, which has no limit.",
+            ) from error
         finally:
+            timer.cancel()
             self._lock.release()
 
+    def _opened(self) -> Session:
+        if self._is_closed:
+            raise OperationalError("The server stops.", condition="SERVER_BUSY", hint="Start it again.")
+        if self._session is None:
+            self._session = self._open()
+        return self._session
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            with suppress(Error):
+                session.close()
+
     def close(self) -> None:
-        """Closes the session after its current use; leaves it to the end of the process if that takes too long."""
+        """Cancels the current use and closes the session after it; leaves it to the end of the process if that takes
+        long.
+        """
         self._is_closed = True
-        if self._lock.acquire(timeout=_PATIENCE):
+        self._running.request()
+        if self._lock.acquire(timeout=_CLOSING):
             try:
-                session, self._session = self._session, None
-                if session is not None:
-                    session.close()
+                self._drop()
             finally:
                 self._lock.release()
+
+
+def _ends_session(error: Error) -> bool:
+    """Tests whether an error is of a catalog that a session cannot read any more: a new one may."""
+    return (error.condition or "").startswith(("CATALOG_", "WAREHOUSE_"))
 
 
 def _overview(session: Session, snapshot: Snapshot) -> Value:
@@ -155,14 +216,20 @@ def _overview(session: Session, snapshot: Snapshot) -> Value:
             facts.append(_fact(fact.cube, fact_chart(fact, snapshot, settings)))
         except Error as error:
             facts.append(
-                {"name": fact.name, "shown": printable(fact.name), "cube": printable(fact.cube), "error": render(error)}
+                {
+                    "name": quoted(fact.name),
+                    "shown": printable(fact.name),
+                    "cube": printable(fact.cube),
+                    "error": render(error),
+                }
             )
     return {"facts": facts, "commits": _commits(snapshot)}
 
 
 def _fact(cube: str, chart: CoverageChart) -> Value:
+    """Returns the line of a fact. Its ``name`` is quoted, as ``Views.fact`` reads it."""
     return {
-        "name": chart.subject,
+        "name": quoted(chart.subject),
         "shown": printable(chart.subject),
         "cube": printable(cube),
         "missing": chart.lacking if chart.missing else "",
@@ -171,12 +238,12 @@ def _fact(cube: str, chart: CoverageChart) -> Value:
 
 
 def _period(row: ChartRow, chart: CoverageChart) -> Value:
-    ranges = row.ranges(ChartState.EXISTING)
+    ends = [row.period.start(row.ordinals[state][-1].end) for state in _EXISTING if state in row.ordinals]
     return {
         "table": printable(row.table),
         "period": row.period.name,
         "partitions": row.count(),
-        "latest": chart.calendar.text(ranges.ranges[-1].end) if ranges else "",
+        "latest": chart.calendar.text(max(ends)) if ends else "",
         **{state.value: row.count(state) for state in _WORK},
     }
 

@@ -73,6 +73,14 @@ def ten_years() -> CoverageChart:
     return CoverageChart("f", requested, window_of(requested), (row,), missing, base=UpdatePeriod.HOURLY)
 
 
+def hours_of_a_year(period: int) -> CoverageChart:
+    """One hour of each ``period`` exists, so that an hour and the hole after it are about a pixel."""
+    runs = [OrdinalRange(start, start + 1) for start in range(0, 8760, period)]
+    row = ChartRow("f", "s", "hours", UpdatePeriod.HOURLY, {ChartState.EXISTING: runs})
+    requested = RangeSet.of(TimeRange(0, 8760 * HOUR))
+    return CoverageChart("f", requested, window_of(requested), (row,), RangeSet.EMPTY)
+
+
 class TestSvg:
     def test_each_state_is_drawn_and_in_the_legend(self, session: Session) -> None:
         tree = ElementTree.fromstring(chart_svg(filled(session), is_file=True))
@@ -118,6 +126,12 @@ class TestSvg:
             for part in group.iter(f"{SVG}rect")
         ]
         assert spans == [(240.0, 219.0, None), (459.0, 1.0, "0.55"), (460.0, 260.0, None)]
+
+    @pytest.mark.parametrize("period", [6, 12, 15, 18, 19, 24])
+    def test_a_mark_of_a_pixel_hides_no_hole(self, period: int) -> None:
+        (group,) = ElementTree.fromstring(chart_svg(hours_of_a_year(period))).iter(f"{SVG}g")
+        full = [part for part in group.iter(f"{SVG}rect") if part.get("fill-opacity") is None]
+        assert sum(float(str(part.get("width"))) for part in full) < 100
 
     def test_nothing_exists(self, session: Session) -> None:
         list(session.script(SETUP))
@@ -282,6 +296,17 @@ class TestInChromium:
             watched.page.get_by_role("button", name="Zoom in").click()
         assert "T" in self.shown(watched)
         assert self.hovered(watched, 0, 0.5)[1].endswith("10 HOURLY partitions")
+        watched.check()
+
+    @pytest.mark.parametrize("period", [6, 8, 10, 12, 15])
+    def test_a_mark_of_a_pixel_hides_no_hole(self, watched: Watched, tmp_path: Path, period: int) -> None:
+        self.opened(watched, hours_of_a_year(period), tmp_path)
+        width, plot = watched.page.evaluate(
+            "[[...document.querySelectorAll('svg.main path:not(.part)')].flatMap((p) => p.getAttribute('d')"
+            ".match(/h[0-9.]+/g)).reduce((sum, part) => sum + Number(part.slice(1)), 0),"
+            "document.getElementById('chart').chart.plot]"
+        )
+        assert width < plot / 4
         watched.check()
 
     @pytest.mark.parametrize("zone", ["America/New_York", "Australia/Lord_Howe", "Asia/Tokyo", "Pacific/Apia", "UTC"])

@@ -207,6 +207,57 @@ def test_ends_of_the_axis() -> None:
     assert window_of(RangeSet.ALL) is None
 
 
+def charts_of(session: Session, query: str) -> list[CoverageChart]:
+    plan = session.plan(query)
+    return query_charts(plan.coverage, session.snapshot(), session.settings.for_planner())
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_partitions_at_the_ends_of_time(session: Session, zone: str) -> None:
+    list(session.script(SETUP.replace("t TIMESTAMP TIME)", f"t TIMESTAMP TIME) TIME ZONE '{zone}'")))
+    # The clocks of New York are unknown in the first centuries.
+    added = ["9999-12-31", "2015-01-01", *(["0001-01-01", "0001-01-03"] if zone == "UTC" else [])]
+    for number, date in enumerate(added, 1):
+        session.execute(f"ALTER TABLE days ADD PARTITION (dt = '{date}')")
+        chart = chart_of(session)
+        existing = chart.rows[0].ranges(ChartState.UNPROVEN)
+        assert chart.window == TimeRange(existing.ranges[0].start, existing.ranges[-1].end)
+        assert chart.count(ChartState.UNPROVEN) == chart.rows[0].count() == number
+        days = chart_picture(chart, 80).plain.splitlines()[2]
+        assert days.startswith("DAILY ")
+        assert days.endswith("?")
+    assert chart_of(session, bounds=("9999-12-31", "9999-12-31T10")).rows[0].count() == 1
+    if zone == "UTC":
+        assert chart_of(session, bounds=("0001-01-01", "0001-01-02")).rows[0].count() == 1
+
+
+def test_a_query_of_the_last_day_shows_what_it_takes(session: Session) -> None:
+    list(session.script(SETUP.replace("AS (dt),", "AS (dt) TRUSTED,")))
+    session.execute("ALTER TABLE days ADD PARTITION (dt = '9999-12-31') PARTITION (dt = '2015-01-01')")
+    query = "SELECT SUM(n) FROM c WHERE t >= '9999-12-31'"
+    (chart,) = charts_of(session, query)
+    assert chart_picture(chart, 80).plain.splitlines()[2].startswith("DAILY   days     1 of 1  ███")
+    (reference,) = session.plan(query).coverage.references
+    assert "███" in cover_picture(reference, 80).plain
+
+
+def test_missing_time_beyond_an_open_end_is_drawn(session: Session) -> None:
+    filled(session)
+    session.execute("SET rewriter.partial_data = true")
+    (chart,) = charts_of(session, "SELECT SUM(n) FROM c WHERE t < '2015-01-02' OR t >= '2030-01-01'")
+    assert chart.lacking == "all time from 2030-01-01"
+    picture = chart_picture(chart, 120).plain
+    missing = next(line for line in picture.splitlines() if line.startswith("missing"))
+    assert missing.endswith("·×××××")
+    (chart,) = charts_of(session, "SELECT SUM(n) FROM c WHERE t < '2000-01-01' OR t >= '2015-01-06'")
+    assert chart.lacking == "50 HOURLY periods and all time before 2000-01-01"
+    picture = chart_picture(chart, 120).plain
+    missing = next(line for line in picture.splitlines() if line.startswith("missing"))
+    assert "2000-01-01  ×××·" in missing
+    (chart,) = charts_of(session, "SELECT SUM(n) FROM c WHERE t >= '2030-01-01'")
+    assert chart_picture(chart, 80).plain.endswith("all of this time is missing")
+
+
 def test_weeks_and_zones(session: Session) -> None:
     for statement in """
 CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME) TIME ZONE 'America/New_York';

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+import sqlalchemy as sa
 from browser import Watched
 
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.store import migrations
+from rewriter.cli.connection import connection
 from rewriter.errors import OperationalError
-from rewriter.serve.web import handler, server
+from rewriter.serve.web import handler, server, views
 from rewriter.serve.web.server import WebServer
 from rewriter.session import Session
 
@@ -185,6 +192,39 @@ class TestWhoMayRead:
             served.stop()
 
 
+class TestAnswers:
+    def test_the_address_without_its_last_slash(self, web: WebServer) -> None:
+        token = address(web)[2]
+        answer = ask(web, f"/{token}")
+        assert (answer.status, answer.headers["location"]) == (307, f"/{token}/")
+        assert ask(web, "/" + token[:-1]).status == 403
+
+    def test_refusals_are_json(self, web: WebServer) -> None:
+        for path, method in (("nope", "GET"), ("", "DELETE"), ("", "POST"), ("/wrong/", "GET")):
+            answer = ask(web, path, method)
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.json()["error"]
+
+    def test_errors_of_opening_are_ours(self, session: Session, tmp_path: Path) -> None:
+        opened = iter([lambda: Session(tmp_path / "w", "duckdb")])
+
+        def open_session() -> Session:
+            try:
+                return next(opened)()
+            except StopIteration:
+                raise PermissionError("closed") from None
+
+        served = WebServer(open_session, "w")
+        served.start()
+        try:
+            assert ask(served, "data/facts").status == 200
+            answer = post(served, QUERY)
+            assert answer.status in (422, 503)
+            assert answer.json()["error"].startswith("Error: ")
+        finally:
+            served.stop()
+
+
 class TestHostileClients:
     def test_no_path_leads_to_files(self, web: WebServer) -> None:
         for path in ("../../etc/passwd", "%2e%2e/etc/passwd", "page.css", "data/../../", "data/fact/../facts", "\\"):
@@ -265,7 +305,7 @@ class TestContent:
         (fact,) = data["facts"]
         assert (fact["name"], fact["cube"], fact["missing"]) == ("f", "c", "21 HOURLY periods")
         days, hours = fact["periods"]
-        assert (days["partitions"], days["unproven"], days["latest"]) == (1, 1, "")
+        assert (days["partitions"], days["unproven"], days["latest"]) == (1, 1, "2015-01-03")
         assert (hours["partitions"], hours["unproven"], hours["latest"]) == (3, 0, "2015-01-01T04")
         assert [commit["objects"] for commit in data["commits"][:2]] == ["days", "hours"]
         assert data["commits"][0]["commit"] > data["commits"][1]["commit"]
@@ -289,6 +329,25 @@ class TestContent:
         answer = ask(web, "data/fact?name=nope")
         assert answer.status == 422
         assert answer.json()["error"].startswith("Error: [FACT_NOT_FOUND]")
+
+    def test_each_fact_of_the_list_has_its_page(self, web: WebServer, session: Session) -> None:
+        names = ["a b", "A%2e#?&", "</script>", "`q`", "a", "f`", "select", "日本", "é"]
+        session.execute("CREATE DATABASE d")
+        for database in ("default", "d"):
+            session.execute(f"USE {database}")
+            session.execute("CREATE CUBE IF NOT EXISTS c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+            for number, name in enumerate(names):
+                session.execute(f"CREATE TABLE t{number} (n BIGINT) PARTITIONED BY (dt STRING)")
+                typed = "`" + name.replace("`", "``") + "`"
+                stored = f"STORED IN STORAGE s (TABLE t{number} PERIOD DAILY PARTITIONED BY t AS (dt))"
+                session.execute(f"CREATE FACT {typed} OF CUBE c {stored}")
+        listed = ask(web, "data/facts").json()["facts"]
+        assert {fact["shown"] for fact in listed} >= set(names) | {f"d.{name}" for name in names}
+        for fact in listed:
+            assert "error" not in fact
+            answer = ask(web, f"data/fact?name={quote(fact['name'], safe='')}")
+            assert answer.status == 200, fact
+            assert answer.json()["chart"]["title"].startswith(f"{fact['shown']}: ")
 
     def test_a_query(self, web: WebServer) -> None:
         data = post(web, QUERY).json()
@@ -350,7 +409,112 @@ def test_addresses_that_cannot_be_had(tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
+def views_of_views(session: Session, deepest: int) -> str:
+    """Returns a query whose planning takes twice as long with each level of views above the sixth."""
+    session.execute("CREATE VIEW v0 AS SELECT SUM(n) AS n FROM c WHERE t = '2015-01-01'")
+    for level in range(1, 7):
+        session.execute(f"CREATE VIEW v{level} AS SELECT x.n FROM v{level - 1} x, v{level - 1} y")
+    return f"SELECT 1 FROM {', '.join(f'v6 x{number}' for number in range(2 ** (deepest - 6)))}"
+
+
+class TestLongPlanning:
+    def test_it_ends_with_its_time(self, web: WebServer, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+        query = views_of_views(session, 9)
+        monkeypatch.setattr(views, "PLANNING", 0.05)
+        answer = post(web, query)
+        assert answer.status == 503
+        assert answer.json()["error"].startswith(
+            "Error: [PLANNING_TIMEOUT] The query is not planned after 0.05 seconds."
+        )
+        monkeypatch.setattr(views, "PLANNING", 60.0)
+        assert post(web, QUERY).json()["covers"]
+
+    def test_it_does_not_hold_up_the_end(self, web: WebServer, session: Session) -> None:
+        query = views_of_views(session, 13)
+
+        def plan() -> None:
+            with contextlib.suppress(Exception):
+                post(web, query)
+
+        threading.Thread(target=plan, daemon=True).start()
+        time.sleep(0.5)
+        start = time.monotonic()
+        web.stop()
+        assert time.monotonic() - start < 5
+
+    def test_a_text_is_limited(self, web: WebServer) -> None:
+        answer = post(web, "SELECT '" + "x" * 100_000 + "'")
+        assert answer.status == 413
+        assert "100,000" in answer.json()["error"]
+
+
+class TestOtherCatalogs:
+    def test_a_replaced_catalog_is_opened_again(self, web: WebServer, session: Session, tmp_path: Path) -> None:
+        assert ask(web, "data/facts").json()["facts"][0]["name"] == "f"
+        assert post(web, QUERY).json()["covers"]
+        session.close()
+        shutil.rmtree(tmp_path / "w")
+        with Session(tmp_path / "w", "duckdb") as other:
+            list(other.script(SETUP.replace("FACT f", "FACT g").replace("-01-01-01'", "-01-01-05'")))
+        assert ask(web, "data/facts").json()["facts"][0]["name"] == "g"
+        assert ask(web, "data/fact?name=g").status == 200
+        assert "error" in post(web, QUERY).json()
+        assert post(web, "SELECT * FROM days").json()["tables"]
+
+    def test_an_older_one_is_not_upgraded(self, tmp_path: Path) -> None:
+        older = tmp_path / "older"
+        older.mkdir()
+        engine = sa.create_engine(f"sqlite:///{older}/catalog.db")
+        with engine.begin() as connection:
+            migrations.migrate(connection, migrations.STEPS[:-1])
+        engine.dispose()
+        words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(older)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "[CATALOG_TOO_OLD]" in done.stderr
+        assert "rewriter catalog upgrade" in done.stderr
+        assert Catalog.stored_version(older) == len(migrations.STEPS) - 1
+
+    def test_nor_is_one_that_takes_the_place_of_another(self, session: Session, tmp_path: Path) -> None:
+        opened = connection(str(tmp_path / "w"))
+        served = WebServer(lambda: opened.reading_session(""), "w")
+        served.start()
+        try:
+            session.close()
+            shutil.rmtree(tmp_path / "w")
+            assert "[WAREHOUSE_NOT_FOUND]" in ask(served, "data/facts").json()["error"]
+            self.test_an_older_one_is_not_upgraded(tmp_path)
+            (tmp_path / "older").rename(tmp_path / "w")
+            assert "[CATALOG_TOO_OLD]" in ask(served, "data/facts").json()["error"]
+            assert Catalog.stored_version(tmp_path / "w") == len(migrations.STEPS) - 1
+        finally:
+            served.stop()
+
+
 class TestCommand:
+    def test_a_wrong_setting_is_an_error_at_once(self, session: Session, tmp_path: Path) -> None:
+        words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
+        done = subprocess.run([*words, "--set", "nope=1"], capture_output=True, text=True, timeout=60)
+        assert done.returncode in (1, 2)
+        assert done.stdout == ""
+        assert "nope" in done.stderr
+
+    def test_a_signal_ends_it_while_it_plans(self, session: Session, tmp_path: Path) -> None:
+        query = views_of_views(session, 13)
+        words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        place, token = process.stdout.readline().split("/")[2:4]
+        client = http.client.HTTPConnection(place, timeout=30)
+        headers = {"Content-Type": "application/json", "X-Rewriter-Token": token}
+        client.request("POST", f"/{token}/data/query", json.dumps({"sql": query}), headers)
+        time.sleep(1)
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert time.monotonic() - start < 6
+        assert "Traceback" not in err
+
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals) -> None:
         words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
