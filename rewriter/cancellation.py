@@ -7,9 +7,10 @@ threads that work for a statement have none, unless ``cancellable`` sets it ther
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -63,7 +64,8 @@ class Cancellation:
         with self._lock:
             self._requested.set()
             for interrupt in self._interrupts:
-                interrupt()
+                with suppress(Exception):  # The others end, whatever one of them does.
+                    interrupt()
 
     def check(self) -> None:
         """Raises ``OperationalError`` OPERATION_CANCELED after a request."""
@@ -89,6 +91,18 @@ class Cancellation:
         finally:
             with self._lock:
                 self._interrupts.remove(interrupt)
+
+
+class Grace(Cancellation):
+    """Lets work that ends a statement wait for some seconds more, also after the request that the statement ends."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._deadline = time.monotonic() + seconds
+
+    @property
+    def is_requested(self) -> bool:
+        return time.monotonic() > self._deadline
 
 
 _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
@@ -133,5 +147,5 @@ def canceled() -> OperationalError:
         "The statement was canceled.",
         condition="OPERATION_CANCELED",
         sqlstate="HY008",
-        hint="None of its changes were kept. Execute it again if it is still wanted.",
+        hint="What it had not committed was undone. Execute it again if it is still wanted.",
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +31,7 @@ from rewriter.errors import (
     only_ours,
     shifted,
 )
-from rewriter.exec.batch_stream import BatchStream
+from rewriter.exec.batch_stream import OpenStreams
 from rewriter.exec.engine import Engine
 from rewriter.exec.spark.session_kinds import is_spark_session
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
@@ -122,7 +121,7 @@ class Session:
         self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
         self._cancellation = Cancellation()
         #: The results that may still have rows.
-        self._results: weakref.WeakSet[BatchStream] = weakref.WeakSet()
+        self._results = OpenStreams()
         self.streams = RunningStreams(self._new_engine)
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
@@ -142,12 +141,12 @@ class Session:
 
     def cancel(self) -> None:
         """Ends the statement that the session is executing, and the results whose rows are not all read. Call it from
-        another thread. They raise ``OperationalError`` OPERATION_CANCELED; a statement leaves no changes and no files.
+        another thread. They raise ``OperationalError`` OPERATION_CANCELED; what was not committed is undone.
 
         The engine ends its work within about a second. A statement that is committing already succeeds.
         """
         self._cancellation.request()
-        for stream in list(self._results):
+        for stream in self._results.all():
             stream.cancel()
 
     @contextmanager
@@ -421,7 +420,7 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
-            for stream in list(self._results):
+            for stream in self._results.all():
                 stream.close()  # Before the engine, which would fail their queries.
             if engine is not None and engine is not self._given_engine:
                 engine.close()

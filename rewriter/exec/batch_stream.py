@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -172,3 +174,19 @@ def _joined(
         while first:
             yield first.pop(0)
         yield from batches
+
+
+class OpenStreams:
+    """The streams that may still have rows, as long as something holds them. Any thread may list them."""
+
+    def __init__(self) -> None:
+        self._streams: weakref.WeakSet[BatchStream] = weakref.WeakSet()
+        self._lock = threading.Lock()
+
+    def add(self, stream: BatchStream) -> None:
+        with self._lock:
+            self._streams.add(stream)
+
+    def all(self) -> list[BatchStream]:
+        with self._lock:
+            return list(self._streams)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rewriter.cancellation import Cancellation, cancellable
 from rewriter.errors import Error
 
 
@@ -17,11 +18,17 @@ def repeating(action: Callable[[], float | None], name: str, pause: float) -> It
     ended. ``name`` is the thread's.
     """
     stopped = threading.Event()
+    cancellation = Cancellation()
 
     def run() -> None:
         wait: float | None = pause
-        while wait is not None and not stopped.wait(wait):
-            wait = action()
+        try:
+            with cancellable(cancellation):
+                while wait is not None and not stopped.wait(wait):
+                    wait = action()
+        except Error:
+            if not stopped.is_set():
+                raise
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
@@ -29,6 +36,7 @@ def repeating(action: Callable[[], float | None], name: str, pause: float) -> It
         yield
     finally:
         stopped.set()
+        cancellation.request()  # A run that waits for another writer ends, too.
         thread.join()
 
 

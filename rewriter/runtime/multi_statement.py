@@ -95,7 +95,7 @@ class OpenTransaction:
         self._beating.close()
         self._workspace.close()
         self._discard()
-        self._transaction.rollback()
+        self._transaction.end_soon()
 
     def allocate_id(self) -> int:
         """As ``Transaction.allocate_id``."""

@@ -94,6 +94,7 @@ class SessionTransaction:
         """Ends an implicit transaction without changes, and returns whether it was one."""
         if self.opened is None or not self._is_implicit or self.opened.has_changes:
             return False
-        self.opened.rollback()
+        transaction = self.opened
         self.take()
+        transaction.rollback()
         return True

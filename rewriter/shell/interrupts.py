@@ -10,10 +10,9 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import TypeVar
-
-from rewriter.errors import Error
 
 T = TypeVar("T")
 
@@ -28,12 +27,14 @@ class Interruption:
     def __init__(self, cancel: Callable[[], None]) -> None:
         self._cancel = cancel
         self._requested = threading.Event()
+        #: Set by the handler of signals, which may be called within itself: an event's lock would not bear that.
+        self._is_signaled = False
         #: The signal of the request: SIGINT, or one that asks the program to end.
         self.signal = signal.SIGINT
 
     @property
     def is_requested(self) -> bool:
-        return self._requested.is_set()
+        return self._is_signaled
 
     @property
     def ends_program(self) -> bool:
@@ -49,6 +50,7 @@ class Interruption:
         the work ends as it wants. Call it in the main thread.
         """
         self._requested.clear()
+        self._is_signaled = False
         results: list[T] = []
         failures: list[BaseException] = []
         finished = threading.Event()
@@ -62,20 +64,17 @@ class Interruption:
                 finished.set()
 
         def request(number: int, _frame: FrameType | None) -> None:
-            self.signal = signal.Signals(number)
-            self._requested.set()
+            self.signal, self._is_signaled = signal.Signals(number), True
 
         before = {number: signal.signal(number, request) for number in _SIGNALS}
         try:
             threading.Thread(target=run, name="rewriter-shell", daemon=True).start()
             while not finished.wait(_PAUSE / 4 if not self.is_requested else _PAUSE):
                 if self.is_requested:
+                    self._requested.set()
                     # Again and again: the next statement may just begin, and an engine that plans may ignore a call.
-                    try:
+                    with suppress(Exception):  # The work goes on until it ends, whatever this does.
                         self._cancel()
-                    except Error:
-                        break
-            finished.wait()
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

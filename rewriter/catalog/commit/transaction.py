@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
 import sqlalchemy as sa
 
+from rewriter.cancellation import Grace, cancellable
 from rewriter.catalog.commit import commit
 from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id, not_open
 from rewriter.catalog.commit.freshness import Sources, as_sources
@@ -25,6 +28,9 @@ from rewriter.catalog.store.prepared_statements import changed, once
 from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.gc_pause import paused
 from rewriter.timeline.ranges import RangeSet
+
+#: Seconds for which the end of a transaction waits for another writer.
+_GRACE_SECONDS = 1.0
 
 
 class Writer(Protocol):
@@ -282,13 +288,28 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            # A canceled statement ends here, too, unless another writer holds the catalog.
-            self.rollback()
+            self.end_soon()
         except OperationalError as failure:
-            # An open transaction is harmless and dies by timeout; the first error is more informative.
+            # An open transaction dies by timeout; the first error is more informative.
             if not isinstance(error, Error):
                 raise
             error.add_note(f"the rollback also failed: {failure}")
+
+    def end_soon(self) -> None:
+        """Rolls back. If another writer holds the catalog for longer than a second, another thread goes on to try: a
+        statement that was canceled does not wait for it.
+        """
+        try:
+            with cancellable(Grace(_GRACE_SECONDS)):
+                self.rollback()
+        except OperationalError as error:
+            if error.condition != "OPERATION_CANCELED":
+                raise
+            threading.Thread(target=self._end_later, name="rewriter-rollback", daemon=True).start()
+
+    def _end_later(self) -> None:
+        with suppress(Error):
+            self.rollback()
 
 
 def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:

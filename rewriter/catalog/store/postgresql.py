@@ -8,12 +8,13 @@ and the server ends a transaction that stops in the middle.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from rewriter.cancellation import current_cancellation, waits_for
+from rewriter.cancellation import waits_for
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
@@ -58,8 +59,8 @@ _LOCK_STATEMENTS = {
         f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})",
     ),
 }
-#: The most seconds that a request to end a wait takes.
-_CANCEL_SECONDS = 5.0
+#: The most seconds until a wait notices a request that it ends.
+_STEP_SECONDS = 0.5
 
 #: The driver's own arguments, which cannot be given as text.
 _DRIVER_ARGUMENTS = {
@@ -180,23 +181,41 @@ def _begin(connection: sa.Connection, purpose: Purpose) -> None:
     attempt, wait = _LOCK_STATEMENTS[purpose]
     if connection.exec_driver_sql(attempt).scalar():
         return
-    waits_for(f"another writer of the catalog {_address(connection.engine.url)}")
-    cancellation = current_cancellation()
-    if cancellation is None:
-        connection.exec_driver_sql(wait)
+    _wait(connection, wait, f"another writer of the catalog {_address(connection.engine.url)}")
+
+
+def _wait(connection: sa.Connection, statement: str, subject: str) -> None:
+    """Waits for a lock in steps, because a request to end one long wait could reach the server before the wait does.
+
+    Raises ``OperationalError`` OPERATION_CANCELED, and the server's error after ``lock_timeout``.
+    """
+    setting = connection.exec_driver_sql("SELECT setting FROM pg_settings WHERE name = 'lock_timeout'").scalar_one()
+    limit = int(setting) / 1000 or float("inf")  # 0 waits without an end.
+    deadline = time.monotonic() + limit
+    driver: Any = connection.connection.driver_connection  # SQLAlchemy rolls back at an error while it begins.
+    while True:
+        waits_for(subject)
+        step = max(1, round(min(_STEP_SECONDS, deadline - time.monotonic()) * 1000))
+        try:
+            driver.execute("SAVEPOINT waiting")
+            driver.execute(f"SET LOCAL lock_timeout = {step}")
+            driver.execute(statement)
+        except Exception as error:
+            if getattr(error, "sqlstate", None) == _LOCK_TIMEOUT and time.monotonic() < deadline:
+                driver.execute("ROLLBACK TO SAVEPOINT waiting")
+                continue
+            if getattr(error, "sqlstate", None) == _LOCK_TIMEOUT:
+                driver.execute("ROLLBACK TO SAVEPOINT waiting")
+                driver.execute("SET LOCAL lock_timeout = 1")
+            connection.exec_driver_sql(statement)  # Raises the error as SQLAlchemy does; or the lock is free now.
+        connection.exec_driver_sql("SET LOCAL lock_timeout TO DEFAULT")
         return
-    driver: Any = connection.connection.driver_connection
-    try:
-        with cancellation.interrupting(lambda: driver.cancel_safe(timeout=_CANCEL_SECONDS)):
-            connection.exec_driver_sql(wait)
-    except sa.exc.OperationalError as error:
-        if getattr(error.orig, "sqlstate", None) == _QUERY_CANCELED:
-            cancellation.check()
-        raise
 
 
 #: The SQLSTATE of a statement that was canceled, or took longer than ``statement_timeout``.
 _QUERY_CANCELED = "57014"
+#: That of a statement whose lock was not free for ``lock_timeout``.
+_LOCK_TIMEOUT = "55P03"
 
 
 class _Cause(NamedTuple):

@@ -35,7 +35,7 @@ from rewriter.exec.engine import (
     input_bytes,
 )
 from rewriter.exec.file_groups import is_managed
-from rewriter.exec.interrupts import interruptible
+from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.arguments import arguments
@@ -121,7 +121,7 @@ class SparkEngine:
         def quietly() -> None:
             try:
                 self._running_spark()
-            except Error:
+            except Exception:
                 self._prewarming = "failed"
 
         self._prewarming = "starting"
@@ -365,7 +365,7 @@ class SparkEngine:
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path))
+        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
         check_partitions(len({file.values for file in files}) + left, write)
         return files
 
@@ -376,7 +376,7 @@ class SparkEngine:
         partition_directory = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
         directory = partition_directory if write.partition_columns else write.directory
         before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-        self._job(query.sql, frame, lambda: frame.write.mode("append").parquet(directory))
+        self._job(query.sql, frame, lambda: frame.write.mode("append").parquet(directory), is_write=True)
         files = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -385,8 +385,13 @@ class SparkEngine:
             files.append(WrittenFile(path, write.static, pq.read_metadata(path).num_rows, os.path.getsize(path)))
         return tuple(files)
 
-    def _job(self, sql: str, frame: DataFrame, run: Callable[[], T], group: str | None = None) -> T:
-        """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled."""
+    def _job(
+        self, sql: str, frame: DataFrame, run: Callable[[], T], group: str | None = None, *, is_write: bool = False
+    ) -> T:
+        """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled.
+
+        The end of a write is awaited for longer: Spark makes its directories late.
+        """
         started = self._running_spark()
         group = group or _group(current_cancellation())
 
@@ -396,8 +401,9 @@ class SparkEngine:
 
         with self._lock:
             self._groups[group] += 1
+        patience = PATIENCE_SECONDS if is_write else _PATIENCE_SECONDS
         try:
-            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), _PATIENCE_SECONDS)
+            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
         finally:
             with self._lock:
                 self._groups[group] -= 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from rewriter.cancellation import cancellable
 from rewriter.catalog.model.batches import Batch, is_committed
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.temporary_names import session_of
@@ -111,7 +112,8 @@ def alive(run: StreamRun) -> Iterator[None]:
             raise run.failure
         commit_due_partitions(run.table, run.context)
     except BaseException as error:
-        end(run, stream_runs.FAILED, str(error) or type(error).__name__)
+        with cancellable(None):
+            end(run, stream_runs.FAILED, str(error) or type(error).__name__)
         raise
     state = stream_runs.STOPPED if run.stopping.is_set() else stream_runs.FINISHED
     end(run, state, "\n".join(run.warnings) or None)

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from rewriter.cancellation import cancellable
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.keys.paths import is_discovered
@@ -354,11 +355,12 @@ def write_external(
         # Only one of our own errors shows that nothing was registered; after any other error the files must stay.
         with taken_back(table, moved_paths, Error):
             _register(target, list(partitions), new, marked(partitions), context)
-        for old_file in old:
-            with suppress(FileNotFoundError):
-                remove_file(old_file.file.path, (table.location, old_file.directory))
-        if old:
-            _register(target, list(partitions), (), (), context)
+        with cancellable(None):  # The rows are replaced now: what follows is not canceled.
+            for old_file in old:
+                with suppress(FileNotFoundError):
+                    remove_file(old_file.file.path, (table.location, old_file.directory))
+            if old:
+                _register(target, list(partitions), (), (), context)
     return files
 
 

@@ -130,7 +130,7 @@ def test_commands_make_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ["catalog", "dump"],
         ["catalog", "adopt"],
     ):
-        assert main.main([*arguments, "-w", directory]) == 1
+        assert main.main([*arguments, "-w", directory]) == 2
         error = capsys.readouterr().err
         assert "WAREHOUSE_NOT_FOUND" in error
         assert directory in error

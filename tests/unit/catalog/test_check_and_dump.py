@@ -277,7 +277,7 @@ def _empty(tmp_path: Path) -> Catalog:
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     warehouse = tmp_path / "w"
     for command in (["upgrade"], ["check"], ["dump"]):
-        assert main.main(["catalog", *command, "-w", str(warehouse)]) == 1
+        assert main.main(["catalog", *command, "-w", str(warehouse)]) == 2
         assert "WAREHOUSE_NOT_FOUND" in capsys.readouterr().err
     assert not warehouse.exists()
     with Session(warehouse, "duckdb") as session:
@@ -303,7 +303,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main.main(["catalog", "dump", *where, str(tmp_path / "no" / "dump")]) == 1
     assert "FAILED_WRITE_FILE" in capsys.readouterr().err
     (warehouse / FILE_NAME).unlink()
-    assert main.main(["catalog", "check", *where]) == 1
+    assert main.main(["catalog", "check", *where]) == 2
     assert "CATALOG_MISSING" in capsys.readouterr().err
     assert main.main(["catalog", "restore", *where, str(tmp_path / "dump")]) == 0
     assert capsys.readouterr().out == f"restored {text.count(chr(10)) - 2:,} rows\n"
@@ -324,7 +324,7 @@ def test_an_older_catalog_is_upgraded_by_the_command(tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out == f"upgraded from schema version {version - 1} to {version}\n"
     with Catalog.open(tmp_path).database.write() as connection:
         connection.execute(schema.schema_version.update().values(version=version + 1))
-    assert main.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 1
+    assert main.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 2
     assert "CATALOG_TOO_NEW" in capsys.readouterr().err
 
 

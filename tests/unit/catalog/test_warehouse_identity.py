@@ -99,7 +99,7 @@ def test_a_lost_catalog_is_told_and_no_file_goes(
         assert str(warehouse) in error.message
     for command in ("check", "dump", "upgrade", "adopt"):
         arguments = ["catalog", command, "-w", str(warehouse)]
-        assert main.main([*arguments, *([] if catalog_url is None else ["--catalog", catalog_url])]) == 1
+        assert main.main([*arguments, *([] if catalog_url is None else ["--catalog", catalog_url])]) == 2
     assert tree(warehouse) == before
 
 

@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import rewriter
+from rewriter.cancellation import Cancellation
 from rewriter.catalog.catalog import Catalog
 from rewriter.runtime.progress import Progress
+from rewriter.statements.write import insert
 
 
 class Waiting:
@@ -81,6 +84,11 @@ def test_a_wait_for_another_writer_is_canceled(
         assert sorted((tmp_path / "w").rglob("*.parquet")) == files
         assert connection.execute("SELECT COUNT(*) FROM t").fetchall() == [(4,)]
         connection.execute("INSERT INTO t VALUES (3, 3)")
+        still_open = "SELECT COUNT(*) FROM system.transactions WHERE state = 'open'"
+        end = time.monotonic() + 30
+        while connection.execute(still_open).fetchall() != [(0,)]:  # Its transaction ends once it gets the catalog.
+            assert time.monotonic() < end
+            time.sleep(0.05)
     assert capfd.readouterr().err == ""
 
 
@@ -125,3 +133,40 @@ def test_a_request_before_a_wait_ends_it(tmp_path: Path) -> None:
         with other.database.write(), pytest.raises(rewriter.OperationalError) as caught:
             connection.execute("INSERT INTO t VALUES (1, 1)")
         assert caught.value.condition == "OPERATION_CANCELED"
+
+
+def test_a_request_after_the_rows_of_an_external_table_were_replaced_is_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = f"""
+        CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
+        CREATE EXTERNAL TABLE hours (n BIGINT) PARTITIONED BY (dt STRING) LOCATION '{tmp_path / "hours"}';
+        CREATE TABLE days (n BIGINT) PARTITIONED BY (dt STRING);
+        CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt),
+          TABLE days PERIOD DAILY PARTITIONED BY t AS (dt));
+        INSERT INTO hours VALUES (1, '2013-01-01-05')
+    """
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        list(connection.session.script(setup))
+        remove_file = insert.remove_file
+
+        def canceling(*arguments: Any) -> None:
+            remove_file(*arguments)
+            connection.cancel()
+
+        monkeypatch.setattr(insert, "remove_file", canceling)
+        connection.execute("INSERT OVERWRITE hours PARTITION (dt = '2013-01-01-05') VALUES (100)")
+        assert connection.execute("SELECT n FROM hours").fetchall() == [(100,)]
+        connection.execute("REFRESH FACT f")
+
+
+def test_an_interrupt_that_fails_keeps_no_other_from_its_end() -> None:
+    cancellation = Cancellation()
+    ended: list[int] = []
+
+    def broken() -> None:
+        raise RuntimeError
+
+    with cancellation.interrupting(broken), cancellation.interrupting(lambda: ended.append(1)):
+        cancellation.request()
+    assert ended == [1]

@@ -209,6 +209,7 @@ def test_a_value_is_a_literal_of_its_type(value: str, type_: str, expected: str)
     assert written_literal(value, type_) == expected
 
 
+@pytest.mark.share(10)
 @pytest.mark.parametrize("word", sorted(keywords() | RESERVED))
 def test_a_column_named_like_a_keyword_is_read_as_a_column(word: str) -> None:
     names = Names(ObjectNames.of(["default"], [table("t", word.lower())]))
