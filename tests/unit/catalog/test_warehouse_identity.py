@@ -359,7 +359,7 @@ def test_a_copy_by_hard_links_is_not_written(tmp_path: Path) -> None:
     run(a, SETUP)
     shutil.copytree(a, b, copy_function=os.link)
     refused(lambda: run(b, "DROP TABLE t"), "WAREHOUSE_COPIED")
-    assert main.main(["catalog", "adopt", "-w", str(b)]) == 1
+    assert main.main(["catalog", "adopt", "-w", str(b)]) == 2
     shutil.copy(b / "catalog.db", b / "new")
     (b / "new").rename(b / "catalog.db")
     assert main.main(["catalog", "adopt", "-w", str(b)]) == 0
