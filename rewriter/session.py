@@ -146,7 +146,7 @@ class Session:
         The engine ends its work within about a second. A statement that is committing already succeeds.
         """
         self._cancellation.request()
-        for stream in self._results.all():
+        for stream in self._results:
             stream.cancel()
 
     @contextmanager
@@ -420,7 +420,7 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
-            for stream in self._results.all():
+            for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
             if engine is not None and engine is not self._given_engine:
                 engine.close()

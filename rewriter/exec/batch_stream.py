@@ -177,7 +177,7 @@ def _joined(
 
 
 class OpenStreams:
-    """The streams that may still have rows, as long as something holds them. Any thread may list them."""
+    """The streams that may still have rows, as long as something holds them. Any thread may iterate over them."""
 
     def __init__(self) -> None:
         self._streams: weakref.WeakSet[BatchStream] = weakref.WeakSet()
@@ -187,6 +187,6 @@ class OpenStreams:
         with self._lock:
             self._streams.add(stream)
 
-    def all(self) -> list[BatchStream]:
+    def __iter__(self) -> Iterator[BatchStream]:
         with self._lock:
-            return list(self._streams)
+            return iter(list(self._streams))
