@@ -24,7 +24,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self.everything = b""
         variables = {**os.environ, "HOME": str(home), "TERM": "xterm-256color", "PAGER": "cat", **environment}
-        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "PROMPT_TOOLKIT_NO_CPR"):
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "PROMPT_TOOLKIT_NO_CPR", "COLUMNS", "LINES"):
             variables.pop(name, None)
         self.process = pexpect.spawn(command[0], command[1:], env=variables, dimensions=(lines, columns), timeout=5)
         self.process.delaybeforesend = None

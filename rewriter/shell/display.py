@@ -8,6 +8,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -91,11 +92,21 @@ class Destination:
 
 
 def terminal_columns() -> int:
-    return shutil.get_terminal_size().columns
+    return _terminal_size().columns
 
 
 def terminal_lines() -> int:
-    return shutil.get_terminal_size().lines
+    return _terminal_size().lines
+
+
+def _terminal_size() -> os.terminal_size:
+    """Returns the size of the terminal itself, which may change; only without one that of COLUMNS and LINES."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            size = os.get_terminal_size(stream.fileno())
+            if size.columns:
+                return size
+    return shutil.get_terminal_size()
 
 
 @contextlib.contextmanager

@@ -327,7 +327,7 @@ class TestWhatIsLeft:
         connection = rewriter.connect(tmp_path, engine="duckdb")
         cursor = connection.execute("SELECT 1")
         with monkeypatch.context() as patch:
-            patch.setattr("rewriter.runtime.result._python_values", self.broken(KeyError("x")))
+            patch.setattr("rewriter.runtime.result.python_values", self.broken(KeyError("x")))
             with pytest.raises(rewriter.InternalError):
                 cursor.fetchone()
         with monkeypatch.context() as patch:

@@ -16,7 +16,7 @@ import pytest
 
 from rewriter.cli import main
 from rewriter.errors import ParseError, Span, render
-from rewriter.terminal.rendering import FORMATS, rendered
+from rewriter.terminal.rendering import FORMATS, RAW_FORMATS, rendered
 from rewriter.terminal_text import printable, width
 
 #: Whatever a terminal acts on, each beside an ordinary character.
@@ -33,8 +33,8 @@ def test_printable() -> None:
         assert printable(f"a{char}b") == f"a\\u{ord(char):04x}b"
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "csv"])
-def test_no_format_but_csv_prints_what_a_terminal_acts_on(form: str) -> None:
+@pytest.mark.parametrize("form", [form for form in FORMATS if form not in RAW_FORMATS])
+def test_no_format_but_csv_and_tsv_prints_what_a_terminal_acts_on(form: str) -> None:
     row = (f"a{ACTING}", [ACTING], {ACTING: ACTING})
     for line in rendered([f"n{ACTING}", "b", "c"], [row], form):
         assert not RAW.search(line)
@@ -43,8 +43,9 @@ def test_no_format_but_csv_prints_what_a_terminal_acts_on(form: str) -> None:
 
 def test_json_round_trips() -> None:
     text = ACTING.replace("\ud800", "") + "\\u001b \" \\ 'é"
-    (line,) = rendered(["a\x9b"], [(text,)], "json")
+    (line,) = rendered(["a\x9b"], [(text,)], "jsonl")
     assert json.loads(line) == {"a\x9b": text}
+    assert json.loads("\n".join(rendered(["a\x9b"], [(text,)] * 2, "json"))) == [{"a\x9b": text}] * 2
 
 
 @pytest.mark.parametrize("null", ["", "\\N", "NULL", "-"])
