@@ -17,7 +17,12 @@ from rewriter.exec.engine import Engine
 from rewriter.runtime.progress import Progress
 from rewriter.session import Session
 
-CLIENTS = ["duckdb", "spark", pytest.param("connect", marks=pytest.mark.spark)]
+#: A canceled task of Spark goes on for minutes where Java compiles little, so those of Spark are run with the long tests.
+CLIENTS = [
+    "duckdb",
+    pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long]),
+    pytest.param("connect", marks=[pytest.mark.spark, pytest.mark.long]),
+]
 #: The seconds until a canceled statement has ended.
 SOON = 8.0
 #: Takes some ten seconds on either engine. After a cancellation, Spark's task goes on for so long.
