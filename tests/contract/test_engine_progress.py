@@ -17,7 +17,7 @@ from rewriter.exec.engine import Engine
 from rewriter.runtime.progress import Progress
 from rewriter.session import Session
 
-#: A canceled task of Spark goes on for minutes where Java compiles little, so those of Spark are run with the long tests.
+#: A canceled task of Spark goes on for minutes where Java compiles little, so Spark is for the long tests.
 CLIENTS = [
     "duckdb",
     pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long]),
