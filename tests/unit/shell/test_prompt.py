@@ -73,6 +73,7 @@ def test_a_session(warehouse: Path) -> None:
         assert terminal.end() == 0
 
 
+@pytest.mark.long
 def test_completion_knows_the_position(warehouse: Path) -> None:
     with shell(warehouse) as terminal:
         terminal.type("SELECT * FROM ho")
@@ -238,6 +239,7 @@ def test_the_editor(warehouse: Path, tmp_path: Path) -> None:
         assert "Traceback" not in terminal.shown()
 
 
+@pytest.mark.long
 def test_a_broken_environment_ends_nothing(warehouse: Path) -> None:
     (warehouse.parent / ".local/state/rewriter/history").mkdir(parents=True)
     with shell(warehouse, PAGER='"unclosed', EDITOR='"unclosed', VISUAL="") as terminal:
