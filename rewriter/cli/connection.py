@@ -120,16 +120,12 @@ def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
     return command
 
 
-def connection(
-    warehouse: str | None = None,
-    catalog: str | None = None,
-    profile: str | None = None,
-    settings: Sequence[str] = (),
-    engine: str | None = None,
-    master: str | None = None,
-) -> Connection:
-    """Returns the connection that the options, the environment and profiles name. Raises as ``connection_settings``."""
-    parts = connection_settings(warehouse, catalog, profile, settings, engine, master)
+def connection(**options: Any) -> Connection:
+    """Returns the connection that the options, those of ``connection_settings``, the environment and profiles name.
+
+    Raises as ``connection_settings``.
+    """
+    parts = connection_settings(**options)
     return Connection(parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings)
 
 

@@ -52,9 +52,7 @@ class ShellSession:
     #: The last statement and the next text of the prompt.
     last_statement: str = ""
     next_text: str = ""
-    #: True after a statement that failed, or a CHECK FACT that found a difference.
-    has_failed: bool = False
-    #: The exit code of a script: that of its first error.
+    #: The exit code of a script: that of its first error, or of a CHECK FACT that found a difference.
     exit_code: int = 0
     terminal: Destination = field(init=False)
     interruption: Interruption = field(init=False)
@@ -74,7 +72,7 @@ class ShellSession:
         start = time.monotonic()
         result = self.session.execute(statement)
         if result.differs:
-            self.has_failed, self.exit_code = True, self.exit_code or 1
+            self.exit_code = self.exit_code or FAILED
         try:
             self.show(result, start, is_vertical)
         finally:
@@ -191,7 +189,7 @@ class ShellSession:
 
     def report(self, error: Error, text: str | None) -> None:
         """Writes an error, with a caret under the text that it is about."""
-        self.has_failed, self.exit_code = True, self.exit_code or (NOT_CONNECTED if is_of_connection(error) else FAILED)
+        self.exit_code = self.exit_code or (NOT_CONNECTED if is_of_connection(error) else FAILED)
         self.clear_progress()
         self._end_rows()
         write_error(error, text, self.debug, self.messages)
