@@ -121,7 +121,7 @@ def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def connection(**options: Any) -> Connection:
-    """Returns the connection that the options, those of ``connection_settings``, the environment and profiles name.
+    """Returns the connection that the options, those of ``given_source``, the environment and profiles name.
 
     Raises as ``connection_settings``.
     """
@@ -129,22 +129,14 @@ def connection(**options: Any) -> Connection:
     return Connection(parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings)
 
 
-def connection_settings(
-    warehouse: str | None = None,
-    catalog: str | None = None,
-    profile: str | None = None,
-    settings: Sequence[str] = (),
-    engine: str | None = None,
-    master: str | None = None,
-) -> ConnectionSettings:
-    """Returns what the options, the environment and profiles name.
+def connection_settings(**options: Any) -> ConnectionSettings:
+    """Returns what the options, those of ``given_source``, the environment and profiles name.
 
     Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
     """
     from rewriter.runtime.profiles import resolved
 
-    given = given_source(warehouse, catalog, profile, settings, engine, master)
-    return resolved(given, os.environ, Path.cwd())
+    return resolved(given_source(**options), os.environ, Path.cwd())
 
 
 def given_source(

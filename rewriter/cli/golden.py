@@ -48,7 +48,7 @@ def _user_warehouse(warehouse: str | None, catalog: str | None, profile: str | N
     from rewriter.golden.runner import UserWarehouse
 
     # A file names its engine and its settings itself.
-    parts = connection_settings(warehouse, catalog, profile)
+    parts = connection_settings(warehouse=warehouse, catalog=catalog, profile=profile)
     if parts.warehouse is None:
         if catalog:
             hint = "Name the warehouse's directory with -w."
