@@ -476,7 +476,7 @@ class TestOtherCatalogs:
         assert Catalog.stored_version(older) == len(migrations.STEPS) - 1
 
     def test_nor_is_one_that_takes_the_place_of_another(self, session: Session, tmp_path: Path) -> None:
-        opened = connection(str(tmp_path / "w"))
+        opened = connection(warehouse=str(tmp_path / "w"))
         served = WebServer(lambda: opened.reading_session(""), "w")
         served.start()
         try:
