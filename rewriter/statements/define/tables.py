@@ -5,10 +5,10 @@ Each statement is one catalog transaction; none starts an engine or opens a data
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
@@ -238,8 +238,8 @@ def default_location(name: str, table_id: int, context: Context) -> str:
     database, short = parts_of(name)
     warehouse = context.catalog.warehouse.absolute()
     location = context.snapshot.database(database).location
-    parent = Path(location) if location else warehouse if database == DEFAULT_DATABASE else warehouse / f"{database}.db"
-    return str(parent / f"{short}-{table_id}")
+    parent = location or (warehouse if database == DEFAULT_DATABASE else warehouse / f"{database}.db")
+    return os.path.join(parent, f"{short}-{table_id}")
 
 
 def _temporary(name: str, context: Context) -> Object | None:
