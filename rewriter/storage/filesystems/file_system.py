@@ -41,6 +41,9 @@ class FileSystem(Protocol):
     def open(self, path: str) -> pa.NativeFile:
         """Opens a file for reading at any position."""
 
+    def open_stream(self, path: str) -> pa.NativeFile:
+        """Opens a file for reading from its beginning."""
+
     def upload(self, pairs: Sequence[tuple[str, str]], advance: Callable[[int], object] = lambda files: None) -> None:
         """Copies local files to paths here, several at once, and checks their sizes. ``advance`` is called with the
         number of further files, and may end the copying by an error.

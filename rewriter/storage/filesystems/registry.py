@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
 from rewriter.errors import OperationalError
+from rewriter.storage.filesystems.file_system import FileSystem
+from rewriter.storage.filesystems.local_files import LocalFiles
 from rewriter.storage.filesystems.object_files import ObjectFiles
 from rewriter.storage.filesystems.options import StoreOptions
-from rewriter.uris import root_and_levels
+from rewriter.uris import is_uri, root_and_levels
 
 #: In seconds: to connect, and without a byte.
 _CONNECT_SECONDS, _SILENT_SECONDS = 10, 30
@@ -45,6 +47,11 @@ def using(stores: Stores) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def file_system_of(path: str, roots: Sequence[str]) -> FileSystem:
+    """Returns the file system of a local path below the roots, or of a URI. Raises as ``store_of``."""
+    return store_of(path) if is_uri(path) else LocalFiles(roots)
 
 
 def store_of(uri: str, stores: Stores | None = None) -> ObjectFiles:
