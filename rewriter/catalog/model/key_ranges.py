@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -73,3 +73,18 @@ def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
         else:
             out.append(current)
     return tuple(out)
+
+
+def outside(keys: Iterable[bytes], ranges: Sequence[KeyRange]) -> list[bytes]:
+    """Returns the keys, given in order, that are in none of the merged ranges. O(keys + ranges).
+
+    >>> outside([b"a", b"b", b"c"], [KeyRange(b"b", b"c")])
+    [b'a', b'c']
+    """
+    index, outer_keys = 0, []
+    for key in keys:
+        while index < len(ranges) and ranges[index].end <= key:
+            index += 1
+        if index == len(ranges) or key < ranges[index].start:
+            outer_keys.append(key)
+    return outer_keys
