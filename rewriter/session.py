@@ -22,6 +22,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
 from rewriter.connectors.table_source import PartitionableTableSource
+from rewriter.engines import ClusterEngines, start_engine
 from rewriter.errors import (
     EngineError,
     Error,
@@ -110,6 +111,7 @@ class Session:
         self._progress = progress
         self._engine: Engine | None = None
         self._master = master
+        self._cluster_engines = ClusterEngines(self._started_engine, self.engine_name, master)
         self._prepared = PreparedQueries()
         self._queries = QueryLog()
         self._temporaries = Temporaries()
@@ -268,7 +270,7 @@ class Session:
         try:
             if catalog.is_absent:
                 check_database(statement, context)
-            return self._run(runner.run if run is None else run, statement, context)
+            return self._run(runner.run_placed if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise
@@ -294,6 +296,7 @@ class Session:
             self._prepared,
             streams=self.streams,
             queries=self._queries,
+            cluster_engines=self._cluster_engines,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -422,6 +425,7 @@ class Session:
         try:
             for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
+            self._cluster_engines.close()
             if engine is not None and engine is not self._given_engine:
                 engine.close()
         finally:
@@ -451,7 +455,7 @@ class Session:
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside that of the session."""
-        return _start(self.engine_name, self._master, self._spark_session)
+        return start_engine(self.engine_name, self._master, self._spark_session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
@@ -486,13 +490,3 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _start(engine: str, master: str | None, spark_session: Any) -> Engine:
-    if engine == "duckdb":
-        from rewriter.exec.duckdb.engine import DuckDBEngine
-
-        return DuckDBEngine()
-    from rewriter.exec.spark.engine import SparkEngine
-
-    return SparkEngine(master, session=spark_session)

@@ -36,7 +36,7 @@ from rewriter.catalog.model.changes import (
     TruncatePartitions,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged, outside
+from rewriter.catalog.model.key_ranges import KeyRange, merged, outside, without
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Table
 from rewriter.catalog.model.stored_paths import all_stored, loaded
 from rewriter.catalog.model.stored_rows import part_in, stored_part
@@ -211,7 +211,7 @@ class CopyChanges:
         self._end_ranges(table, overlapping, version.made)
         for held in overlapping:
             self._end_files(held.cluster, [keys & held.keys for keys in given_up], version.made)
-            self._insert_ranges(table, held.cluster, _without(held.keys, given_up), version)
+            self._insert_ranges(table, held.cluster, without([held.keys], given_up), version)
 
     def _end_ranges(self, table: Table, ended: Sequence[_Held], write_id: int) -> None:
         row_ids = {held.row_id for held in ended}
@@ -278,21 +278,6 @@ def _changed_content(change: Change) -> tuple[Table | None, Sequence[KeyRange]]:
             changed = [part.key for part in change.partitions if part.before is None or part.before != part.after]
             return table, list(map(KeyRange.of_key, changed))
     return None, ()
-
-
-def _without(keys: KeyRange, given_up: Sequence[KeyRange]) -> list[KeyRange]:
-    """Returns what is left of a range without merged ones.
-
-    >>> _without(KeyRange(b"a", b"d"), [KeyRange(b"b", b"c")])
-    [KeyRange(start=b'a', end=b'b'), KeyRange(start=b'c', end=b'd')]
-    """
-    remaining, start = [], keys.start
-    for gap in given_up:
-        if gap.overlaps(keys):
-            if start < gap.start:
-                remaining.append(KeyRange(start, gap.start))
-            start = max(start, gap.end)
-    return [*remaining, KeyRange(start, keys.end)] if start < keys.end else remaining
 
 
 def _runs(live: Sequence[bytes], held: Sequence[KeyRange], added: Iterable[bytes]) -> list[KeyRange]:

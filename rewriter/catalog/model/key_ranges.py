@@ -88,3 +88,22 @@ def outside(keys: Iterable[bytes], ranges: Sequence[KeyRange]) -> list[bytes]:
         if index == len(ranges) or key < ranges[index].start:
             outer_keys.append(key)
     return outer_keys
+
+
+def without(ranges: Iterable[KeyRange], removed: Sequence[KeyRange]) -> list[KeyRange]:
+    """Returns what is left of ranges without merged ones.
+
+    >>> without([KeyRange(b"a", b"d")], [KeyRange(b"b", b"c")])
+    [KeyRange(start=b'a', end=b'b'), KeyRange(start=b'c', end=b'd')]
+    """
+    remaining = []
+    for key_range in ranges:
+        start = key_range.start
+        for gap in removed:
+            if gap.overlaps(key_range):
+                if start < gap.start:
+                    remaining.append(KeyRange(start, gap.start))
+                start = max(start, gap.end)
+        if start < key_range.end:
+            remaining.append(KeyRange(start, key_range.end))
+    return remaining

@@ -59,6 +59,13 @@ class CopyReads(ABC):
             self._reads.copied_ranges[table.id] = {name: merged(ranges) for name, ranges in by_cluster.items()}
         return self._reads.copied_ranges[table.id].get(cluster.lower(), ())
 
+    def once_copied_ranges(self, table: Table, cluster: str) -> tuple[KeyRange, ...]:
+        """Returns merged key ranges of all copies that a secondary cluster has or had. O(versions of ranges)."""
+        row = schema.partition_copies.c
+        query = sa.select(row.start_key, row.end_key).where(row.table_id == table.id, row.cluster == cluster.lower())
+        with self._store(table.id).read() as connection:
+            return merged(KeyRange(start, end) for start, end in connection.execute(query))
+
     def copied_files(self, table: Table, cluster: str, partitions: Sequence[Partition]) -> PartitionFiles:
         """Returns the files of partitions, given in key order, that a secondary cluster has, in (key, path) order.
 

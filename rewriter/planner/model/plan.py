@@ -266,8 +266,9 @@ class ReferencePlan:
     ``cost`` is what the cover costs, in words; '' where partitions were counted.
     All this is the leading time; ``secondary_ranges`` are the ranges asked for on other time dimensions, snapped alike.
     ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
-    nothing is there. ``inexact`` are the bounds, as text, that lie inside a base period, which is read whole or not at
-    all. ``remedies`` say what makes rollups serve that exist where something is missing.
+    nothing is there. ``badness`` are the sums that a best cover minimizes. ``inexact`` are the bounds, as text,
+    that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
+    exist where something is missing.
     """
 
     cube: str
@@ -290,6 +291,7 @@ class ReferencePlan:
     open_end: OpenEnd | None = None
     inexact: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    badness: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

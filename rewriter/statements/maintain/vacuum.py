@@ -16,9 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
+from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
+from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import DataError
 from rewriter.grammar.families import maintenance as s
@@ -90,7 +92,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
             connection, all_tables, limit, None if only_table is None else only_table.id
         )
         locations = file_garbage.database_locations(connection)
-    roots = (str(context.catalog.warehouse.absolute()), *locations)
+    roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context.clusters)
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
     table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots), roots)
@@ -103,7 +105,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
-    _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
+    _remove_empty(folders, {place for table in tables if table.dropped is None for place in _places(table)}, roots)
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
 
@@ -138,6 +140,23 @@ def _searched(roots: Sequence[str]) -> list[str]:
     return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
 
 
+def _roots(roots: Sequence[str], tables: Sequence[StoredTable], clusters: Clusters) -> tuple[str, ...]:
+    """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
+    are no longer defined.
+    """
+    defined = [cluster.root for cluster in clusters.by_name.values() if cluster.root is not None]
+    placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
+    parents = [os.path.dirname(location) for location in placed]
+    is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]
+    return tuple(dict.fromkeys((*roots, *defined, *is_new)))
+
+
+def _places(table: StoredTable) -> list[str]:
+    """Returns the directories of a table's writes: its location if it is managed, and those of its copies."""
+    own = [] if table.table.external else [table.table.location]
+    return [*own, *(copy.location for copy in table.table.copies)]
+
+
 def _locations(
     tables: Sequence[StoredTable], searched: Iterable[str], roots: Sequence[str]
 ) -> tuple[dict[str, tuple[str, int]], list[str]]:
@@ -151,9 +170,7 @@ def _locations(
     link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
     orphans.
     """
-    locations = {
-        table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external
-    }
+    locations = {place: (table.table.name, table.table.id) for table in tables for place in _places(table)}
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) for root in searched}
     for root in searched:

@@ -33,7 +33,7 @@ from rewriter.statements.write.written_files import rows_of, stats_of
 from rewriter.storage.data_files import FoundFile, expand
 
 
-@runs(s.LoadData, in_transaction=True)
+@runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))
 def load_data(statement: s.LoadData, context: Context) -> Result:
     """LOAD DATA [LOCAL] INPATH … [OVERWRITE] INTO TABLE …: loads all files that the path names, or none.
 
