@@ -95,6 +95,12 @@ class CreationTarget:
         and locations.
         """
         name = plain_name(statement.table, "table")
+        if statement.cluster is not None:
+            raise NotSupportedError(
+                "CREATE TABLE … ON CLUSTER is not supported yet.",
+                position=statement.cluster.span,
+                hint="Omit ON CLUSTER: a table is in the warehouse directory.",
+            )
         if statement.temporary:
             if len(statement.table.parts) > 1:
                 raise ParseError(
