@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from rewriter.cancellation import check_cancellation
@@ -14,6 +14,8 @@ from rewriter.safe_removal import make_directory
 
 _PIECE = 1 << 20
 _THREADS = 4
+#: Seconds between two looks whether the statement was canceled.
+_PATIENCE = 0.2
 
 
 @dataclass(frozen=True)
@@ -38,19 +40,13 @@ def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callab
             for copy, job in zip(copies, jobs, strict=True):
                 while not job.done():
                     check_cancellation()
-                    _wait(job)
+                    wait([job], timeout=_PATIENCE)
                 job.result()
                 advance(copy.bytes)
         except BaseException:
             for job in jobs:
                 job.cancel()
             raise
-
-
-def _wait(job: object) -> None:
-    from concurrent.futures import wait
-
-    wait([job], timeout=0.2)  # type: ignore[list-item]
 
 
 def is_same(source: str, target: str, size: int) -> bool:

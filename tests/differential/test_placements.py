@@ -133,7 +133,7 @@ class World:
         with self.alone(cluster):
             try:
                 result = self.session.execute(sql)
-                rows = result.fetchall()
+                rows = result.fetch()
             except Error as error:
                 return error.condition
             return rows[0][0], result.cluster
@@ -163,7 +163,7 @@ class World:
         costs = {cluster: self.cost(cluster, start, end) for cluster in CLUSTERS}
         anywhere = self.cost(None, start, end)
         if anywhere is None:
-            assert self.outcome(sql, "c1") == "MISSING_DATA"
+            assert self.outcome(sql, "c1") == "MISSING_PARTITIONS"
             return
         total = sum(self.content["months", month][0] for month in MONTHS[start:end])
         # Months come first in the order of the query; the cluster of the cheapest cover wins.

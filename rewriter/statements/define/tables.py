@@ -94,6 +94,13 @@ class CreationTarget:
         and locations.
         """
         name = plain_name(statement.table, "table")
+        if statement.cluster is not None and statement.temporary:
+            raise NotSupportedError(
+                "A temporary table belongs to the session, and to no cluster.",
+                position=statement.cluster.span,
+                object=name,
+                hint="Omit ON CLUSTER.",
+            )
         if statement.temporary:
             if len(statement.table.parts) > 1:
                 raise ParseError(

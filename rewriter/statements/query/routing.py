@@ -48,7 +48,7 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     clusters = context.clusters
     if not clusters:
         return plan, NO_ROUTE
-    tables = [use.table for use in plan.uses if _is_placed(use.table)]
+    tables = _tables(plan, context)
     required, why = context.required_cluster
     names = candidates(clusters, tables) if required is None else (required,)
     if required is None and not tables:
@@ -62,6 +62,20 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
         if other_plans:
             return best_route(other_plans, route, why)
     raise no_cluster(route, why)
+
+
+def _tables(plan: Plan, context: Context) -> list[Table]:
+    """Returns the tables whose primary clusters are tried, in the order of the query: for a cube, all tables of its
+    facts, in the order of their definition.
+    """
+    tables: list[Table] = []
+    for reading in sorted(plan.readings, key=lambda reading: reading.start):
+        if reading.cube:
+            facts = context.snapshot.facts_of(reading.cube)
+            tables += [context.snapshot.table(stored.table) for fact in facts for stored in fact.tables]
+        else:
+            tables += [use.table for use in reading.uses]
+    return [table for table in tables if _is_placed(table)]
 
 
 def lacks(uses: Sequence[TableUse], cluster: str, context: Context) -> tuple[Lack, ...]:

@@ -61,6 +61,7 @@ def select(statement: s.Select, context: Context) -> Result:
         plan=prepared.plan,
         warnings=(*prepared.plan.warnings, *_failed_over(prepared.route)),
         stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, execution_seconds=seconds),
+        cluster=prepared.route.cluster,
     )
 
 
