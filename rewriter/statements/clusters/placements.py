@@ -19,7 +19,7 @@ from rewriter.statements.clusters.descriptors import (
     require_descriptor,
     with_descriptor,
 )
-from rewriter.statements.resolve.location_conflicts import check_new_location
+from rewriter.statements.resolve.location_conflicts import check_apart, check_new_location, copies_of
 from rewriter.statements.resolve.locations import absolute
 
 
@@ -129,6 +129,7 @@ def _new_descriptor(
     if present is None:
         try:
             check_new_location(table, location, context)
+            check_apart(location, [table.location, *copies_of(table)])
         except Error as error:
             raise error.at(statement.table.span) from None
     return ClusterLocation(cluster, location)

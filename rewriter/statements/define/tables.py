@@ -36,7 +36,7 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import absolute, check_table_format
+from rewriter.statements.resolve.locations import absolute, check_table_format, cluster_root
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -259,7 +259,7 @@ def _row_format(
 
 def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:
     """Returns the location of a managed table: an absolute directory of its own, below that of its database, or below
-    the root of its cluster. The LOCATION of a database is one of the default cluster.
+    the root of its cluster (``cluster_root``). The LOCATION of a database is one of the default cluster.
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
@@ -268,7 +268,7 @@ def default_location(name: str, table_id: int, context: Context, cluster: str | 
     location = context.snapshot.database(database).location
     clusters = context.clusters
     if cluster is not None and clusters:
-        root = clusters.named(cluster).root or root
+        root = cluster_root(clusters.named(cluster), context.catalog)
         location = location if cluster == clusters.default else None
     parent = location or (root if database == DEFAULT_DATABASE else f"{root}/{database}.db")
     return f"{parent.rstrip('/')}/{short}-{table_id}"

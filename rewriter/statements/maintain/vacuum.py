@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
-from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
@@ -28,6 +27,7 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.statements.resolve.locations import cluster_root
 from rewriter.statements.write.insert import STAGING
 from rewriter.storage.partition_directories import folders_in, names_in
 
@@ -92,10 +92,10 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
             connection, all_tables, limit, None if only_table is None else only_table.id
         )
         locations = file_garbage.database_locations(connection)
-    roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context.clusters)
+    roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context)
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
-    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots), roots)
+    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots, context), roots)
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
@@ -133,18 +133,20 @@ def _removable(unneeded: UnneededFile) -> _Removable:
     )
 
 
-def _searched(roots: Sequence[str]) -> list[str]:
-    """Returns the directories that contain those of managed tables: the roots, the warehouse first, and its
-    ``<database>.db``.
+def _searched(roots: Sequence[str], context: Context) -> list[str]:
+    """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
+    warehouse and of clusters.
     """
-    return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
+    homes = (roots[0], *(cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
+    return list(dict.fromkeys((*roots, *databases)))
 
 
-def _roots(roots: Sequence[str], tables: Sequence[StoredTable], clusters: Clusters) -> tuple[str, ...]:
+def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context) -> tuple[str, ...]:
     """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
     are no longer defined.
     """
-    defined = [cluster.root for cluster in clusters.by_name.values() if cluster.root is not None]
+    defined = [cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
     placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
     parents = [os.path.dirname(location) for location in placed]
     is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]

@@ -318,3 +318,30 @@ def test_a_copied_file_of_a_damaged_catalog_is_an_error(w: Warehouse, t: Table) 
 
 def test_definitions_are_text_and_back(w: Warehouse, t: Table) -> None:
     assert w.opened().snapshot().table("t") == t
+
+
+class TestCheck:
+    """``catalog check`` finds rows of copies that contradict each other."""
+
+    def problems(self, w: Warehouse) -> list[str]:
+        return [f.problem for f in findings(w.catalog.database) if "cannot be read" not in f.problem]
+
+    def test_nothing_is_wrong_at_first(self, w: Warehouse, t: Table) -> None:
+        replicate(w, t, "c2", "a", "b", "d")
+        assert self.problems(w) == []
+
+    @pytest.mark.parametrize(
+        ("damage", "problem"),
+        [
+            ("UPDATE copied_files SET rows = 1", "has other rows"),
+            ("DELETE FROM copied_files", "has other rows"),
+            ("UPDATE partition_copies SET cluster = 'c9'", "none of its clusters"),
+            ("UPDATE partition_copies SET end_key = start_key", "overlap"),
+            ("DELETE FROM partition_copies", "belongs to no copy"),
+            ("UPDATE partition_copies SET made = 99", "does not match"),
+        ],
+    )
+    def test_damage_is_found(self, w: Warehouse, t: Table, damage: str, problem: str) -> None:
+        replicate(w, t, "c2", "a", "b", "d")
+        w.sql(damage)
+        assert any(problem in found for found in self.problems(w))
