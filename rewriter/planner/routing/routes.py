@@ -134,8 +134,8 @@ def no_cluster(attempts: Sequence[Attempt], required: str) -> OperationalError |
             f"The query must run on {attempts[0].cluster} ({required}), but {reasons}.",
             condition="CLUSTER_LACKS_PARTITIONS",
             object=attempts[0].cluster,
-            hint=f"Copy the partitions with REPLICATE TABLE … TO CLUSTER {attempts[0].cluster}, or run the query on "
-            "another cluster: USE CLUSTER without a name chooses it.",
+            hint=f"REPLICATE TABLE … TO CLUSTER {attempts[0].cluster} copies partitions."
+            + (" USE CLUSTER without a name chooses another cluster." if required.startswith("USE ") else ""),
         )
     return OperationalError(
         f"No cluster has all partitions that the query needs: {reasons}.",
