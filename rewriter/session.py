@@ -22,7 +22,6 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
 from rewriter.connectors.table_source import PartitionableTableSource
-from rewriter.engines import ClusterEngines, start_engine
 from rewriter.errors import (
     EngineError,
     Error,
@@ -47,7 +46,9 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.cluster_engines import ClusterEngines
 from rewriter.runtime.connection_settings import engine_of, setting_text
+from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
@@ -65,6 +66,7 @@ from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries
 from rewriter.statements.dispatch import runner_of
+from rewriter.storage.filesystems.registry import Stores, using
 
 #: Runs a statement.
 Run = Callable[[Statement, Context], Result]
@@ -85,8 +87,9 @@ class Session:
     ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
     ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
     ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
-    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). Environment
-    variables and profiles are not read (``rewriter.connect``).
+    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). ``filesystems``
+    are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and profiles are
+    not read (``rewriter.connect``).
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Session:
         settings: Mapping[str, object] | None = None,
         catalog: str | None = None,
         progress: Callable[[Progress], object] | None = None,
+        filesystems: Stores | None = None,
     ) -> None:
         if isinstance(engine, str):
             engine, master = engine_of(engine, master)
@@ -109,6 +113,7 @@ class Session:
             self.settings.set(name, setting_text(value))
         self._engine_name = engine if isinstance(engine, str) else None
         self._progress = progress
+        self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
         self._cluster_engines = ClusterEngines(self._started_engine, self.engine_name, master)
@@ -154,7 +159,13 @@ class Session:
     @contextmanager
     def _statement(self) -> Iterator[None]:
         self._cancellation = Cancellation()
-        with only_ours(), cancellable(self._cancellation):
+        with self._scope(), cancellable(self._cancellation):
+            yield
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Lets only errors of ours out, and reaches object stores by the session's options."""
+        with only_ours(), using(self._stores):
             yield
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
@@ -210,7 +221,7 @@ class Session:
         return StreamWriter(frame, self._start_stream)
 
     def _start_stream(self, statement: StartStream) -> RunningStream:
-        with only_ours():
+        with self._scope():
             self._run_program(statement)
         return self.streams.latest()
 
@@ -317,7 +328,7 @@ class Session:
 
     def plan(self, text: str, parameters: Parameters = None) -> Plan:
         """Returns the plan of a query, without starting an engine. As strict as the query itself."""
-        with only_ours():
+        with self._scope():
             return self._plan(text, parameters)
 
     def _plan(self, text: str, parameters: Parameters) -> Plan:
@@ -413,7 +424,7 @@ class Session:
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction = self._transaction.take()
-        with only_ours():
+        with self._scope():
             try:
                 self.streams.close()
                 if transaction is not None:

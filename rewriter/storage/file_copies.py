@@ -1,16 +1,22 @@
-"""Copies of data files, each compared with its original."""
+"""Copies of data files between file systems, each compared with its original."""
 
 from __future__ import annotations
 
+import contextvars
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
 from rewriter.cancellation import check_cancellation
-from rewriter.errors import OperationalError, disk_full, is_disk_full
+from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.safe_removal import make_directory
+from rewriter.storage.filesystems.object_files import repeated
+from rewriter.storage.filesystems.reading import stored_size
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.uris import is_uri, shown
 
 _PIECE = 1 << 20
 _THREADS = 4
@@ -20,7 +26,7 @@ _PATIENCE = 0.2
 
 @dataclass(frozen=True)
 class FileCopy:
-    """A file to copy: absolute paths, and the size that the original must have, in bytes."""
+    """A file to copy: absolute paths or URIs, and the size that the original must have, in bytes."""
 
     source: str
     target: str
@@ -30,12 +36,13 @@ class FileCopy:
 def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callable[[int], None]) -> None:
     """Copies files, several at a time, and compares sizes and checksums. A target must not exist.
 
-    ``roots`` are those of the targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each file
+    ``roots`` are those of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each file
     that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy that is
     not its original. What was written stays then. Reads each original once and each copy once.
     """
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-copy") as pool:
-        jobs = [pool.submit(_copied, copy, roots) for copy in copies]
+        # The configuration of object stores is that of this thread's statement.
+        jobs = [pool.submit(contextvars.copy_context().run, _copied, copy, roots) for copy in copies]
         try:
             for copy, job in zip(copies, jobs, strict=True):
                 while not job.done():
@@ -56,7 +63,7 @@ def is_same(source: str, target: str, size: int) -> bool:
     """
     for path in (source, target):
         try:
-            if os.stat(path).st_size != size:
+            if stored_size(path) != size:
                 return False
         except (FileNotFoundError, NotADirectoryError):
             return False
@@ -67,19 +74,26 @@ def is_same(source: str, target: str, size: int) -> bool:
 
 def checksum(path: str) -> int:
     """Returns the CRC-32 of a file. Raises ``OperationalError`` FAILED_READ_FILE."""
-    value = 0
-    try:
-        with open(path, "rb") as file:
+
+    def read() -> int:
+        value = 0
+        with _opened(path) as file:
             for piece in _pieces(file):
                 value = zlib.crc32(piece, value)
+        return value
+
+    try:
+        return repeated(read) if is_uri(path) else read()
     except OSError as error:
         raise _unreadable(path, error) from error
-    return value
 
 
 def _copied(copy: FileCopy, roots: Sequence[str]) -> None:
     expected = _written(copy, roots)
-    size = os.path.getsize(copy.target)
+    try:
+        size = stored_size(copy.target)
+    except OSError as error:
+        raise _unreadable(copy.target, error) from error
     if size != copy.bytes:
         raise _differs(copy, f"it has {size:,} bytes, and the catalog says {copy.bytes:,}")
     if checksum(copy.target) != expected:
@@ -88,50 +102,85 @@ def _copied(copy: FileCopy, roots: Sequence[str]) -> None:
 
 def _written(copy: FileCopy, roots: Sequence[str]) -> int:
     """Writes a copy, and returns the checksum of the bytes that were read."""
+    with_retries = is_uri(copy.source) or is_uri(copy.target)
+    try:
+        if not is_uri(copy.target):
+            make_directory(os.path.dirname(copy.target), roots, exist_ok=True)
+        return repeated(lambda: _streamed(copy)) if with_retries else _streamed(copy)
+    except _ReadError as error:
+        raise _unreadable(copy.source, error) from error
+    except OSError as error:
+        raise _unwritable(copy.target, error) from error
+
+
+def _streamed(copy: FileCopy) -> int:
     value = 0
     try:
-        source = open(copy.source, "rb")  # noqa: SIM115
+        source = _opened(copy.source)
     except OSError as error:
-        raise _unreadable(copy.source, error) from error
+        raise _ReadError(error.errno, error.strerror or str(error)) from error
+    with source, _created(copy.target) as target:
+        pieces = _pieces(source)
+        while True:
+            try:
+                piece = next(pieces, b"")
+            except OSError as error:
+                raise _ReadError(error.errno, error.strerror or str(error)) from error
+            if not piece:
+                return value
+            value = zlib.crc32(piece, value)
+            target.write(piece)
+
+
+class _ReadError(OSError):
+    """An error of the file that is copied, not of the copy."""
+
+
+def _opened(path: str) -> Any:
+    if not is_uri(path):
+        return open(path, "rb")
     try:
-        with source:
-            make_directory(os.path.dirname(copy.target), roots, exist_ok=True)
-            with open(copy.target, "xb") as target:
-                for piece in _pieces(source):
-                    value = zlib.crc32(piece, value)
-                    target.write(piece)
-    except OSError as error:
-        if is_disk_full(error):
-            raise disk_full(f"The file {copy.target}") from error
-        raise OperationalError(
-            f"The file {copy.target} cannot be written: {error.strerror or error}.",
-            condition="FAILED_WRITE_FILE",
-            sqlstate="58030",
-            object=copy.target,
-            hint="Check that this user can write to the filesystem of the cluster, and that it has free space.",
-        ) from error
-    return value
+        return store_of(path).open_stream(path)
+    except Error as error:
+        raise OSError(None, error.message, path) from error
 
 
-def _pieces(file: object) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):  # type: ignore[attr-defined]
+def _created(path: str) -> Any:
+    # A local file that a first attempt left is written again: the directory belongs to this transaction.
+    return store_of(path).open_output(path) if is_uri(path) else open(path, "wb")
+
+
+def _pieces(file: Any) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
         yield piece
 
 
 def _unreadable(path: str, error: OSError) -> OperationalError:
     return OperationalError(
-        f"The file {path} cannot be read: {error.strerror or error}.",
+        f"The file {shown(path)} cannot be read: {error.strerror or error}.",
         condition="FAILED_READ_FILE",
         sqlstate="KD001",
-        object=path,
+        object=shown(path),
         hint="Check that the filesystem of the cluster can be reached, and that this user may read it.",
+    )
+
+
+def _unwritable(path: str, error: OSError) -> OperationalError:
+    if is_disk_full(error):
+        return disk_full(f"The file {path}")
+    return OperationalError(
+        f"The file {shown(path)} cannot be written: {error.strerror or error}.",
+        condition="FAILED_WRITE_FILE",
+        sqlstate="58030",
+        object=shown(path),
+        hint="Check that this user can write to the filesystem of the cluster, and that it has free space.",
     )
 
 
 def _differs(copy: FileCopy, reason: str) -> OperationalError:
     return OperationalError(
-        f"The copy {copy.target} differs from {copy.source}: {reason}.",
+        f"The copy {shown(copy.target)} differs from {shown(copy.source)}: {reason}.",
         condition="COPY_DIFFERS",
-        object=copy.target,
+        object=shown(copy.target),
         hint="Nothing was registered. Check the files of the primary cluster, then run the statement again.",
     )

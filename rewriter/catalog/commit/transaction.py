@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -323,18 +323,30 @@ def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
     return changed(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
 
 
+def note_foreign_write(database: Database, table: Table, write_id: int) -> None:
+    """Notes that another catalog has used a write id of a table. One short write transaction."""
+    with database.write() as connection:
+        _note(connection, {"object_id": table.id, "write_id": write_id})
+
+
 def _note_foreign(connection: sa.Connection, table_write_ids: Sequence[tuple[Table, int]]) -> None:
-    """Notes the write ids that another catalog has used. Accesses the disk once for each."""
+    """Notes the write ids that another catalog has used. Accesses the disk once for each; not an object store, which
+    would take long (``note_foreign_write``).
+    """
     foreign = [
         {"object_id": table.id, "write_id": write_id}
         for table, write_id in table_write_ids
         if not table.external and os.path.lexists(os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}"))
     ]
-    row = schema.foreign_writes
     for write in foreign:
-        noted = sa.select(row).where(row.c.object_id == write["object_id"], row.c.write_id == write["write_id"])
-        if connection.execute(noted).first() is None:
-            connection.execute(row.insert(), write)
+        _note(connection, write)
+
+
+def _note(connection: sa.Connection, write: Mapping[str, int]) -> None:
+    row = schema.foreign_writes
+    noted = sa.select(row).where(row.c.object_id == write["object_id"], row.c.write_id == write["write_id"])
+    if connection.execute(noted).first() is None:
+        connection.execute(row.insert(), write)
 
 
 @once

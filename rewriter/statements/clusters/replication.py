@@ -30,7 +30,7 @@ from rewriter.statements.clusters.descriptors import (
     with_descriptor,
 )
 from rewriter.statements.show.content_statistics import files_of
-from rewriter.statements.write.managed_write import removed_on_failure, removed_on_refusal
+from rewriter.statements.write.write_directories import WriteDirectory, removed_on_failure, removed_on_refusal
 from rewriter.storage.file_copies import FileCopy, copy_files
 
 _COLUMNS = (Column("partition", "string"), Column("files", "bigint"), Column("bytes", "bigint"))
@@ -113,12 +113,12 @@ class _Step:
         with context.catalog.begin(context.snapshot) as transaction:
             (write_id,) = transaction.write_ids((table,))
             folder = f"{self.copy.location}/{WRITE_ID_LEVEL}={write_id}"
-            roots = (os.path.dirname(self.copy.location),)
+            directory = WriteDirectory(write_id, folder, folder, folder, (os.path.dirname(self.copy.location),))
             paths = self._paths(folder)
-            with removed_on_failure(folder, roots), heartbeat(transaction):
-                copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], roots, advance)
+            with removed_on_failure(directory), heartbeat(transaction):
+                copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)
             copied = tuple(self._copied(partition, paths) for partition in self.partitions)
-            with removed_on_refusal(folder, roots):
+            with removed_on_refusal(directory):
                 transaction.commit([AddCopies(table, self.copy.cluster, write_id, copied)])
             return frozenset(transaction.stale_copies)
 

@@ -43,6 +43,7 @@ from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.storage.data_files import FoundFile, directory, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
+from rewriter.uris import is_uri
 
 
 @runs(s.Select, in_transaction=True, without_warehouse=True)
@@ -294,7 +295,7 @@ def _external_files(
 ) -> Iterator[tuple[Partition, FoundFile]]:
     """Yields the files of these partitions of an external table, by listing. Raises for partitions that moved."""
     yield from external_files(table, partitions)
-    if table.partition_columns:
+    if table.partition_columns and not is_uri(table.location):
         missing_partitions = [p for p in partitions if not os.path.isdir(directory(table, p))]
         if missing_partitions:
             check_unmoved(table, missing_partitions, context)
@@ -354,7 +355,8 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
     for partition in partitions:
         if rows >= most_rows:
             break
-        if table.partition_columns and not os.path.isdir(directory(table, partition)):
+        is_local = table.partition_columns and not is_uri(table.location)
+        if is_local and not os.path.isdir(directory(table, partition)):
             return None
         for _, file in external_files(table, (partition,)):
             if rows >= most_rows:

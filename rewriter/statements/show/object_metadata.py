@@ -16,6 +16,7 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import without_statistics
 from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.objects import Column, Partition, Table, View
+from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import Error
@@ -24,6 +25,7 @@ from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view
 from rewriter.storage.data_files import directory
+from rewriter.uris import bucket_and_key, is_uri
 
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"
@@ -244,7 +246,13 @@ def partition_location(table: Table, partition: Partition, context: Context) -> 
     files = context.snapshot.files(table, [KeyRange.of_key(partition.key)])
     if not files:
         raise damaged_partition(table.name, "its files do not exist")
-    return os.path.commonpath([os.path.dirname(file.path) for _, file in files])
+    directories = [os.path.dirname(file.path) for _, file in files]
+    if not any(map(is_uri, directories)):
+        return os.path.commonpath(directories)
+    is_here = all(is_in(path, table.location) for path in directories)
+    # The first slash stands for the scheme, which ``commonpath`` would take for a level.
+    common = os.path.commonpath([f"/{bucket_and_key(path)}" for path in directories]) if is_here else ""
+    return f"{table.location.partition('://')[0]}:/{common}" if is_here else table.location
 
 
 def columns_json(columns: Sequence[Column]) -> list[dict[str, object]]:

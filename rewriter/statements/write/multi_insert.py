@@ -36,8 +36,9 @@ from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
-from rewriter.statements.write.managed_write import WriteChange, WriteDirectory, proven, write_tables
+from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
 from rewriter.statements.write.rollup_proof import fact_binding
+from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
 
 

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from rewriter.catalog.clusters.definitions import Cluster
 from rewriter.exec.engine import Engine
 from rewriter.runtime.connection_settings import engine_of
-
-
-def start_engine(
-    name: str, master: str | None, spark_session: Any = None, options: Mapping[str, str] | None = None
-) -> Engine:
-    """Returns an engine that starts with its first query. ``options`` are settings of Spark."""
-    if name == "duckdb":
-        from rewriter.exec.duckdb.engine import DuckDBEngine
-
-        return DuckDBEngine()
-    from rewriter.exec.spark.engine import SparkEngine
-
-    return SparkEngine(master, options, session=spark_session)
+from rewriter.runtime.engine_start import start_engine
 
 
 class ClusterEngines:
