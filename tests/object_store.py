@@ -17,6 +17,9 @@ import pyarrow as pa
 import pyarrow.fs
 import pytest
 
+#: The environment variables that the options of a test's store name.
+CREDENTIALS = {"REWRITER_TEST_KEY": "key-of-tests", "REWRITER_TEST_SECRET": "secret-of-tests"}
+
 
 class Request(NamedTuple):
     """A request: its method, the path ``/bucket/key``, the query string, and the bytes that the response has."""
@@ -167,11 +170,11 @@ def object_server() -> Iterator[tuple[str, Any]]:
 def object_store(object_server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
     """An empty bucket."""
     endpoint, layer = object_server
-    monkeypatch.setenv("REWRITER_TEST_KEY", "key-of-tests")
-    monkeypatch.setenv("REWRITER_TEST_SECRET", "secret-of-tests")
+    for variable, value in CREDENTIALS.items():
+        monkeypatch.setenv(variable, value)
     client = pa.fs.S3FileSystem(
-        access_key="key-of-tests",
-        secret_key="secret-of-tests",
+        access_key=CREDENTIALS["REWRITER_TEST_KEY"],
+        secret_key=CREDENTIALS["REWRITER_TEST_SECRET"],
         region="us-east-1",
         endpoint_override=endpoint,
         allow_bucket_creation=True,

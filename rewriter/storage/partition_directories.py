@@ -166,11 +166,11 @@ def names_in(path: str) -> list[str]:
 def is_directory(path: str) -> bool:
     """Returns whether there is a directory.
 
-    In an object store, there is one if it holds a file. Raises ``OperationalError`` FAILED_READ_FILE where that cannot
-    be determined; ``os.path.isdir`` would return false.
+    In an object store, there is one if it holds a file or a marker. Raises ``OperationalError`` FAILED_READ_FILE where
+    that cannot be determined; ``os.path.isdir`` would return false.
     """
     if is_uri(path):
-        return store_of(path).has_files(path)
+        return store_of(path).has_directory(path)
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):

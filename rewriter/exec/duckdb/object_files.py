@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import InterfaceError, NotSupportedError
 from rewriter.exec.engine import Relation
 from rewriter.exec.file_groups import is_managed_path
+from rewriter.storage.filesystems.object_files import repeated
 from rewriter.storage.filesystems.registry import Stores, current, store_of
 from rewriter.uris import SCHEMES, is_uri
 
@@ -87,9 +88,15 @@ class _Handle:
         """Reads bytes. Raises ``OSError`` where the store returns fewer than there are."""
         start = self.tell()
         wanted = max(self.size - start, 0) if size < 0 else max(min(size, self.size - start), 0)
-        content: bytes = self._opened().read_at(wanted, start) if wanted else b""
-        if len(content) != wanted:
-            raise OSError(f"{self._path}: the store returned {len(content):,} bytes instead of {wanted:,}")
+        file = self._opened()
+
+        def piece() -> bytes:
+            content: bytes = file.read_at(wanted, start) if wanted else b""
+            if len(content) != wanted:
+                raise OSError(f"{self._path}: the store returned {len(content):,} bytes instead of {wanted:,}")
+            return content
+
+        content = repeated(piece)
         self._position.value = start + wanted
         return content
 

@@ -29,6 +29,9 @@ class FileSystem(Protocol):
     def has_files(self, path: str) -> bool:
         """Tests whether there is any file at or below a path."""
 
+    def has_directory(self, path: str) -> bool:
+        """Tests whether there is a directory: any file below a path, or the marker of an empty directory."""
+
     def files_below(self, path: str) -> list[StoredFile]:
         """Returns all files below a directory, sorted by path; none where there is no directory."""
 

@@ -1,18 +1,19 @@
 """Files in an object store, through Arrow's client.
 
-A file appears with its whole content or not at all. The client repeats a request that fails or is refused for a
-moment (503); an upload that fails nevertheless is repeated as a whole, a few times, with growing pauses. A directory is
-the beginning of keys, and needs not be made.
+A file appears with its whole content or not at all. What fails for a moment, because the store refuses a request (503)
+or a connection is cut, is repeated a few times, with growing pauses. A directory is the beginning of keys, and needs not
+be made.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.cancellation import check_cancellation
 from rewriter.errors import OperationalError
@@ -22,11 +23,15 @@ from rewriter.uris import bucket_and_key
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_Result = TypeVar("_Result")
+
 #: How many files are uploaded or deleted at once.
 _THREADS = 8
-#: How often an upload is tried, and the first pause between two, in seconds, which doubles each time.
+#: How often a request is tried, and the first pause between two, in seconds, which doubles each time.
 _ATTEMPTS, _PAUSE = 4, 0.2
 _PIECE = 8 << 20
+#: Errors that do not pass, as Arrow's client spells them.
+_FINAL = re.compile(r"ACCESS_DENIED|NO_SUCH_|INVALID_|SIGNATURE|MALFORMED|HTTP status (400|401|403|404)|No credentials")
 #: The time between two looks at whether the statement was canceled, in seconds.
 _PATIENCE = 0.2
 
@@ -43,16 +48,20 @@ class ObjectFiles:
     def find(self, path: str) -> StoredFile | None:
         from pyarrow.fs import FileType
 
-        with _reading(path):
-            info = self._client.get_file_info(bucket_and_key(path))
+        info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
         return StoredFile(path, info.size, info.mtime_ns or 0) if info.type is FileType.File else None
 
     def has_files(self, path: str) -> bool:
         from pyarrow.fs import FileType
 
-        with _reading(path):
-            info = self._client.get_file_info(bucket_and_key(path))
+        info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
         return info.type is not FileType.NotFound and (info.type is FileType.File or bool(self.files_below(path)))
+
+    def has_directory(self, path: str) -> bool:
+        from pyarrow.fs import FileType
+
+        info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
+        return bool(info.type is FileType.Directory)
 
     def files_below(self, path: str) -> list[StoredFile]:
         return sorted(
@@ -68,52 +77,49 @@ class ObjectFiles:
         from pyarrow.fs import FileSelector
 
         scheme, _, place = path.partition("://")
-        with _reading(path):
-            infos = self._client.get_file_info(FileSelector(place, allow_not_found=True, recursive=recursive))
+        selector = FileSelector(place, allow_not_found=True, recursive=recursive)
+        infos = _read(path, lambda: self._client.get_file_info(selector))
         return [(f"{scheme}://{info.path}", info) for info in infos]
 
     def open(self, path: str) -> pa.NativeFile:
-        with _reading(path):
-            return self._client.open_input_file(bucket_and_key(path))
+        return _read(path, lambda: self._client.open_input_file(bucket_and_key(path)))
 
     def open_stream(self, path: str) -> pa.NativeFile:
         """Opens a file for reading from its beginning, in pieces of a megabyte."""
-        with _reading(path):
-            return self._client.open_input_stream(bucket_and_key(path), compression=None, buffer_size=1 << 20)
+        place = bucket_and_key(path)
+        return _read(path, lambda: self._client.open_input_stream(place, compression=None, buffer_size=1 << 20))
 
     def upload(self, pairs: Sequence[tuple[str, str]], advance: Callable[[int], object] = lambda files: None) -> None:
         for _ in _in_threads(self._upload_file, pairs):
             advance(1)
 
     def _upload_file(self, pair: tuple[str, str]) -> None:
+        source, path = pair
+        try:
+            repeated(lambda: self._put(source, bucket_and_key(path)))
+        except OSError as error:
+            raise _failed("FAILED_WRITE_FILE", path, error) from None
+
+    def _put(self, source: str, place: str) -> None:
         import pyarrow as pa
 
-        source, path = pair
-        pause = _PAUSE
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                with pa.OSFile(source) as file, self._client.open_output_stream(bucket_and_key(path)) as stream:
-                    size = file.size()
-                    while piece := file.read_buffer(_PIECE):
-                        if not piece.size:
-                            break
-                        stream.write(piece)
-                written = self._client.get_file_info(bucket_and_key(path)).size
-                if written == size:
-                    return
-                reason: object = f"the store has {written or 0:,} bytes of {size:,}"
-            except OSError as error:
-                reason = error
-            if attempt < _ATTEMPTS:
-                time.sleep(pause * random.uniform(0.5, 1.5))
-                pause *= 2
-        raise _failed("FAILED_WRITE_FILE", path, reason)
+        with pa.OSFile(source) as file, self._client.open_output_stream(place) as stream:
+            size = file.size()
+            for start in range(0, size, _PIECE):
+                stream.write(file.read_buffer(min(_PIECE, size - start)))
+        written = self._client.get_file_info(place).size or 0
+        if written != size:
+            raise OSError(f"the store has {written:,} bytes of {size:,}")
 
     def write(self, path: str, content: bytes) -> None:
         """Writes a small file, which may exist. Raises ``OperationalError`` FAILED_WRITE_FILE."""
-        try:
+
+        def put() -> None:
             with self._client.open_output_stream(bucket_and_key(path)) as stream:
                 stream.write(content)
+
+        try:
+            repeated(put)
         except OSError as error:
             raise _failed("FAILED_WRITE_FILE", path, error) from None
 
@@ -126,7 +132,7 @@ class ObjectFiles:
 
         def remove(path: str) -> tuple[str, str] | None:
             try:
-                self._client.delete_file(bucket_and_key(path))
+                repeated(lambda: self._client.delete_file(bucket_and_key(path)))
             except FileNotFoundError:
                 return None
             except OSError as error:
@@ -159,10 +165,24 @@ def _in_threads(run: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
+def repeated(run: Callable[[], _Result]) -> _Result:
+    """Returns the result of a request, which is repeated after an error that may pass. Raises ``OSError``."""
+    pause = _PAUSE
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return run()
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) or _FINAL.search(str(error)):
+                raise
+            check_cancellation()
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause *= 2
+    return run()
+
+
+def _read(path: str, run: Callable[[], _Result]) -> _Result:
     try:
-        yield
+        return repeated(run)
     except OSError as error:
         raise _failed("FAILED_READ_FILE", path, error) from None
 

@@ -21,7 +21,8 @@ from rewriter.uris import root_and_levels
 
 #: In seconds: to connect, and without a byte.
 _CONNECT_SECONDS, _SILENT_SECONDS = 10, 30
-_REQUEST_ATTEMPTS = 4
+#: How often the client itself tries a request.
+_REQUEST_ATTEMPTS = 3
 
 Stores = Mapping[str, StoreOptions]
 
