@@ -49,7 +49,7 @@ from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
-from rewriter.statements.resolve.object_stores import refuse_external_write
+from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.batch_notes import with_batch
@@ -240,6 +240,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     ``check_events``.
     """
     table, limit = target.table, context.settings.max_dynamic_partitions
+    refuse_spark_write(table, context)
     sink = sink_of(target, query, context)
     write = Write(
         folder,

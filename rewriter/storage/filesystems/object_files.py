@@ -1,8 +1,8 @@
 """Files in an object store, through Arrow's client.
 
-A file appears with its whole content or not at all. What fails for a moment, because the store refuses a request
-(503) or a connection is cut, is repeated a few times, with growing pauses. A directory is the beginning of keys, and
-needs not be made.
+A file appears with its whole content or not at all. What fails for a moment, because the store refuses a request (503)
+or a connection is cut, is repeated a few times, with growing pauses. A directory is the beginning of keys, and need not
+be made.
 """
 
 from __future__ import annotations
