@@ -46,6 +46,7 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.cluster_engines import ClusterEngines
 from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
@@ -115,6 +116,7 @@ class Session:
         self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
+        self._cluster_engines = ClusterEngines(self._started_engine, self.engine_name, master)
         self._prepared = PreparedQueries()
         self._queries = QueryLog()
         self._temporaries = Temporaries()
@@ -279,7 +281,7 @@ class Session:
         try:
             if catalog.is_absent:
                 check_database(statement, context)
-            return self._run(runner.run if run is None else run, statement, context)
+            return self._run(runner.run_placed if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise
@@ -305,6 +307,7 @@ class Session:
             self._prepared,
             streams=self.streams,
             queries=self._queries,
+            cluster_engines=self._cluster_engines,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -433,6 +436,7 @@ class Session:
         try:
             for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
+            self._cluster_engines.close()
             if engine is not None and engine is not self._given_engine:
                 engine.close()
         finally:

@@ -230,6 +230,12 @@ class Catalog:
         return self._warehouse
 
     @property
+    def identity(self) -> str:
+        """The identity of the warehouse, which its directory repeats; '' where it does not exist. One read."""
+        with self._database.read() as connection:
+            return str(connection.execute(sa.select(schema.warehouse.c.identity)).scalar() or "")
+
+    @property
     def database(self) -> Database:
         """The database of the catalog, for code that reads all of it: VACUUM, checks, dumps."""
         return self._database

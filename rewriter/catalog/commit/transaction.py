@@ -75,6 +75,7 @@ class Transaction:
         self._snapshot = snapshot
         self._write_ids: dict[int, int] = {}
         self._differences: tuple[TimelineDifference, ...] = ()
+        self._stale_copies: tuple[bytes, ...] = ()
         self._ended = False
 
     @classmethod
@@ -120,6 +121,11 @@ class Transaction:
     def differences(self) -> tuple[TimelineDifference, ...]:
         """The differences between the rebuilt timelines and their previous state, by table; empty before the commit."""
         return self._differences
+
+    @property
+    def stale_copies(self) -> tuple[bytes, ...]:
+        """The keys of the partitions whose copies were not registered, because they were changed meanwhile."""
+        return self._stale_copies
 
     def allocate_id(self) -> int:
         """Returns a new id for a table, cube or fact, which is never reused. One short write transaction."""
@@ -203,7 +209,7 @@ class Transaction:
             # After all changes were applied, only the database's COMMIT can have failed.
             if context is None or not self._is_committed(error):
                 raise
-        self._differences = tuple(context.differences)
+        self._differences, self._stale_copies = tuple(context.differences), tuple(context.stale_copies)
         self._ended = True
         if self._database.cache is not None:
             self._database.cache.note_seen_commit(context.sequence)

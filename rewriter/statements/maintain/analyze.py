@@ -57,7 +57,7 @@ class _Counts:
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
 
-@runs(s.AnalyzeTable)
+@runs(s.AnalyzeTable, writes=lambda statement: (statement.table,))
 def analyze_table(statement: s.AnalyzeTable, context: Context) -> Result:
     """ANALYZE TABLE. Without PARTITION the column statistics are the table's, with it those of each partition.
 

@@ -27,6 +27,7 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.statements.resolve.locations import cluster_root
 from rewriter.statements.write.insert import STAGING
 from rewriter.storage.filesystems.registry import store_of
 from rewriter.storage.partition_directories import folders_in, names_in
@@ -95,10 +96,10 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
             connection, all_tables, limit, None if only_table is None else only_table.id
         )
         locations = file_garbage.database_locations(connection)
-    roots = (str(context.catalog.warehouse.absolute()), *locations)
+    roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context)
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
-    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots), roots)
+    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots, context), roots)
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
@@ -108,7 +109,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
-    live = {table.table.location for table in tables if table.dropped is None}
+    live = {place for table in tables if table.dropped is None for place in _places(table)}
     _remove_empty(folders, live, roots, [item.path for item in removed_files])
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
@@ -137,11 +138,30 @@ def _removable(unneeded: UnneededFile) -> _Removable:
     )
 
 
-def _searched(roots: Sequence[str]) -> list[str]:
-    """Returns the directories that contain those of managed tables: the roots, the warehouse first, and its
-    ``<database>.db``.
+def _searched(roots: Sequence[str], context: Context) -> list[str]:
+    """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
+    warehouse and of clusters.
     """
-    return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
+    homes = (roots[0], *(cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
+    return list(dict.fromkeys((*roots, *databases)))
+
+
+def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context) -> tuple[str, ...]:
+    """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
+    are no longer defined.
+    """
+    defined = [cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
+    placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
+    parents = [os.path.dirname(location) for location in placed]
+    is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]
+    return tuple(dict.fromkeys((*roots, *defined, *is_new)))
+
+
+def _places(table: StoredTable) -> list[str]:
+    """Returns the directories of a table's writes: its location if it is managed, and those of its copies."""
+    own = [] if table.table.external else [table.table.location]
+    return [*own, *(copy.location for copy in table.table.copies)]
 
 
 def _locations(
@@ -157,9 +177,7 @@ def _locations(
     link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
     orphans.
     """
-    locations = {
-        table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external
-    }
+    locations = {place: (table.table.name, table.table.id) for table in tables for place in _places(table)}
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) for root in searched}
     for root in searched:

@@ -235,7 +235,8 @@ class _Surroundings:
     @classmethod
     def of(cls, context: Context, own: Collection[int]) -> _Surroundings:
         others = (table for table in context.snapshot.tables() if table.id not in own)
-        return cls(context, tuple((table, _Chain.of(table.location)) for table in others))
+        places = ((table, place) for table in others for place in (table.location, *copies_of(table)))
+        return cls(context, tuple((_at(table, place), _Chain.of(place)) for table, place in places))
 
     def check(self, table: Table, locations: Iterable[str]) -> None:
         places = list(locations)
@@ -261,6 +262,24 @@ class _Surroundings:
                 raise _error_shared(
                     table, partition.location or "", f"{_user_text(other, partition)} of {shown(other.name)}"
                 )
+
+
+def check_apart(location: str, others: Iterable[str]) -> None:
+    """Raises ``IntegrityError`` UNSAFE_LOCATION for a directory that shares files with one of the others."""
+    chain = _Chain.of(location)
+    for place, other in ((place, _Chain.of(place)) for place in others):
+        if chain.holds(other) or other.holds(chain):
+            raise _error_unsafe(location, f"shares files with {place}")
+
+
+def copies_of(table: Table) -> Iterator[str]:
+    """Yields the directories of the copies that secondary clusters have."""
+    return (copy.location for copy in table.copies)
+
+
+def _at(table: Table, place: str) -> Table:
+    """Returns a table as the user of one of its directories: those of copies are managed."""
+    return table if place == table.location else replace(table, location=place, external=False)
 
 
 def _refuse_root(location: str) -> None:

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.keys.paths import is_discovered
@@ -76,7 +76,10 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     creation = CreationTarget.of(statement, context)
     if creation.is_there and statement.if_not_exists:
         return Result("CREATE TABLE", rowcount=0)
+    context = _required(creation, context)
     prepared = prepare(statement.query, context)
+    creation = creation.on(prepared.route.cluster or creation.cluster)
+    context = creation.context
     started = time.perf_counter()
     try:
         query_columns = context.engine().columns(prepared.query, declared=True)
@@ -96,6 +99,13 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
         except Error as error:
             raise error.at(statement.table.span) from None
     return _result(table, prepared, files, time.perf_counter() - started)
+
+
+def _required(creation: CreationTarget, context: Context) -> Context:
+    """Returns the context of the query: the cluster that ON CLUSTER names is the only one."""
+    if creation.statement.cluster is None or creation.cluster is None:
+        return context
+    return replace(context, required=(creation.cluster, f"ON CLUSTER {creation.cluster}"))
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ _ATTEMPTS = 4
 STAGING = ".rewriter-staging-"
 
 
-@runs(s.Insert, in_transaction=True)
+@runs(s.Insert, in_transaction=True, writes=lambda statement: (statement.table,))
 def insert(statement: s.Insert, context: Context) -> Result:
     """Runs an INSERT. INTO is retried over a new snapshot when another transaction came between; OVERWRITE is not.
 

@@ -34,7 +34,7 @@ from rewriter.storage.data_files import FoundFile, expand
 from rewriter.storage.filesystems.reading import fetch
 
 
-@runs(s.LoadData, in_transaction=True)
+@runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))
 def load_data(statement: s.LoadData, context: Context) -> Result:
     """LOAD DATA [LOCAL] INPATH … [OVERWRITE] INTO TABLE …: loads all files that the path names, or none.
 

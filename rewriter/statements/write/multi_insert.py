@@ -42,7 +42,7 @@ from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
 
 
-@runs(MultiInsert, in_transaction=True)
+@runs(MultiInsert, in_transaction=True, writes=lambda statement: [insert.table for insert in statement.inserts])
 def multi_insert(statement: MultiInsert, context: Context) -> Result:
     """Runs a multi-insert: all or nothing. Retried after a conflict as INSERT is, if it overwrites nothing.
 

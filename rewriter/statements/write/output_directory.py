@@ -69,6 +69,7 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
     path = absolute(statement.path, os.getcwd(), Name((statement.path,), statement.path_span))
     _check_place(path, statement.path_span, context)
     prepared = prepare(statement.query, context)
+    context = context.on(prepared.route.cluster)
     started = time.perf_counter()
     try:
         query_columns = context.engine().columns(prepared.query)

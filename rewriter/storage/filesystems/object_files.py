@@ -123,6 +123,10 @@ class ObjectFiles:
         except OSError as error:
             raise _failed("FAILED_WRITE_FILE", path, error) from None
 
+    def open_output(self, path: str) -> pa.NativeFile:
+        """Opens a file for writing. It appears when it is closed. Raises ``OSError``."""
+        return self._client.open_output_stream(bucket_and_key(path))
+
     def delete(self, paths: Iterable[str]) -> list[tuple[str, str]]:
         failures: list[tuple[str, str]] = []
 
