@@ -26,7 +26,7 @@ from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import remove_empty
-from rewriter.storage.filesystems.registry import file_system_of
+from rewriter.storage.filesystems.removal import discard_directory
 from rewriter.uris import is_uri
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
@@ -174,7 +174,7 @@ class OpenTransaction:
             if isinstance(change, WritePartitions):
                 for folder in _folders(change):
                     if folder not in kept:
-                        file_system_of(folder, roots_of(change.table, self._warehouse)).delete_below(folder)
+                        discard_directory(folder, roots_of(change.table, self._warehouse))
 
 
 class _Part:

@@ -21,7 +21,8 @@ from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_fu
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory
-from rewriter.storage.filesystems.registry import file_system_of, store_of
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.storage.filesystems.removal import discard_directory
 from rewriter.uris import is_uri
 
 
@@ -62,7 +63,7 @@ class WriteDirectory:
 
     def discard(self) -> None:
         """Removes what was written, as far as possible."""
-        file_system_of(self.owned, self.roots).delete_below(self.owned)
+        discard_directory(self.owned, self.roots)
 
     def close(self) -> None:
         """Removes the working directory of a table in an object store. Idempotent."""

@@ -1,4 +1,4 @@
-"""The file system of a path, by the configuration of the running session.
+"""The store of a URI, by the configuration of the running session.
 
 Whatever reads or writes a URI, in any folder, asks ``store_of`` instead of passing a configuration down. A session sets
 its own for its statements (``using``); other threads that work for a statement get it by ``current`` and ``using``.
@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
 from rewriter.errors import OperationalError
-from rewriter.storage.filesystems.file_system import FileSystem
-from rewriter.storage.filesystems.local_files import LocalFiles
 from rewriter.storage.filesystems.object_files import ObjectFiles
 from rewriter.storage.filesystems.options import StoreOptions
-from rewriter.uris import is_uri, root_and_levels
+from rewriter.uris import root_and_levels
 
 #: In seconds: to connect, and without a byte.
 _CONNECT_SECONDS, _SILENT_SECONDS = 10, 30
@@ -47,11 +45,6 @@ def using(stores: Stores) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
-
-
-def file_system_of(path: str, roots: Sequence[str]) -> FileSystem:
-    """Returns the file system of a local path below the roots, or of a URI. Raises as ``store_of``."""
-    return store_of(path) if is_uri(path) else LocalFiles(roots)
 
 
 def store_of(uri: str, stores: Stores | None = None) -> ObjectFiles:

@@ -1,4 +1,4 @@
-"""Both file systems keep the same contract."""
+"""Files of an object store: names, sizes, and what is not there."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from object_store import ObjectStore
 
 from rewriter.errors import OperationalError
-from rewriter.storage.filesystems.file_system import FileSystem
+from rewriter.storage.filesystems.object_files import ObjectFiles
 from rewriter.storage.filesystems.options import store_options
-from rewriter.storage.filesystems.registry import file_system_of, using
+from rewriter.storage.filesystems.registry import store_of, using
 
 #: Names that a pattern, a URI or a shell could misread.
 NAMES = ["a", "b c", "50%25", "d=%2F", "[x]*?", "ä+é", ".hidden", "it's"]
@@ -20,18 +20,13 @@ NAMES = ["a", "b c", "50%25", "d=%2F", "[x]*?", "ä+é", ".hidden", "it's"]
 
 class Place(NamedTuple):
     root: str
-    files: FileSystem
+    files: ObjectFiles
 
 
-@pytest.fixture(params=["local", "store"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    if request.param == "local":
-        (tmp_path / "root").mkdir()
-        yield Place(str(tmp_path / "root"), file_system_of(str(tmp_path), [str(tmp_path / "root")]))
-        return
-    store: ObjectStore = request.getfixturevalue("object_store")
-    with using(store_options(store.options, "test")):
-        yield Place(store.uri, file_system_of(store.uri, []))
+@pytest.fixture
+def place(object_store: ObjectStore) -> Iterator[Place]:
+    with using(store_options(object_store.options, "test")):
+        yield Place(object_store.uri, store_of(object_store.uri))
 
 
 def upload(place: Place, tmp_path: Path, contents: dict[str, bytes]) -> None:
