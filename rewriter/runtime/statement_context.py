@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
@@ -27,6 +28,7 @@ from rewriter.runtime.progress import ProgressReporter
 from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.running_streams import RunningStreams
+from rewriter.runtime.session_clusters import SessionClusters
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
 
@@ -47,7 +49,8 @@ class Context:
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
-    ``streams`` are those that the session has started, ``queries`` its last statements.
+    ``streams`` are those that the session has started, ``queries`` its last statements, ``session_clusters`` its choice
+    of a cluster.
     """
 
     catalog: Catalog
@@ -66,6 +69,22 @@ class Context:
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
     queries: QueryLog = field(default_factory=QueryLog)
+    session_clusters: SessionClusters = field(default_factory=SessionClusters)
+
+    @property
+    def clusters(self) -> Clusters:
+        """The clusters that the statement sees. One read if the catalog has properties, otherwise none.
+
+        Raises ``DataError`` INVALID_CLUSTER_PROPERTIES if settings do not fit to the properties of the catalog.
+        """
+        return self.session_clusters.of(self.snapshot.properties(), self.settings)
+
+    @property
+    def chosen_cluster(self) -> str | None:
+        """The name of the cluster that USE CLUSTER chose; ``None`` without a choice. Raises ``AnalysisError``
+        CLUSTER_NOT_FOUND if it is not defined any more.
+        """
+        return self.session_clusters.chosen_in(self.clusters) if self.session_clusters.chosen is not None else None
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
@@ -91,6 +110,7 @@ class Context:
             engine=lambda: engine,
             progress=ProgressReporter(),
             prepared=PreparedQueries(),
+            session_clusters=SessionClusters(self.session_clusters.chosen),
         )
 
     def renewed(self) -> Context:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
+    CatalogProperties,
     Column,
     Cube,
     DataFile,
@@ -31,7 +32,7 @@ class CreateObject:
     are built from the existing partitions, outdated rollups included.
     """
 
-    object: Table | View | Cube | Fact | Namespace
+    object: Table | View | Cube | Fact | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class DropObject:
     database.
     """
 
-    object: Table | View | Cube | Fact | Namespace
+    object: Table | View | Cube | Fact | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,16 @@ class RenameObject:
 
     object: Table | View
     name: str
+
+
+@dataclass(frozen=True)
+class SetCatalogProperty:
+    """A property of the catalog gets a value; ``None`` removes it. It conflicts with every concurrent change of a
+    property.
+    """
+
+    name: str
+    value: str | None
 
 
 @dataclass(frozen=True)
@@ -368,6 +379,7 @@ Change = (
     CreateObject
     | DropObject
     | RenameObject
+    | SetCatalogProperty
     | AlterTable
     | AlterColumns
     | SetLateness
