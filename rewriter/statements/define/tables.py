@@ -18,7 +18,7 @@ from rewriter.catalog.model.changes import (
     DropObject,
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
 from rewriter.catalog.model.temporary_names import stored_name
@@ -75,7 +75,7 @@ class CreationTarget:
     context: Context
     name: str
     format: str
-    existing: Table | View | Cube | Fact | Namespace | None
+    existing: Object | None
     comment: str | None
     #: The separators of text files, as properties of the table.
     row_format: Mapping[str, str]
