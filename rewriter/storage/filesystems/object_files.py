@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rewriter.cancellation import check_cancellation
+from rewriter.cancellation import Cancellation, cancellable, check_cancellation
 from rewriter.errors import OperationalError
 from rewriter.uris import bucket_and_key
 
@@ -31,6 +31,8 @@ _ATTEMPTS, _PAUSE = 4, 0.2
 _PIECE = 8 << 20
 #: Errors that do not pass, as Arrow's client spells them.
 _FINAL = re.compile(r"ACCESS_DENIED|NO_SUCH_|INVALID_|SIGNATURE|MALFORMED|HTTP status (400|401|403|404)|No credentials")
+#: How long requests are waited for after an error, in seconds.
+_LAST_SECONDS = 5.0
 #: The time between two looks at whether the statement was canceled, in seconds.
 _PATIENCE = 0.2
 
@@ -169,21 +171,29 @@ class ObjectFiles:
 
 
 def _in_threads(run: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """Yields the results as they come. After an error, or when the statement is canceled, what has not begun is left,
-    and what has begun is waited for.
+    """Yields the results as they come. After an error, or when the statement is canceled, what has not begun is left.
+    What has begun is not repeated, and is waited for, but not for long: a store may not respond.
     """
     if not items:
         return
+    stopping = Cancellation()
+
+    def work(item: Any) -> Any:
+        with cancellable(stopping):
+            return run(item)
+
     pool = ThreadPoolExecutor(min(_THREADS, len(items)), thread_name_prefix="rewriter-objects")
+    pending = {pool.submit(work, item) for item in items}
     try:
-        pending = {pool.submit(run, item) for item in items}
         while pending:
             check_cancellation()
             done, pending = wait(pending, _PATIENCE, FIRST_COMPLETED)
             for future in done:
                 yield future.result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        stopping.request()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in pending if not future.cancelled()], _LAST_SECONDS)
 
 
 def repeated(run: Callable[[], _Result]) -> _Result:
