@@ -121,7 +121,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path) and buckets.problem(file.path) is None]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
     table_locations, skipped = _locations(
-        tables, [] if only_table is not None else _searched(roots, context), roots, buckets
+        tables, [] if only_table is not None else _searched(roots, context, buckets), roots, buckets
     )
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
@@ -161,11 +161,12 @@ def _removable(unneeded: UnneededFile) -> _Removable:
     )
 
 
-def _searched(roots: Sequence[str], context: Context) -> list[str]:
+def _searched(roots: Sequence[str], context: Context, buckets: _Buckets) -> list[str]:
     """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
     warehouse and of clusters.
     """
     homes = (roots[0], *(cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    homes = tuple(home for home in homes if buckets.problem(home) is None)
     databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
     return list(dict.fromkeys((*roots, *databases)))
 
