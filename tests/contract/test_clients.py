@@ -175,7 +175,7 @@ class TestSparkConnect:
         with rewriter.connect(tmp_path / "w", url) as connection, pytest.raises(rewriter.OperationalError) as caught:
             connection.execute("SELECT 1")
         assert time.monotonic() - started < 20
-        assert caught.value.condition == "SPARK_START_FAILED"
+        assert caught.value.condition == "ENGINE_UNREACHABLE"
         assert "127.0.0.1:1 cannot be reached" in str(caught.value)
         assert "g3heim" not in f"{caught.value} {caught.value.object}"
 
