@@ -204,13 +204,14 @@ class SparkEngine:
 
     @contextmanager
     def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
-        """Runs the query to its end; its rows wait in temporary files. With a Spark of several machines, they are held
-        in memory.
+        """Runs the query to its end; its rows wait in temporary files. A Spark of several machines computes them while
+        they are read, as ``stream_rows`` does.
         """
         from rewriter.exec.spark.spooled_rows import read_spooled, spool
 
         if not self._awaited_spark().is_local:
-            yield iter(self.execute(query))
+            with contextlib.closing(self._batches(query)) as computed:
+                yield computed
             return
         spooled = ScratchDirectory("rows")
         try:
