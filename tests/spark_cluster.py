@@ -143,7 +143,7 @@ class StandaloneCluster:
                 "--memory", "1500m", "--work-dir", str(self._directory / name), self.url,
             ]  # fmt: skip
             if hidden is not None:
-                mount = 'mount -t tmpfs none "$0" && exec "$@"'
+                mount = 'mkdir -p "$0" && mount -t tmpfs none "$0" && exec "$@"'
                 arguments = [
                     "unshare",
                     "--user",

@@ -85,6 +85,11 @@ def registered(warehouse: Path) -> set[Path]:
         return {Path(file.path) for _, file in snapshot.files(snapshot.table("target"))}
 
 
+def location_of(warehouse: Path) -> Path:
+    with Session(warehouse, "duckdb") as session:
+        return Path(session.catalog.snapshot().table("target").location)
+
+
 def age_transactions(warehouse: Path) -> None:
     """Lets the transactions be silent for days."""
     with Session(warehouse, "duckdb") as session, session.catalog.database.write() as connection:
@@ -153,7 +158,7 @@ class TestWorkers:
         """It writes to a disk of its own, without an error. Its rows are not committed as files that nobody sees."""
         workers.workers[1].kill()
         workers.workers[0].kill()
-        (alone,) = workers.add_workers(1, hidden=warehouse / "default.db")
+        (alone,) = workers.add_workers(1, hidden=location_of(warehouse))
         try:
             with opened(warehouse, workers.url) as client:
                 assert client.execute("SELECT 1") == [[1]]
