@@ -15,6 +15,8 @@ import spark_cluster
 import spark_connect
 from browser import browser as browser
 from browser import watched as watched
+from object_store import object_server as object_server
+from object_store import object_store as object_store
 from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url

@@ -119,6 +119,7 @@ def table_options(clauses: Mapping[str, Any]) -> dict[str, Any]:
         "comment": clauses.get("COMMENT"),
         "properties": tuple(pair for pair, _ in clauses.get("TBLPROPERTIES", ())),
         "property_spans": tuple(span for _, span in clauses.get("TBLPROPERTIES", ())),
+        "cluster": clauses.get("ON CLUSTER"),
     }
 
 

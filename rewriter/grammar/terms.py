@@ -41,6 +41,14 @@ class DatabaseName:
 
 
 @dataclass(frozen=True)
+class ClusterName:
+    """The name of a cluster, without quotes, as typed. It belongs to no database."""
+
+    text: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class NewName:
     """The new name of an object; without a database the object stays in its own."""
 

@@ -46,7 +46,6 @@ _LOCK = (
     "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
     "the second fails."
 )
-_CLUSTER = "The engine is chosen when the session is opened."
 _NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
 _FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
@@ -78,7 +77,6 @@ def _tables(head: str) -> tuple[_Refusal, ...]:
         _refuse(head, _PARTITIONED, "PARTITION", yet=False),
         _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),
         _refuse(head, _FORMAT, "DELIMITED WITH INPUTFORMAT OUTPUTFORMAT BY"),
-        _refuse(head, _CLUSTER, "ON"),
         _refuse(head, _LEAVE_OUT, f"{constraints} OPTIONS"),
     )
 
@@ -120,8 +118,8 @@ _REFUSALS = (
         "ALTER TABLE",
         _ALTER,
         "RENAME SET UNSET EXCHANGE ARCHIVE UNARCHIVE PARTITIONS "
-        "CLUSTER CONCATENATE CONSTRAINT ENABLE DISABLE "
-        "LOCATION FILEFORMAT SERDE SERDEPROPERTIES PRIMARY",
+        "CONCATENATE CONSTRAINT ENABLE DISABLE "
+        "LOCATION FILEFORMAT SERDE SERDEPROPERTIES",
     ),
     _refuse(
         "ALTER FACT",
@@ -139,12 +137,11 @@ _REFUSALS = (
     _refuse(
         "SHOW",
         _SHOW,
-        "CATALOGS CLUSTERS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+        "CATALOGS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("UPDATE", _OVERWRITE, yet=False),
     _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),
     _refuse("MERGE", _OVERWRITE, yet=False),
-    _refuse("USE CLUSTER", _CLUSTER),
     _refuse("USE CATALOG", _ONE_CATALOG),
     _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),
     _refuse("BEGIN", _TRANSACTION, "READ ISOLATION ATOMIC"),
@@ -152,7 +149,6 @@ _REFUSALS = (
     _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
     _refuse("REFRESH", _NO_FUNCTIONS, "FUNCTION"),
-    _refuse("REPLICATE", _CLUSTER),
     _refuse("OPTIMIZE", _COMPACT),
     _refuse("IMPORT", _FILES),
     _refuse("EXPORT", _OUTPUT),

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import NO_CLUSTERS, Cluster, Clusters
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
 from rewriter.catalog.model.system_tables import system_read_only
+from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
-from rewriter.errors import AnalysisError, Error
+from rewriter.errors import AnalysisError, Error, ProgrammingError
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
+from rewriter.planner.routing.routes import Attempt
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
@@ -29,6 +33,16 @@ from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.running_streams import RunningStreams
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
+
+
+class ClusterAccess(Protocol):
+    """The engines of clusters (``rewriter.engines``)."""
+
+    def of(self, cluster: Cluster) -> Engine:
+        """Returns the engine of a cluster, which it starts when it is first needed."""
+
+    def name_of(self, cluster: Cluster) -> str:
+        """Returns ``spark`` or ``duckdb``. Starts nothing."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,10 @@ class Context:
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
     ``streams`` are those that the session has started, ``queries`` its last statements.
+
+    ``clusters`` are those that the statement sees, ``chosen_cluster`` is that of USE CLUSTER. ``cluster`` is the one
+    whose engine and files are used, ``None`` without clusters. ``required`` is the only one that may be used, with the
+    reason. ``unreachable`` were tried by this statement.
     """
 
     catalog: Catalog
@@ -66,6 +84,53 @@ class Context:
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
     queries: QueryLog = field(default_factory=QueryLog)
+    clusters: Clusters = NO_CLUSTERS
+    chosen_cluster: str | None = None
+    cluster: str | None = None
+    required: tuple[str, str] | None = None
+    unreachable: tuple[Attempt, ...] = ()
+    cluster_engines: ClusterAccess | None = None
+
+    @property
+    def required_cluster(self) -> tuple[str | None, str]:
+        """Returns the only cluster that may be used, with the reason; ``None`` if the session chooses."""
+        if self.required is not None:
+            return self.required
+        return (
+            (None, "") if self.chosen_cluster is None else (self.chosen_cluster, f"USE CLUSTER {self.chosen_cluster}")
+        )
+
+    def on(self, cluster: str | None) -> Context:
+        """Returns the context of the same statement on a cluster: with its engine, and its copies of files. ``None``
+        is the session's own engine.
+        """
+        if cluster is None or self.cluster_engines is None:
+            return self
+        definition = self.clusters.named(cluster)
+        engine, name = partial(self.cluster_engines.of, definition), self.cluster_engines.name_of(definition)
+        return replace(self, cluster=definition.name, engine=engine, engine_name=name)
+
+    def writing(self, table: Table) -> Context:
+        """Returns the context of a statement that writes a table: on its primary cluster, and no other.
+
+        Raises ``ProgrammingError`` CLUSTER_IS_NOT_PRIMARY after USE CLUSTER of another one, or if the statement writes
+        a table of another primary cluster, too. Without clusters, the context is returned as it is.
+        """
+        primary = self.clusters.primary_of(table) if self.clusters else None
+        if primary is None or session_of(table.name) is not None:
+            return self
+        required, why = self.required_cluster
+        if required is not None and required.lower() != primary.lower():
+            raise ProgrammingError(
+                f"{table.name} is written on its primary cluster, {primary}, and the statement must run on {required} "
+                f"({why}).",
+                condition="CLUSTER_IS_NOT_PRIMARY",
+                object=table.name,
+                hint=f"USE CLUSTER {primary}, or USE CLUSTER without a name."
+                if self.required is None
+                else "Write tables of different primary clusters by separate statements.",
+            )
+        return replace(self.on(primary), required=(primary, f"the primary cluster of {table.name}"))
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session

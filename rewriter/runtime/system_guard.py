@@ -9,10 +9,10 @@ from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, system_read_only
 from rewriter.errors import Error, Span
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import DatabaseName, Literal, Name, NewName, PartitionItem, Query
+from rewriter.grammar.terms import ClusterName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
 from rewriter.runtime.statement_context import Context, single
 
-_NAMELESS = (str, int, Literal, PartitionItem, Query, Span)
+_NAMELESS = (str, int, ClusterName, Literal, PartitionItem, Query, Span)
 
 
 def check_no_system_table(statement: Statement, context: Context) -> None:

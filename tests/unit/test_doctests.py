@@ -12,6 +12,7 @@ PACKAGES = [
     "rewriter.catalog.facts",
     "rewriter.catalog.model",
     "rewriter.catalog.filters",
+    "rewriter.catalog.clusters",
     "rewriter.planner.cover",
     "rewriter.doctor",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.exec.formats.file_format import FileFormat, FileWriter
 from rewriter.exec.formats.json_lines import plain_times
+from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +50,7 @@ def read_rows(path: str, count: int, options: Mapping[str, str]) -> Iterator[lis
         raise ValueError("it is compressed, which is not supported")
     separator, escape, null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
     absent: list[str | None] = [None] * count
-    with open(path, encoding="utf-8-sig") as file:
+    with open_text(path) as file:
         for line in file:
             fields = split_fields(line.removesuffix("\n"), separator, escape)[:count]
             texts = [None if field == null else _unescaped(field, escape) for field in fields]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rewriter.errors import NotSupportedError, Span
+from rewriter.errors import Span
 from rewriter.grammar.shared_rules import properties as properties_clause
-from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
+from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import DatabaseName
 from rewriter.grammar.unparse import database_text, option, properties_text, words
 
 RULES = r"""
-?statement: create_database | drop_database | show_databases | describe_database | use_database | use_cluster
+?statement: create_database | drop_database | show_databases | describe_database | use_database
 
 create_database: "CREATE" _database [if_not_exists] database_name _database_clause*
 _database: "DATABASE" | "SCHEMA" | "NAMESPACE"
@@ -24,7 +24,6 @@ show_databases: "SHOW" ("DATABASES" | "SCHEMAS" | "NAMESPACES") ["LIKE"? STRING]
               | "SHOW" "CURRENT" _database                                       -> show_current_database
 describe_database: ("DESC" | "DESCRIBE") _database EXTENDED? database_name
 use_database: "USE" _database? database_name
-use_cluster: "USE" CLUSTER NAME?
 """
 
 
@@ -137,15 +136,6 @@ class UseDatabase(Statement):
 @builds("use_database")
 def use_database(database: DatabaseName) -> UseDatabase:
     return UseDatabase(database=database)
-
-
-@builds("use_cluster")
-def use_cluster(word: Terminal, cluster: Terminal | None = None) -> UseDatabase:
-    raise NotSupportedError(
-        "USE CLUSTER is not supported yet.",
-        position=from_to(word.span, (cluster or word).span),
-        hint="The engine is chosen when the session is opened. To use a database of that name, quote it: `cluster`.",
-    )
 
 
 @renders(UseDatabase)

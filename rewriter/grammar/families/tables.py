@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewriter.errors import NotSupportedError, Span
+from rewriter.grammar.families.clusters import on_cluster_text
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
@@ -21,7 +22,7 @@ from rewriter.grammar.table_clauses import (
     table_flags,
     table_options,
 )
-from rewriter.grammar.terms import ColumnDef, DatabaseName, Name, NewName, Query
+from rewriter.grammar.terms import ClusterName, ColumnDef, DatabaseName, Name, NewName, Query
 from rewriter.grammar.unparse import (
     column_text,
     dropping,
@@ -40,8 +41,9 @@ RULES = r"""
 create_table: "CREATE" [or_replace] [temporary] [EXTERNAL] "TABLE" [if_not_exists] name [columns] \
               _table_clause* ["AS" QUERY]
 create_table_like: "CREATE" [temporary] [EXTERNAL] "TABLE" [if_not_exists] name "LIKE" name _like_clause*
-_table_clause: using | stored_as | partitioned_by | comment | location | properties | row_format | stored_by_classes
-_like_clause: using | stored_as | location | properties | row_format | stored_by_classes
+_table_clause: using | stored_as | partitioned_by | comment | location | properties | row_format | stored_by_classes \
+             | on_cluster
+_like_clause: using | stored_as | location | properties | row_format | stored_by_classes | on_cluster
 using: USING NAME
 stored_as: STORED "AS" NAME
 partitioned_by: PARTITIONED "BY" "(" _partition_column ("," _partition_column)* ")"
@@ -78,6 +80,7 @@ class NewTable(Statement):
     properties: tuple[tuple[str, str], ...] = ()
     property_spans: tuple[Span, ...] = field(default=(), compare=False)
     format_span: Span | None = field(default=None, compare=False)
+    cluster: ClusterName | None = None
 
     def permanent_names(self) -> tuple[str, ...]:
         return () if self.temporary else ("table",)
@@ -183,6 +186,7 @@ def create_table_like_text(s: CreateTableLike) -> str:
         *format_text(s),
         option("LOCATION", s.location),
         properties_text(s.properties),
+        on_cluster_text(s.cluster),
     )
 
 
@@ -209,6 +213,7 @@ def table_clauses_text(s: CreateTable | CreateTableAs) -> tuple[str | None, ...]
         option("COMMENT", s.comment),
         option("LOCATION", s.location),
         properties_text(s.properties),
+        on_cluster_text(s.cluster),
     )
 
 

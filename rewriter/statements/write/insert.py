@@ -49,6 +49,7 @@ from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
+from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.batch_notes import with_batch
@@ -74,7 +75,7 @@ _ATTEMPTS = 4
 STAGING = ".rewriter-staging-"
 
 
-@runs(s.Insert, in_transaction=True)
+@runs(s.Insert, in_transaction=True, writes=lambda statement: (statement.table,))
 def insert(statement: s.Insert, context: Context) -> Result:
     """Runs an INSERT. INTO is retried over a new snapshot when another transaction came between; OVERWRITE is not.
 
@@ -322,6 +323,7 @@ def write_external(
     """
     table = target.table
     context.require_transactional(table)
+    refuse_external_write(table)
     unique = uuid.uuid4().hex
     if overwrite:
         check_table_location(table, context)
@@ -339,6 +341,7 @@ def write_external(
         directories = {
             values: directory(table, existing.get(values) or Partition(b"", values)) for values in partitions
         }
+        refuse_external_write(table, directories.values())
         refuse_links(table, directories.values())
         check_places(table, directories if overwrite else {values: directories[values] for values in new}, context)
         replaced_partitions = (

@@ -54,7 +54,7 @@ def test_what_builds_a_statement_stands_beside_it() -> None:
 
 def test_the_order_of_families_is_that_of_their_names() -> None:
     assert list(families()) == sorted(families())
-    assert dialect_rules().splitlines()[1].startswith("?start: statement_of_columns | statement_of_cubes | ")
+    assert dialect_rules().splitlines()[1].startswith("?start: statement_of_clusters | statement_of_columns | ")
 
 
 def test_a_second_registration_is_refused() -> None:

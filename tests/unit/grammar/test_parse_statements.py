@@ -7,6 +7,15 @@ from typing import Any
 import pytest
 
 from rewriter.errors import Span
+from rewriter.grammar.families.clusters import (
+    AddCluster,
+    DropCluster,
+    Replicate,
+    SetPrimaryCluster,
+    ShowCatalogProperties,
+    ShowClusters,
+    UseCluster,
+)
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
@@ -87,7 +96,17 @@ from rewriter.grammar.filters import And, Comparison, IsNull, Or
 from rewriter.grammar.parser import parse
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
+from rewriter.grammar.terms import (
+    ClusterName,
+    ColumnDef,
+    ColumnName,
+    DatabaseName,
+    Literal,
+    Name,
+    NewName,
+    PartitionItem,
+    Query,
+)
 
 
 def name(*parts: str) -> Name:
@@ -928,6 +947,55 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("USE database", UseDatabase(database=DatabaseName("database"))),
     ("USE SCHEMA cluster", UseDatabase(database=DatabaseName("cluster"))),
     ("USE `CLUSTER`", UseDatabase(database=DatabaseName("CLUSTER"))),
+    ("USE CLUSTER", UseCluster()),
+    ("use cluster C1", UseCluster(cluster=ClusterName("C1"))),
+    ("USE CLUSTER `c-1`", UseCluster(cluster=ClusterName("c-1"))),
+    ("USE CLUSTER cluster", UseCluster(cluster=ClusterName("cluster"))),
+    ("SHOW CLUSTERS", ShowClusters()),
+    ("SHOW CATALOG PROPERTIES", ShowCatalogProperties()),
+    ("ALTER TABLE t ADD CLUSTER c2", AddCluster(table=name("t"), cluster=ClusterName("c2"))),
+    (
+        "ALTER TABLE s.t PARTITION (dt = '1', n = 2) ADD CLUSTER c2 LOCATION 's3://b/t'",
+        AddCluster(
+            table=name("s", "t"),
+            partition=(
+                PartitionItem("dt", Literal("string", "1")),
+                PartitionItem("n", Literal("number", "2")),
+            ),
+            cluster=ClusterName("c2"),
+            location="s3://b/t",
+        ),
+    ),
+    ("ALTER TABLE t DROP CLUSTER c2", DropCluster(table=name("t"), cluster=ClusterName("c2"))),
+    (
+        "ALTER TABLE t PARTITION (dt = '1') DROP CLUSTER c2",
+        DropCluster(
+            table=name("t"), partition=(PartitionItem("dt", Literal("string", "1")),), cluster=ClusterName("c2")
+        ),
+    ),
+    ("ALTER TABLE t SET PRIMARY CLUSTER c2", SetPrimaryCluster(table=name("t"), cluster=ClusterName("c2"))),
+    ("REPLICATE TABLE t TO CLUSTER c2", Replicate(table=name("t"), cluster=ClusterName("c2"))),
+    (
+        "REPLICATE TABLE t PARTITION (dt = '1') TO CLUSTER c2 ONLY STALE",
+        Replicate(
+            table=name("t"),
+            partition=(PartitionItem("dt", Literal("string", "1")),),
+            cluster=ClusterName("c2"),
+            only_stale=True,
+        ),
+    ),
+    (
+        "CREATE TABLE t (a INT) ON CLUSTER c1",
+        CreateTable(table=name("t"), columns=(ColumnDef("a", "int"),), cluster=ClusterName("c1")),
+    ),
+    (
+        "CREATE TABLE t ON CLUSTER c1 USING orc AS SELECT 1",
+        CreateTableAs(table=name("t"), format="orc", query=Query("SELECT 1"), cluster=ClusterName("c1")),
+    ),
+    (
+        "CREATE TABLE t LIKE u ON CLUSTER `a b`",
+        CreateTableLike(table=name("t"), source=name("u"), cluster=ClusterName("a b")),
+    ),
     ("SHOW TABLES IN sales LIKE 'a'", ShowTables(like="a", database=DatabaseName("sales"))),
     ("SHOW VIEWS FROM sales 'a'", ShowViews(like="a", database=DatabaseName("sales"))),
     ("SHOW CUBES IN sales", ShowCubes(database=DatabaseName("sales"))),

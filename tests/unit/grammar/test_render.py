@@ -8,6 +8,15 @@ from test_parse_statements import STATEMENTS
 
 from rewriter.grammar import filters as f
 from rewriter.grammar.dialect_rules import keywords
+from rewriter.grammar.families.clusters import (
+    AddCluster,
+    DropCluster,
+    Replicate,
+    SetPrimaryCluster,
+    ShowCatalogProperties,
+    ShowClusters,
+    UseCluster,
+)
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
@@ -87,7 +96,17 @@ from rewriter.grammar.lexer import tokens
 from rewriter.grammar.parser import parse
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statements import RENDERERS, Statement
-from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
+from rewriter.grammar.terms import (
+    ClusterName,
+    ColumnDef,
+    ColumnName,
+    DatabaseName,
+    Literal,
+    Name,
+    NewName,
+    PartitionItem,
+    Query,
+)
 from rewriter.grammar.unparse import quote, quote_name, render
 
 texts = some.text(max_size=12) | some.sampled_from(
@@ -98,6 +117,7 @@ names = some.sampled_from(["a", "date", "user", "SELECT", "Table", "values", "1a
 )
 qualified = some.builds(Name, some.lists(names, min_size=1, max_size=3).map(tuple))
 databases = some.builds(DatabaseName, names)
+clusters = some.builds(ClusterName, names)
 flags = some.booleans()
 numbers = some.from_regex(r"-?[0-9]{1,6}(\.[0-9]{1,3})?(BD|D|F)?|-?[0-9]{1,4}[LSY]|-?1e-?[0-9]", fullmatch=True)
 literals = some.one_of(
@@ -260,6 +280,7 @@ statements = some.one_of(
         comment=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
         temporary=flags,
+        cluster=optional(clusters),
     ),
     some.builds(
         CreateTable,
@@ -280,6 +301,7 @@ statements = some.one_of(
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
         temporary=flags,
         or_replace=flags,
+        cluster=optional(clusters),
     ),
     some.builds(
         CreateTableLike,
@@ -291,6 +313,7 @@ statements = some.one_of(
         location=optional(texts),
         properties=tuples(some.tuples(texts, texts), lambda pair: pair[0], least=0),
         temporary=flags,
+        cluster=optional(clusters),
     ),
     some.builds(AddColumns, table=qualified, columns=tuples(columns)),
     some.builds(CommentColumn, table=qualified, column=names, comment=optional(texts)),
@@ -345,6 +368,12 @@ statements = some.one_of(
     some.builds(DescribeDatabase, database=databases, extended=flags),
     some.sampled_from([StartTransaction(), Commit(), Rollback()]),
     some.builds(UseDatabase, database=databases),
+    some.sampled_from([ShowClusters(), ShowCatalogProperties()]),
+    some.builds(UseCluster, cluster=optional(clusters)),
+    some.builds(AddCluster, table=qualified, cluster=clusters, partition=optional(static), location=optional(texts)),
+    some.builds(DropCluster, table=qualified, cluster=clusters, partition=optional(static)),
+    some.builds(SetPrimaryCluster, table=qualified, cluster=clusters),
+    some.builds(Replicate, table=qualified, cluster=clusters, partition=optional(static), only_stale=flags),
     some.builds(ShowCache),
     some.builds(
         Rename,

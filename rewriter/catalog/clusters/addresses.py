@@ -1,0 +1,74 @@
+"""The two addresses of a cluster: the root of its filesystem, and its engine."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+_SCHEMES = ("s3", "s3a", "s3n", "gs", "hdfs", "abfs", "abfss")
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(, *[1-9]\d*)?\])?")
+_HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
+_MASTER = re.compile(rf"spark://{_HOST}:\d+(,{_HOST}:\d+)*")
+_CONNECT = re.compile(rf"sc://{_HOST}(:\d+)?(/(;use_ssl=(true|false))?)?")
+DUCKDB = "duckdb"
+ENGINE_FORMS = "duckdb, local[4], spark://host:7077 or sc://host:15002"
+
+
+def root_problem(root: str) -> str | None:
+    """Returns why a text is no root of a cluster's tables; ``None`` if it is one.
+
+    >>> root_problem("/data/c1"), root_problem("s3://bucket/prefix")
+    (None, None)
+    >>> root_problem("data/c1")
+    'is relative: write an absolute directory, or a URI such as s3://bucket/prefix'
+    """
+    uri = _URI.fullmatch(root)
+    path = uri[3] if uri else root
+    if not uri and not root.startswith("/"):
+        return "is relative: write an absolute directory, or a URI such as s3://bucket/prefix"
+    if any(not character.isprintable() for character in root):
+        return "has a character that cannot be printed"
+    if ".." in path.split("/") or "." in path.split("/"):
+        return "has a step . or .. in it: write the directory itself"
+    if uri is None:
+        return None
+    if uri[1].lower() not in _SCHEMES:
+        return f"has the scheme {uri[1]}, and known are {', '.join(_SCHEMES)}"
+    if not uri[2]:
+        return "names no bucket or host"
+    container, at, _ = uri[2].rpartition("@")
+    if at and (uri[1].lower() not in ("abfs", "abfss") or ":" in container or "@" in container):
+        return "has a user or a password: credentials are never stored in the catalog"
+    if "?" in path or "#" in path:
+        return "has a query or a fragment: credentials are never stored in the catalog"
+    return None
+
+
+def normal_root(root: str) -> str:
+    """Returns a root without a slash at its end and double slashes, and ``s3://`` for its older spellings.
+
+    >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
+    ('s3://bucket/prefix', '/data/c1', '/')
+    """
+    uri = _URI.fullmatch(root)
+    if uri is None:
+        return "/" + posixpath.normpath(root).lstrip("/")
+    scheme = uri[1].lower()
+    steps = [uri[2], *filter(None, uri[3].split("/"))]
+    return f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{'/'.join(steps)}"
+
+
+def contains(root: str, other: str) -> bool:
+    """Tests whether one normal root is another one, or above it."""
+    return other == root or other.startswith(root.rstrip("/") + "/")
+
+
+def is_engine(address: str) -> bool:
+    """Tests whether a text is the address of an engine. An address of Spark Connect has no parameter but ``use_ssl``:
+    the others hold credentials, and names of users.
+
+    >>> [is_engine(address) for address in ("duckdb", "local[*]", "spark://h:7077", "sc://h:15002", "sc://h/;token=x")]
+    [True, True, True, True, False]
+    """
+    return address == DUCKDB or any(form.fullmatch(address) for form in (_LOCAL, _MASTER, _CONNECT))

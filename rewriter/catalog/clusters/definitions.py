@@ -1,0 +1,253 @@
+"""Clusters as values, read from the properties of the catalog.
+
+``hive.cluster.properties`` is JSON, a name for each cluster with its filesystem and its engine:
+``{"c1": {"filesystem": "/data/c1", "engine": "duckdb"}, "c2": {"filesystem": "s3://bucket/c2", "engine": "sc://host:15002"}}``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from rewriter.catalog.clusters.addresses import DUCKDB, ENGINE_FORMS, contains, is_engine, normal_root, root_problem
+from rewriter.catalog.clusters.options import option_problem
+from rewriter.errors import AnalysisError, DataError
+
+CLUSTER_PROPERTIES = "hive.cluster.properties"
+DEFAULT_CLUSTER_NAME = "hive.default.cluster.name"
+USE_DEFAULT_CLUSTER = "hive.use.default.cluster"
+#: The properties of the catalog, each of which a session may override.
+CLUSTER_KEYS = (CLUSTER_PROPERTIES, DEFAULT_CLUSTER_NAME, USE_DEFAULT_CLUSTER)
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_FILESYSTEM, _ENGINE, _JOBTRACKER, _OPTIONS = "filesystem", "engine", "jobtracker", "options"
+_KEYS = (_FILESYSTEM, _ENGINE, _OPTIONS)
+_FORM = '{"c1": {"filesystem": "/data/c1", "engine": "duckdb"}}'
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster. ``name`` is as declared, and compared without case.
+
+    ``root`` is the absolute directory or URI above its tables; ``None`` is the warehouse directory. ``engine`` is
+    ``duckdb``, ``local[n]``, ``spark://…`` or ``sc://…``; ``None`` is the session's own engine. ``options`` are
+    settings of the engine.
+    """
+
+    name: str
+    root: str | None = None
+    engine: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+class Placed(Protocol):
+    """An object with a primary cluster; ``None`` is the default one."""
+
+    @property
+    def cluster(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The clusters that a statement sees. ``by_name`` has keys in lower case, in the order of the definition.
+
+    ``default`` is the name of the default cluster as declared: the first one, if no property names it. ``use_default``
+    says that it is tried first.
+    """
+
+    by_name: Mapping[str, Cluster] = field(default_factory=dict, hash=False)
+    default: str | None = None
+    use_default: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.by_name)
+
+    def named(self, name: str) -> Cluster:
+        """Returns the cluster of that name, in any case. Raises ``AnalysisError`` CLUSTER_NOT_FOUND without one."""
+        cluster = self.by_name.get(name.lower())
+        if cluster is None:
+            raise AnalysisError(
+                f"The cluster '{name}' cannot be found.",
+                condition="CLUSTER_NOT_FOUND",
+                sqlstate="42704",
+                object=name,
+                hint=self._nearest(name),
+            )
+        return cluster
+
+    def primary_of(self, table: Placed) -> str | None:
+        """Returns the name of a table's primary cluster: its own one, otherwise the default one."""
+        return table.cluster or self.default
+
+    def _nearest(self, name: str) -> str:
+        near = difflib.get_close_matches(name.lower(), self.by_name, n=1)
+        if near:
+            return f"Did you mean {self.by_name[near[0]].name}?"
+        return "SHOW CLUSTERS lists all." if self else f"There are no clusters: {CLUSTER_PROPERTIES} defines them."
+
+
+#: What a statement sees without any definition.
+NO_CLUSTERS = Clusters(MappingProxyType({}))
+
+
+def clusters_of(properties: Mapping[str, str]) -> Clusters:
+    """Returns the clusters that properties define; properties of other names are ignored. A pure function.
+
+    Raises ``DataError`` INVALID_CLUSTER_PROPERTIES for values that cannot be used, with the place and the reason.
+
+    >>> clusters_of({"hive.cluster.properties": '{"C1": {"filesystem": "/data/c1"}}'}).named("c1").root
+    '/data/c1'
+    """
+    by_name = _definitions(properties[CLUSTER_PROPERTIES]) if CLUSTER_PROPERTIES in properties else {}
+    use_default = properties.get(USE_DEFAULT_CLUSTER, "false").strip().lower()
+    if use_default not in ("true", "false"):
+        raise _invalid(USE_DEFAULT_CLUSTER, f"'{use_default}' is neither true nor false")
+    default = properties.get(DEFAULT_CLUSTER_NAME)
+    if default is not None:
+        default = _default_name(default.strip(), by_name)
+    elif by_name:
+        default = next(iter(by_name.values())).name
+    if not by_name and default is None:
+        return NO_CLUSTERS
+    return Clusters(MappingProxyType(by_name), default, use_default == "true")
+
+
+def _default_name(name: str, by_name: Mapping[str, Cluster]) -> str:
+    _check_name(DEFAULT_CLUSTER_NAME, name)
+    if not by_name:
+        return name
+    if name.lower() not in by_name:
+        raise _invalid(DEFAULT_CLUSTER_NAME, f"the cluster '{name}' is not defined", _near(name, by_name))
+    return by_name[name.lower()].name
+
+
+def _definitions(text: str) -> dict[str, Cluster]:
+    """Returns the clusters of a JSON text, by their names in lower case."""
+    where = CLUSTER_PROPERTIES
+    try:
+        entries = json.loads(text, object_pairs_hook=_Pairs)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise _invalid(where, f"this is no JSON: {error.msg} ({place})", f"Write {_FORM}.") from None
+    except (ValueError, RecursionError):
+        raise _invalid(where, "this is no JSON that can be read", f"Write {_FORM}.") from None
+    by_name: dict[str, Cluster] = {}
+    for name, entry in _object(where, entries):
+        _check_name(where, name)
+        if name.lower() in by_name:
+            raise _invalid(where, f"the cluster '{name}' is defined twice (names are compared without case)")
+        by_name[name.lower()] = _cluster(name, entry)
+    _check_roots(list(by_name.values()))
+    return by_name
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that duplicate keys are seen."""
+
+
+def _object(where: str, value: object) -> Iterator[tuple[str, Any]]:
+    if not isinstance(value, _Pairs):
+        raise _invalid(where, f"{_shown(value)} is no JSON object", f"Write {_FORM}.")
+    return iter(value)
+
+
+def _cluster(name: str, entry: object) -> Cluster:
+    where = f"{CLUSTER_PROPERTIES}: cluster {name}"
+    values: dict[str, Any] = {}
+    for key, value in _object(where, entry):
+        field_ = _ENGINE if key == _JOBTRACKER else key
+        if field_ not in _KEYS:
+            raise _invalid(where, f"the key '{_short(key)}' is unknown", _near(key, (*_KEYS, _JOBTRACKER)))
+        if field_ in values:
+            other = f" ({_JOBTRACKER} is another word for {_ENGINE})" if field_ == _ENGINE else ""
+            raise _invalid(where, f"{field_} is given twice{other}")
+        values[field_] = value
+    engine = _engine(where, values.get(_ENGINE))
+    options = _options(where, values.get(_OPTIONS, _Pairs()))
+    if options and engine == DUCKDB:
+        raise _invalid(where, "DuckDB has no options", "Leave options out: they are settings of Spark.")
+    return Cluster(name, _root(where, values.get(_FILESYSTEM)), engine, MappingProxyType(options))
+
+
+def _root(where: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise _invalid(where, f"{_FILESYSTEM} is {_shown(value)}, and must be a text")
+    problem = root_problem(value)
+    if problem is not None:
+        raise _invalid(where, f"{_FILESYSTEM} {problem}")
+    return normal_root(value)
+
+
+def _engine(where: str, value: object) -> str | None:
+    if value is None or (isinstance(value, str) and is_engine(value)):
+        return value
+    # The address may hold a token, so the error does not show it.
+    credentials = " Credentials are never stored in the catalog." if isinstance(value, str) and "://" in value else ""
+    raise _invalid(where, f"{_ENGINE} is no address of an engine", f"Write {ENGINE_FORMS}.{credentials}")
+
+
+def _options(where: str, value: object) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for name, option in _object(f"{where}: {_OPTIONS}", value):
+        if not isinstance(option, str | int):
+            raise _invalid(
+                where, f"the option {_short(name)} is {_shown(option)}, and must be a text or a whole number"
+            )
+        text = str(option).lower() if isinstance(option, bool) else str(option)
+        problem = option_problem(name, text)
+        if problem is not None:
+            hint = "Each user sets such options in the own configuration."
+            raise _invalid(where, f"the option {_short(name)} is not allowed: {problem}", hint)
+        if name.lower() in {other.lower() for other in options}:
+            raise _invalid(where, f"the option {_short(name)} is given twice")
+        options[name] = text
+    return options
+
+
+def _check_roots(clusters: list[Cluster]) -> None:
+    for index, one in enumerate(clusters):
+        for other in clusters[index + 1 :]:
+            if one.root is None or other.root is None:
+                if one.root is other.root:
+                    raise _invalid(
+                        CLUSTER_PROPERTIES,
+                        f"the clusters {one.name} and {other.name} have no {_FILESYSTEM}, so that both would be in the "
+                        "warehouse directory",
+                        f"Give one of them a {_FILESYSTEM}.",
+                    )
+            elif contains(one.root, other.root) or contains(other.root, one.root):
+                relation = "equal" if one.root == other.root else "inside one another"
+                raise _invalid(CLUSTER_PROPERTIES, f"the filesystems of {one.name} and {other.name} are {relation}")
+
+
+def _check_name(where: str, name: str) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise _invalid(where, f"'{_short(name)}' is no name of a cluster", "Use letters, digits, _ and -.")
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    known = list(names)
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, _Pairs):
+        return "an object"
+    return _short(json.dumps(value, default=str))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _invalid(where: str, problem: str, hint: str | None = None) -> DataError:
+    return DataError(
+        f"{where}: {problem}.", condition="INVALID_CLUSTER_PROPERTIES", sqlstate="22023", object=where, hint=hint
+    )

@@ -1,0 +1,1 @@
+"""Clusters: SHOW CLUSTERS, USE CLUSTER, the clusters of tables and partitions, REPLICATE."""
