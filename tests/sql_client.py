@@ -37,13 +37,18 @@ class Client:
     """A session of a warehouse on an engine: a Spark master, ``sc://…`` or ``duckdb``."""
 
     def __init__(
-        self, warehouse: Path, engine: str, conf: Mapping[str, str] | None = None, catalog: str | None = None
+        self,
+        warehouse: Path,
+        engine: str,
+        conf: Mapping[str, str] | None = None,
+        catalog: str | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         settings = {**SETTINGS, "spark.driver.host": HOST, **(conf or {})}
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse), engine, json.dumps(settings), catalog or ""],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, bufsize=1,
+            env={**os.environ, **(environment or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, bufsize=1,
         )  # fmt: skip
 
     def execute(self, sql: str, seconds: float = _SECONDS) -> list[list[Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +172,25 @@ class TestWorkers:
             assert not data_files(warehouse)
         finally:
             alone.kill()
+
+    def test_one_has_no_python(self, workers: StandaloneCluster, warehouse: Path, tmp_path: Path) -> None:
+        for worker in workers.workers:
+            worker.kill()
+        (tmp_path / "own").mkdir()
+        (tmp_path / "own" / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        (tmp_path / "own" / "python").chmod(0o755)
+        (alone,) = workers.add_workers(1, hidden=tmp_path / "own")
+        environment = {"PYSPARK_PYTHON": str(tmp_path / "own" / "python")}
+        try:
+            with Client(warehouse, workers.url, environment=environment) as client:
+                assert client.execute("SELECT 1") == [[1]]
+                with pytest.raises(StatementFailed) as caught:
+                    client.execute("INSERT INTO target VALUES (1, 1, 'x')")
+                assert caught.value.condition == "WORKER_PYTHON"
+                assert f'"{environment["PYSPARK_PYTHON"]}"' in caught.value.message
+        finally:
+            alone.kill()
+        assert rows_of(warehouse) == []
 
 
 class TestTheMaster:

@@ -49,9 +49,7 @@ def read_columns(
         yield pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in columns])
 
 
-def read_rows(
-    path: str, open_file: OpenText, count: int, options: Mapping[str, str]
-) -> Iterator[list[str | None]]:
+def read_rows(path: str, open_file: OpenText, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
     """Yields the first ``count`` fields of each line; ``None`` is NULL."""
     if path.lower().endswith(_COMPRESSED):
         raise ValueError("it is compressed, which is not supported")
