@@ -371,7 +371,8 @@ class SparkEngine:
             yield
         except Exception as error:
             is_of_engine = isinstance(error, EngineError) or not isinstance(error, Error)
-            if self._is_closed or not is_of_engine or not started.is_lost(error.__context__ or error):
+            causes = [cause for cause in (error, error.__context__) if cause is not None]
+            if self._is_closed or not is_of_engine or not any(map(started.is_lost, causes)):
                 raise
             with self._lock:
                 if self._started is started:

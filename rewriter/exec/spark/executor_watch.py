@@ -7,10 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 
+from rewriter.errors import InterfaceError
+
 #: The setting of Spark that has the seconds, and its default.
 TIMEOUT_SETTING, DEFAULT_SECONDS = "spark.rewriter.executorTimeout", 120.0
 #: The pause between two looks, in seconds. Shorter work is not looked at.
 _PAUSE_SECONDS = 1.0
+
+
+def seconds_of(text: str | None) -> float:
+    """Returns the seconds of the setting. Raises ``InterfaceError`` for a text that is no number of them."""
+    try:
+        seconds = DEFAULT_SECONDS if text is None else float(text)
+    except ValueError:
+        seconds = -1
+    if not seconds > 0:
+        raise InterfaceError(
+            f"{TIMEOUT_SETTING} is {text!r}, which is no number of seconds.", object=TIMEOUT_SETTING, hint="Write 120."
+        )
+    return seconds
 
 
 class ExecutorWatch:

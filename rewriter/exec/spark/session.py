@@ -20,7 +20,7 @@ from rewriter.errors import EngineError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
-from rewriter.exec.spark.executor_watch import DEFAULT_SECONDS, TIMEOUT_SETTING, ExecutorWatch
+from rewriter.exec.spark.executor_watch import TIMEOUT_SETTING, ExecutorWatch, seconds_of
 from rewriter.exec.spark.java import find_java_home
 from rewriter.exec.spark.reachability import reach, says_lost, unreachable
 from rewriter.exec.spark.session_settings import (
@@ -66,7 +66,7 @@ class StartedSpark:
         #: The watch over statements that wait for executors.
         self.watch: ExecutorWatch | None = None
         if not self.is_local:
-            seconds = float(session.sparkContext.getConf().get(TIMEOUT_SETTING, None) or DEFAULT_SECONDS)
+            seconds = seconds_of(session.sparkContext.getConf().get(TIMEOUT_SETTING, None))
             self.watch = ExecutorWatch(self._count_executors, seconds)
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:

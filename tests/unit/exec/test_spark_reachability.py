@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from rewriter.catalog.model.objects import PackedPart
-from rewriter.errors import EngineError
+from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.engine import WrittenFile
 from rewriter.exec.spark import executor_watch
-from rewriter.exec.spark.executor_watch import ExecutorWatch
+from rewriter.exec.spark.executor_watch import ExecutorWatch, seconds_of
 from rewriter.exec.spark.reachability import reach, says_lost
 from rewriter.exec.spark.session import _reach_master, start
 from rewriter.exec.spark.shared_files import check_shared
@@ -80,6 +80,12 @@ class TestExecutors:
         with ExecutorWatch(lambda: next(counts), 0.2).over(lambda: None) as expired:
             time.sleep(0.5)
             assert not expired.is_set()
+
+    def test_the_setting(self) -> None:
+        assert (seconds_of(None), seconds_of("2.5")) == (120, 2.5)
+        for text in ("", "2 min", "-1", "nan", "0"):
+            with pytest.raises(InterfaceError, match="executorTimeout"):
+                seconds_of(text)
 
     def test_an_engine_that_is_gone(self) -> None:
         def fail() -> int:
