@@ -42,8 +42,9 @@ from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.executor_watch import executors_awaited
 from rewriter.exec.spark.kept_views import KeptViews
-from rewriter.exec.spark.reachability import lost, no_executors
+from rewriter.exec.spark.reachability import lost
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.spark.shared_files import check_shared
@@ -431,29 +432,13 @@ class SparkEngine:
             self._groups[group] += 1
         patience = PATIENCE_SECONDS if is_write else _PATIENCE_SECONDS
         try:
-            with _executors_awaited(started, group):
+            with executors_awaited(started.watch, started.address, lambda: started.cancel(group)):
                 return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
         finally:
             with self._lock:
                 self._groups[group] -= 1
                 if not self._groups[group]:
                     del self._groups[group]
-
-
-@contextmanager
-def _executors_awaited(started: StartedSpark | ConnectedSpark, group: str) -> Iterator[None]:
-    """Raises ENGINE_UNREACHABLE if the work of the block has no executors for too long."""
-    watch = started.watch
-    if watch is None:
-        yield
-        return
-    with watch.over(lambda: started.cancel(group)) as expired:
-        try:
-            yield
-        except Exception:
-            if expired.is_set():
-                raise no_executors(started.address, watch.seconds) from None
-            raise
 
 
 def _group(cancellation: Cancellation | None) -> str:

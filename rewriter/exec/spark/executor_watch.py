@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 
 from rewriter.errors import InterfaceError
+from rewriter.exec.spark.reachability import no_executors
 
 #: The setting of Spark that has the seconds, and its default.
 TIMEOUT_SETTING, DEFAULT_SECONDS = "spark.rewriter.executorTimeout", 120.0
@@ -61,3 +62,18 @@ class ExecutorWatch:
             yield expired
         finally:
             ended.set()
+
+
+@contextmanager
+def executors_awaited(watch: ExecutorWatch | None, address: str, cancel: Callable[[], None]) -> Iterator[None]:
+    """Raises ``EngineError`` ENGINE_UNREACHABLE if the work of the block has no executors for too long."""
+    if watch is None:
+        yield
+        return
+    with watch.over(cancel) as expired:
+        try:
+            yield
+        except Exception:
+            if expired.is_set():
+                raise no_executors(address, watch.seconds) from None
+            raise
