@@ -99,7 +99,7 @@ def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
     """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
     if relation.format == "textfile":
         names = [column.name for column in relation.columns]
-        for number, row in enumerate(read_rows(path, len(names), relation.options), 1):
+        for number, row in enumerate(read_rows(path, open_text, len(names), relation.options), 1):
             yield from ((number, name, value) for name, value in zip(names, row, strict=True) if value is not None)
         return
     with open_text(path, newline="" if relation.format == "csv" else None) as file:
@@ -155,7 +155,7 @@ def _read_all(relation: Relation, path: str, deadline: float) -> None:
     elif relation.format == "csv":
         _read_csv(path, delimiter(relation.options), deadline)
     elif relation.format == "textfile":
-        for _ in read_rows(path, 1, relation.options):
+        for _ in read_rows(path, open_text, 1, relation.options):
             if time.monotonic() > deadline:
                 return
     else:

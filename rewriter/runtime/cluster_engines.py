@@ -30,7 +30,7 @@ class ClusterEngines:
 
         Raises ``OperationalError`` CLUSTER_ADDRESS_NOT_ALLOWED.
         """
-        if cluster.engine is None or cluster.engine == self._own_address:
+        if self.is_own(cluster):
             return self._own()
         from_catalog = defined_in_catalog(settings)
         address = str(allowed_address(cluster, settings, from_catalog))
@@ -39,6 +39,10 @@ class ClusterEngines:
             options = allowed_options(cluster, settings, from_catalog)
             self._started[address] = start_engine(name, master, options=options)
         return self._started[address]
+
+    def is_own(self, cluster: Cluster) -> bool:
+        """Returns whether the engine of a cluster is the session's own one."""
+        return cluster.engine is None or cluster.engine == self._own_address
 
     def name_of(self, cluster: Cluster) -> str:
         """Returns ``spark`` or ``duckdb``. Starts nothing."""

@@ -19,7 +19,7 @@ from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
-from rewriter.errors import AnalysisError, Error, ProgrammingError
+from rewriter.errors import AnalysisError, Error, NotSupportedError, ProgrammingError
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
@@ -112,6 +112,20 @@ class Context:
         definition = self.clusters.named(cluster)
         engine = partial(engines.of, definition, self.settings)
         return replace(self, cluster=definition.name, engine=engine, engine_name=engines.name_of(definition))
+
+    def require_own_engine(self, table: Table) -> None:
+        """Raises ``NotSupportedError`` STREAM_ON_CLUSTER if the table's cluster has another engine than the session: a
+        stream has an engine of its own, of the session's kind.
+        """
+        engines = self.session_clusters.engines
+        if self.cluster is None or engines is None or engines.is_own(self.clusters.named(self.cluster)):
+            return
+        raise NotSupportedError(
+            f"{table.name} is on {self.cluster}, which has another engine than this session: a stream cannot load it.",
+            condition="STREAM_ON_CLUSTER",
+            object=table.name,
+            hint=f"Open a session whose engine is that of {self.cluster}: SHOW CLUSTERS has the address.",
+        )
 
     def writing(self, table: Table) -> Context:
         """Returns the context of a statement that writes a table: on its primary cluster, and no other.

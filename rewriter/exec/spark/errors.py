@@ -26,6 +26,11 @@ _OWN_ERROR = re.compile(rf"\[({'|'.join(_OUR_STATES)})\] ([^\n]*)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 #: A cause in the stack that a server sends: its message, up to the first line of its own stack.
 _CAUSE = re.compile(r"^Caused by: org\.apache\.spark\.[\w.$]+: (\[[A-Z].*?)(?=^\s+at |\Z)", re.DOTALL | re.MULTILINE)
+#: A Python worker that cannot work, in the stack that Spark sends.
+_WORKER_PYTHON = re.compile(
+    r"(Cannot run program \"[^\"\n]*\"|\[PYTHON_VERSION_MISMATCH\] [^\n]*|No module named 'pyarrow'|"
+    r"PyArrow [^\n]*must be installed[^\n]*)"
+)
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
@@ -44,6 +49,14 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
         return no_client
     if is_disk_full(f"{error}\n{text}"):
         return disk_full(disk_content(directory), directory)
+    python = _WORKER_PYTHON.search(f"{text}\n{error}")
+    if python:
+        return EngineError(
+            f"The Python workers of Spark cannot work: {python[1].rstrip('.')}.",
+            condition="WORKER_PYTHON",
+            hint="Install Python, of the same minor version as here, and pyarrow on each worker, at the path that "
+            "PYSPARK_PYTHON names, or else at that of this process's Python.",
+        )
     cause = _remote_cause(error, text)
     condition, state = _declared(error) if cause is None else (None, None)
     text = text if cause is None else cause

@@ -64,6 +64,24 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     raise no_cluster(route, why)
 
 
+def placed(uses: Sequence[TableUse], context: Context) -> Context:
+    """Returns the context on the cluster that has all that is read of tables. Without clusters, returns it as it is.
+
+    Raises as ``routed`` does.
+    """
+    if not context.clusters:
+        return context
+    required, why = context.required_cluster
+    tables = [use.table for use in uses if _is_placed(use.table)]
+    names = candidates(context.clusters, tables) if required is None else (required,)
+    if not names:
+        return context
+    route = first_route(names, lambda name: lacks(uses, name, context), why)
+    if isinstance(route, Route):
+        return context.on(route.cluster)
+    raise no_cluster(route, why)
+
+
 def _tables(plan: Plan, context: Context) -> list[Table]:
     """Returns the tables whose primary clusters are tried, in the order of the query: for a cube, all tables of its
     facts, in the order of their definition.
