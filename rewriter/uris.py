@@ -27,6 +27,15 @@ def is_uri(path: str) -> bool:
     return "://" in path and not path.startswith("/")
 
 
+def is_supported(path: str) -> bool:
+    """Tests whether a path has the scheme of a store that is supported.
+
+    >>> is_supported("S3A://bucket/t"), is_supported("hdfs://host/t")
+    (True, False)
+    """
+    return path.partition("://")[0].lower() in _SCHEMES and "://" in path
+
+
 def normalized(uri: str) -> str:
     """Returns a URI in its normal form. Raises ``ValueError`` with a reason, which never repeats a password.
 

@@ -72,5 +72,5 @@ def _normal_uri(location: str, name: Name) -> str:
             f"The location '{shown(location)}' is not supported: {error}.",
             position=name.span,
             object=name.last,
-            hint="Write s3://bucket/directory. Credentials are those of the environment, or of rewriter.toml.",
+            hint="Use a path in this machine's file system, or a URI such as s3://bucket/directory, without credentials.",
         ) from None
