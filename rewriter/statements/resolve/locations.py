@@ -72,5 +72,5 @@ def _normal_uri(location: str, name: Name) -> str:
             f"The location '{shown(location)}' is not supported: {error}.",
             position=name.span,
             object=name.last,
-            hint="Use a path in this machine's file system, or a URI such as s3://bucket/directory, without credentials.",
+            hint="Use a path in this machine's file system, or a URI without credentials: s3://bucket/directory.",
         ) from None
