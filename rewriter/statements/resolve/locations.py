@@ -64,6 +64,18 @@ def cluster_root(cluster: Cluster, catalog: Catalog) -> str:
     return f"{cluster.root.rstrip('/')}/{catalog.identity[:_IDENTITY_DIGITS]}"
 
 
+def local(location: str, base: str | Path, name: Name) -> str:
+    """Returns a location in this machine's file system as an absolute path. Raises ``NotSupportedError`` for a URI."""
+    if "://" in location and not location.startswith("file:"):
+        raise NotSupportedError(
+            f"The location '{shown(location)}' is not a local directory.",
+            position=name.span,
+            object=name.last,
+            hint="Use a path in this machine's file system.",
+        )
+    return absolute(location, base, name)
+
+
 def _normal_uri(location: str, name: Name) -> str:
     try:
         return normalized(location)
