@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
@@ -20,8 +19,9 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
+from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
+from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.temporary_names import stored_name
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
@@ -241,11 +241,8 @@ def default_location(name: str, table_id: int, context: Context) -> str:
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
-    database, short = parts_of(name)
-    warehouse = context.catalog.warehouse.absolute()
-    location = context.snapshot.database(database).location
-    parent = Path(location) if location else warehouse if database == DEFAULT_DATABASE else warehouse / f"{database}.db"
-    return str(parent / f"{short}-{table_id}")
+    location = context.snapshot.database(database_of(name)).location
+    return managed_directory(name, table_id, location, context.catalog.warehouse)
 
 
 def _temporary(name: str, context: Context) -> Object | None:
