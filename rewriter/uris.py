@@ -27,13 +27,14 @@ def is_uri(path: str) -> bool:
     return "://" in path and not path.startswith("/")
 
 
-def is_supported(path: str) -> bool:
-    """Tests whether a path has the scheme of a store that is supported.
+def is_in_store(path: str) -> bool:
+    """Tests whether a path that a user typed names a place in an object store that is supported.
 
-    >>> is_supported("S3A://bucket/t"), is_supported("hdfs://host/t")
-    (True, False)
+    >>> is_in_store("S3A://bucket/t"), is_in_store("hdfs://host/t"), is_in_store("file:///t")
+    (True, False, False)
     """
-    return path.partition("://")[0].lower() in _SCHEMES and "://" in path
+    scheme, separator, _ = path.partition("://")
+    return bool(separator) and scheme.lower() in _SCHEMES
 
 
 def normalized(uri: str) -> str:

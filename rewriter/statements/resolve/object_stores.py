@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import NotSupportedError, Span
 from rewriter.runtime.statement_context import Context
-from rewriter.uris import is_supported, is_uri
+from rewriter.uris import is_in_store, is_uri
 
 
 def refuse_external_write(table: Table, directories: Iterable[str] = (), position: Span | None = None) -> None:
@@ -29,7 +29,7 @@ def refuse_external_write(table: Table, directories: Iterable[str] = (), positio
 
 def refuse_uri(path: str, what: str, hint: str, position: Span | None = None) -> None:
     """Raises ``NotSupportedError`` OBJECT_STORE_UNSUPPORTED for a path in an object store, where ``what`` cannot be."""
-    if is_supported(path):
+    if is_in_store(path):
         raise NotSupportedError(
             f"{what} cannot be in an object store.",
             condition="OBJECT_STORE_UNSUPPORTED",
