@@ -44,7 +44,9 @@ from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
+from rewriter.runtime.cluster_engines import ClusterEngines
 from rewriter.runtime.connection_settings import engine_of, setting_text
+from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
@@ -63,6 +65,7 @@ from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
+from rewriter.storage.filesystems.registry import Stores, using
 
 #: Runs a statement.
 Run = Callable[[Statement, Context], Result]
@@ -83,8 +86,9 @@ class Session:
     ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
     ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
     ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
-    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). Environment
-    variables and profiles are not read (``rewriter.connect``).
+    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). ``filesystems``
+    are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and profiles are
+    not read (``rewriter.connect``).
     """
 
     def __init__(
@@ -95,6 +99,7 @@ class Session:
         settings: Mapping[str, object] | None = None,
         catalog: str | None = None,
         progress: Callable[[Progress], object] | None = None,
+        filesystems: Stores | None = None,
     ) -> None:
         if isinstance(engine, str):
             engine, master = engine_of(engine, master)
@@ -107,6 +112,7 @@ class Session:
             self.settings.set(name, setting_text(value))
         self._engine_name = engine if isinstance(engine, str) else None
         self._progress = progress
+        self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
         self._prepared = PreparedQueries()
@@ -117,7 +123,7 @@ class Session:
             self._caching = CacheSettings()
             self._use_cache()
         self._database = DEFAULT_DATABASE
-        self._clusters = SessionClusters()
+        self._clusters = SessionClusters(ClusterEngines(self._started_engine, self.engine_name, master))
         self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
         self._cancellation = Cancellation()
         #: The results that may still have rows.
@@ -152,7 +158,13 @@ class Session:
     @contextmanager
     def _statement(self) -> Iterator[None]:
         self._cancellation = Cancellation()
-        with only_ours(), cancellable(self._cancellation):
+        with self._scope(), cancellable(self._cancellation):
+            yield
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Lets only errors of ours out, and reaches object stores by the session's options."""
+        with only_ours(), using(self._stores):
             yield
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
@@ -208,7 +220,7 @@ class Session:
         return StreamWriter(frame, self._start_stream)
 
     def _start_stream(self, statement: StartStream) -> RunningStream:
-        with only_ours():
+        with self._scope():
             self._run_program(statement)
         return self.streams.latest()
 
@@ -268,7 +280,7 @@ class Session:
         try:
             if catalog.is_absent:
                 check_database(statement, context)
-            return self._run(runner.run if run is None else run, statement, context)
+            return self._run(runner.run_placed if run is None else run, statement, context)
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise
@@ -315,7 +327,7 @@ class Session:
 
     def plan(self, text: str, parameters: Parameters = None) -> Plan:
         """Returns the plan of a query, without starting an engine. As strict as the query itself."""
-        with only_ours():
+        with self._scope():
             return self._plan(text, parameters)
 
     def _plan(self, text: str, parameters: Parameters) -> Plan:
@@ -416,7 +428,7 @@ class Session:
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction = self._transaction.take()
-        with only_ours():
+        with self._scope():
             try:
                 self.streams.close()
                 if transaction is not None:
@@ -428,6 +440,7 @@ class Session:
         try:
             for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
+            self._clusters.close()
             if engine is not None and engine is not self._given_engine:
                 engine.close()
         finally:
@@ -450,7 +463,7 @@ class Session:
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside that of the session."""
-        return _start(self.engine_name, self._master, self._spark_session)
+        return start_engine(self.engine_name, self._master, self._spark_session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
@@ -485,13 +498,3 @@ class Session:
         if requested != self._caching:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
-
-
-def _start(engine: str, master: str | None, spark_session: Any) -> Engine:
-    if engine == "duckdb":
-        from rewriter.exec.duckdb.engine import DuckDBEngine
-
-        return DuckDBEngine()
-    from rewriter.exec.spark.engine import SparkEngine
-
-    return SparkEngine(master, session=spark_session)

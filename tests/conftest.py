@@ -5,14 +5,18 @@ Tests that take Spark have the mark ``spark``, and ``pytest -n`` runs all of the
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 
 import pytest
 import rotation
+import spark_cluster
 import spark_connect
 from browser import browser as browser
 from browser import watched as watched
+from object_store import object_server as object_server
+from object_store import object_store as object_store
 from postgres import catalog_url as catalog_url
 from postgres import postgres_server as postgres_server
 from postgres import postgres_url as postgres_url
@@ -49,21 +53,36 @@ def spark(request: pytest.FixtureRequest) -> Iterator[SparkEngine]:
     running = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     if not any(item.nodeid == running and item.get_closest_marker("spark") for item in request.session.items):
         pytest.fail(f"{running} starts a JVM of its own: it must have the fixture, a parameter 'spark' or the mark")
+    with contextlib.ExitStack() as stack:
+        yield stack.enter_context(contextlib.closing(_spark_of(os.environ.get("REWRITER_TEST_SPARK", "local"), stack)))
+
+
+def _spark_of(kind: str, stack: contextlib.ExitStack) -> SparkEngine:
+    """Returns Spark in this process; a Spark Connect server in it, or in a process of its own; a cluster of two
+    workers, or a server in front of one.
+    """
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
-    engine = SparkEngine("local[2]", settings)
-    if os.environ.get("REWRITER_TEST_SPARK") == "connect":
-        connected = SparkEngine(spark_connect.serve(engine), settings)
-        yield connected
-        connected.close()
-    else:
-        yield engine
-    engine.close()
+    if kind == "local":
+        return SparkEngine("local[2]", settings)
+    if kind == "connect":
+        engine = stack.enter_context(contextlib.closing(SparkEngine("local[2]", settings)))
+        return SparkEngine(spark_connect.serve(engine), settings)
+    if kind == "connect-server":
+        return SparkEngine(stack.enter_context(spark_cluster.connect_server()).url, settings)
+    assert kind in ("cluster", "connect-cluster"), f"REWRITER_TEST_SPARK={kind} is unknown"
+    url = stack.enter_context(spark_cluster.cluster()).url
+    if kind == "connect-cluster":
+        return SparkEngine(stack.enter_context(spark_cluster.connect_server(url)).url, settings)
+    return SparkEngine(url, {**spark_cluster.SETTINGS, "spark.driver.host": spark_cluster.HOST, **settings})
 
 
 @pytest.fixture(scope="session")
 def connect(spark: SparkEngine) -> Iterator[SparkEngine]:
-    """A client of Spark Connect. Its server is a service of the other Spark, which starts in a second."""
-    with_server = SparkEngine(spark_connect.serve(spark))
+    """A client of Spark Connect. Its server is that of the other Spark, or a service of it, which starts in a
+    second.
+    """
+    is_client = str(spark._master).startswith("sc://")
+    with_server = SparkEngine(spark._master if is_client else spark_connect.serve(spark))
     yield with_server
     with_server.close()
 

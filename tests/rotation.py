@@ -15,6 +15,8 @@ from typing import TypeVar
 import pytest
 
 VARIABLE = "REWRITER_TEST_SEED"
+#: The shares of a parametrized test without a mark, and how many cases it has at least.
+_PARTS, _CASES = 3, 4
 T = TypeVar("T")
 
 
@@ -45,16 +47,20 @@ def share(pool: Sequence[T], parts: int) -> list[T]:
 
 
 def mark_shares(items: Sequence[pytest.Item]) -> None:
-    """Marks the cases of a test with ``share(parts)``: those of one share run by default, and the others are long.
+    """Marks the cases of a test: those of one share run by default, and the others are long.
 
-    With ``share(parts, "spark")`` only the cases with that mark are divided. Cases that are named individually run.
+    ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
+    ``share(1)`` runs all. A test without the mark has three shares if it has four cases or more. Cases that are named
+    individually run.
     """
-    cases: dict[tuple[str, int], list[pytest.Item]] = {}
+    cases: dict[tuple[str, int, int], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("share")
-        if mark is not None and all(item.get_closest_marker(name) for name in mark.args[1:]):
-            cases.setdefault((item.nodeid.partition("[")[0], mark.args[0]), []).append(item)
-    for (_, parts), pool in cases.items():
-        now = share(range(len(pool)), parts) if len(pool) >= parts else range(len(pool))
+        parts, *names = (_PARTS,) if mark is None else mark.args
+        if all(item.get_closest_marker(name) for name in names):
+            test, fewest = item.nodeid.partition("[")[0], _CASES if mark is None else parts
+            cases.setdefault((test, parts, fewest), []).append(item)
+    for (_, parts, fewest), pool in cases.items():
+        now = share(range(len(pool)), parts) if len(pool) >= fewest else range(len(pool))
         for number in set(range(len(pool))) - set(now):
             pool[number].add_marker("long")

@@ -41,6 +41,7 @@ from rewriter.catalog.store.pending_policies import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet
+from rewriter.uris import is_uri, shown
 
 #: A transaction without a heartbeat for that long is aborted when the next one begins.
 TRANSACTION_TIMEOUT_SECONDS = 3600.0
@@ -227,6 +228,12 @@ class Catalog:
     def warehouse(self) -> Path:
         """The absolute path of the directory."""
         return self._warehouse
+
+    @property
+    def identity(self) -> str:
+        """The identity of the warehouse, which its directory repeats; '' where it does not exist. One read."""
+        with self._database.read() as connection:
+            return str(connection.execute(sa.select(schema.warehouse.c.identity)).scalar() or "")
 
     @property
     def database(self) -> Database:
@@ -425,6 +432,12 @@ class _AbsentWarehouse:
 
 
 def _absolute(warehouse: str | os.PathLike[str]) -> Path:
+    if is_uri(os.fspath(warehouse)):
+        raise InterfaceError(
+            f"The warehouse {shown(os.fspath(warehouse))} is not a local directory.",
+            object="warehouse",
+            hint="Name a local directory; CREATE DATABASE … LOCATION 's3://…' keeps tables in an object store.",
+        )
     return Path(warehouse).expanduser().absolute()
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import located
+from rewriter.catalog.clusters.definitions import Cluster, Clusters, clusters_of
+from rewriter.catalog.clusters.located import is_primary, located, located_partition
 from rewriter.catalog.filters.predicates import bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.metastore_writes import MetastoreWrites, list_required
+from rewriter.catalog.model.key_ranges import outside
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.catalog.reading.copy_reads import ranges_under
 from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.errors import AnalysisError, DataError, Error
-
-_Found = TypeVar("_Found", Table, Partition)
 
 
 class CachedCatalog(MetastoreWrites):
@@ -30,8 +29,9 @@ class CachedCatalog(MetastoreWrites):
       detected;
     - an external table is returned from the cache, which the log keeps current: eventually consistent.
 
-    With a ``cluster``, results have their locations on it, as after USE CLUSTER: ``AnalysisError`` CLUSTER_NOT_FOUND,
-    and TABLE_NOT_IN_CLUSTER if it does not have the table. That costs a read of the catalog's properties.
+    With a ``cluster``, results have their locations on it, and partitions that a secondary cluster does not have are
+    not among them. Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and TABLE_NOT_IN_CLUSTER if it does not have the table.
+    That costs a read of the catalog's properties, and one of the copies.
     ``metastore_writes`` describes the writes.
 
     Also works with a catalog without a cache; every read then goes to the store.
@@ -55,7 +55,7 @@ class CachedCatalog(MetastoreWrites):
         INVALID_WRITE_ID_LIST for text that is not a list of that table, or for a list that includes uncommitted writes.
         """
         table, _ = self._listed(name, valid_write_id_list)
-        return self._located([table], table, cluster)[0]
+        return table if cluster is None else located(table, *self._cluster(cluster))
 
     def get_partition(
         self, name: str, values: PartitionValues, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -69,14 +69,14 @@ class CachedCatalog(MetastoreWrites):
         key = encode(table.id, [column.type for column in table.partition_columns], values)
         partition = listed.partition(table, key)
         found = [] if partition is None else [partition]
-        return next(iter(self._located(found, table, cluster)), None)
+        return next(iter(self._located(found, table, listed.ids, cluster)), None)
 
     def get_partitions(
         self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> tuple[Partition, ...]:
         """Returns all partitions, in key order. Raises the errors of ``get_table``."""
         table, listed = self._listed(name, valid_write_id_list)
-        return tuple(self._located(listed.satisfying(table, None), table, cluster))
+        return self._located(listed.satisfying(table, None), table, listed.ids, cluster)
 
     def get_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -87,7 +87,7 @@ class CachedCatalog(MetastoreWrites):
         """
         table, listed = self._listed(name, valid_write_id_list)
         found = listed.satisfying(table, bind_text(text, table.partition_columns))
-        return tuple(self._located(found, table, cluster))
+        return self._located(found, table, listed.ids, cluster)
 
     def list_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -95,14 +95,24 @@ class CachedCatalog(MetastoreWrites):
         """Returns the same as ``get_partitions_by_filter``, with the name from the Flink proposal."""
         return self.get_partitions_by_filter(name, text, valid_write_id_list, cluster)
 
-    def _located(self, found: Sequence[_Found], table: Table, cluster: str | None) -> Sequence[_Found]:
-        """Returns a table or its partitions with their locations on a cluster; as they are without one."""
+    def _located(
+        self, found: Sequence[Partition], table: Table, ids: ValidWriteIdList, cluster: str | None
+    ) -> tuple[Partition, ...]:
+        """Returns those of the partitions that a cluster has, with their locations there; all without a cluster."""
         if cluster is None:
-            return found
+            return tuple(found)
+        chosen, clusters = self._cluster(cluster)
+        located(table, chosen, clusters)
+        if is_primary(table, chosen, clusters):
+            return tuple(found)
+        with self._catalog.database.read() as connection:
+            held = ranges_under(connection, table.id, ids).get(chosen.name.lower(), ())
+        absent = set(outside([partition.key for partition in found], held))
+        return tuple(located_partition(p, table, chosen, clusters) for p in found if p.key not in absent)
+
+    def _cluster(self, name: str) -> tuple[Cluster, Clusters]:
         clusters = clusters_of(self._catalog.snapshot().properties())
-        chosen = clusters.named(cluster)
-        located(table, table, chosen, clusters)  # Also if there are no partitions.
-        return [located(object_, table, chosen, clusters) for object_ in found]
+        return clusters.named(name), clusters
 
     def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:
         if text is None:

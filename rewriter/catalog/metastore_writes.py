@@ -19,7 +19,7 @@ from functools import partial
 from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import located
+from rewriter.catalog.clusters.located import is_primary, not_in_cluster
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
@@ -39,7 +39,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, PartitionValues, Table
 from rewriter.catalog.model.qualified_names import database_of, short_name
-from rewriter.catalog.model.table_directories import managed_directory
+from rewriter.catalog.model.table_directories import cluster_directory, managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, ConflictError, DataError, NotSupportedError, ProgrammingError
@@ -67,7 +67,7 @@ class MetastoreWrites(ABC):
 
     def create_table(self, table: Table, valid_write_id_list: str | None = None, cluster: str | None = None) -> Table:
         """Creates a managed table with the name, columns, format, comment and properties of ``table``, and returns it
-        with its id and location. The list is ``NO_WRITES``.
+        with its id and location. It belongs to the cluster, or to the default one. The list is ``NO_WRITES``.
 
         Raises ``IntegrityError`` TABLE_OR_VIEW_ALREADY_EXISTS, ``AnalysisError`` SCHEMA_NOT_FOUND, ``DataError``
         INVALID_WRITE_ID_LIST for a list with writes, and ``NotSupportedError`` for an external table: CREATE EXTERNAL
@@ -91,11 +91,16 @@ class MetastoreWrites(ABC):
         _check_definition(table)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))
+        clusters = clusters_of(snapshot.properties())
+        primary = clusters.default if cluster is None else clusters.named(cluster).name
+        root, home = str(self._catalog.warehouse.absolute()), database.location
+        if primary is not None and clusters:
+            root = cluster_directory(clusters.named(primary).root, root, lambda: self._catalog.identity)
+            home = home if primary == clusters.default else None
         with self._catalog.begin(snapshot) as transaction:
             id = transaction.allocate_id()
-            directory = managed_directory(table.name, id, database.location, self._catalog.warehouse)
-            created = replace(table, id=id, location=directory)
-            self._on_cluster(created, snapshot, cluster)
+            directory = managed_directory(table.name, id, home, root)
+            created = replace(table, id=id, location=directory, cluster=primary, copies=())
             transaction.commit([CreateObject(created)])
         return created
 
@@ -231,7 +236,9 @@ class MetastoreWrites(ABC):
     def _on_cluster(self, table: Table, snapshot: Snapshot, cluster: str | None) -> None:
         if cluster is not None:
             clusters = clusters_of(snapshot.properties())
-            located(table, table, clusters.named(cluster), clusters)
+            named = clusters.named(cluster)
+            if not is_primary(table, named, clusters):
+                raise not_in_cluster(table, named, clusters, "cannot be written")
 
     def _check_directories(self, snapshot: Snapshot, table: Table, partitions: Sequence[PartitionValues]) -> None:
         if is_discovered(table):

@@ -51,12 +51,13 @@ def upgrade(**options: Any) -> None:
 def check(form: str, **options: Any) -> int:
     """Check the invariants of the catalog, and list violations, with exit code 1 where there are any."""
     from rewriter.catalog.maintenance.consistency_check import findings
+    from rewriter.storage.filesystems.registry import using
     from rewriter.terminal.rendering import json_line
 
     named = connection(**options)
     named.require_warehouse(_HINT)
     count = 0
-    with _opened(named) as opened:
+    with using(named.filesystems), _opened(named) as opened:
         for finding in findings(opened.database):
             count += 1
             as_json = json_line({"object": finding.object, "problem": finding.problem})
@@ -131,9 +132,11 @@ def restore(file: str, is_adopted: bool, **options: Any) -> None:
 def adopt(copy_outside: bool, **options: Any) -> None:
     """Declare that catalog and directory belong together, after one was copied or has another identity."""
     from rewriter.catalog.catalog import Catalog
+    from rewriter.storage.filesystems.registry import using
 
     named = connection(**options)
-    adoption = Catalog.adopt(named.warehouse, named.catalog, copy_outside=copy_outside)
+    with using(named.filesystems):
+        adoption = Catalog.adopt(named.warehouse, named.catalog, copy_outside=copy_outside)
     for table in adoption.copied:
         print(f"copied the files of {table}")
     print(f"the catalog and {named.warehouse} now belong together, with a new identity")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rewriter.runtime.connection_settings import ConnectionSettings, Source
     from rewriter.runtime.progress import Progress
     from rewriter.session import Session
+    from rewriter.storage.filesystems.registry import Stores
 
 _DEFAULT_WAREHOUSE = "warehouse"
 
@@ -31,13 +32,14 @@ class Connection:
     master: str | None = field(repr=False)
     catalog: str | None = field(repr=False)
     settings: Mapping[str, str]
+    filesystems: Stores = field(default_factory=dict, repr=False)
 
     def session(self, *, plans_only: bool = False, progress: Callable[[Progress], object] | None = None) -> Session:
         """Opens the warehouse. A session that only plans never starts Spark."""
         from rewriter.session import Session
 
         engine, master = ("duckdb", None) if plans_only else (self.engine, self.master)
-        return Session(self.warehouse, engine, master, self.settings, self.catalog, progress)
+        return Session(self.warehouse, engine, master, self.settings, self.catalog, progress, self.filesystems)
 
     def require_warehouse(self, hint: str) -> None:
         """Raises ``OperationalError`` WAREHOUSE_NOT_FOUND: a mistyped name must not make a warehouse."""
@@ -126,7 +128,14 @@ def connection(**options: Any) -> Connection:
     Raises as ``connection_settings``.
     """
     parts = connection_settings(**options)
-    return Connection(parts.warehouse or _DEFAULT_WAREHOUSE, parts.engine, parts.master, parts.catalog, parts.settings)
+    return Connection(
+        parts.warehouse or _DEFAULT_WAREHOUSE,
+        parts.engine,
+        parts.master,
+        parts.catalog,
+        parts.settings,
+        parts.filesystems,
+    )
 
 
 def connection_settings(**options: Any) -> ConnectionSettings:

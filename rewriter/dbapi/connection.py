@@ -40,6 +40,7 @@ def connect(
     progress: Callable[[Progress], object] | None = None,
     autocommit: bool = True,
     profile: str | None = None,
+    filesystems: Mapping[str, Mapping[str, object]] | None = None,
     **settings: object,
 ) -> Connection:
     """Opens a warehouse directory. The first statement that creates an object makes a missing one. Starts no engine
@@ -51,7 +52,8 @@ def connect(
     PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it is a file in
     the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while INSERT, CREATE TABLE … AS
     and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
-    are those of SET, without their prefix: ``connect(d, partial_data=True)``.
+    are those of SET, without their prefix: ``connect(d, partial_data=True)``. ``filesystems`` are the options of object
+    stores by bucket, as ``rewriter.toml`` has them: ``{"s3://bucket": {"region": "eu-central-1"}}``.
 
     What no argument names is that of the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
     ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default`` (``runtime.connection_settings``).
@@ -63,6 +65,7 @@ def connect(
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
     from rewriter.runtime.profiles import resolved
     from rewriter.session import Session
+    from rewriter.storage.filesystems.options import store_options
 
     if not isinstance(warehouse, str | os.PathLike | None):
         raise InterfaceError(
@@ -79,6 +82,7 @@ def connect(
     )
     with only_ours():
         parts = resolved(given, os.environ, Path.cwd())
+        stores = {**parts.filesystems, **store_options(filesystems or {}, "connect")}
     if parts.warehouse is None:
         raise InterfaceError(
             "No warehouse is named.",
@@ -88,7 +92,7 @@ def connect(
     if engine is None or isinstance(engine, str):
         engine, master = parts.engine, parts.master
     display_as_html()
-    connection = Connection(Session(parts.warehouse, engine, master, parts.settings, parts.catalog, progress))
+    connection = Connection(Session(parts.warehouse, engine, master, parts.settings, parts.catalog, progress, stores))
     connection.autocommit = autocommit
     return connection
 

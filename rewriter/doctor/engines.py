@@ -9,7 +9,7 @@ from contextlib import closing
 from rewriter.doctor.check import Check, error, ok, skipped
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery
-from rewriter.exec.spark.connect_session import SCHEME, reach, shown_address
+from rewriter.exec.spark.connect_session import SCHEME, reach_server, shown_address
 from rewriter.exec.spark.engine import SparkEngine
 
 _QUERY, _EXPECTED = "SELECT SUM(n) AS s FROM VALUES (1), (2), (39) AS t (n)", [{"s": 42}]
@@ -30,7 +30,7 @@ def spark(master: str | None, *, is_started: bool, is_chosen: bool) -> Iterator[
         with closing(SparkEngine(master)) as engine:
             yield _ran("Spark", engine, "It started, and a query ran, in {seconds:.0f} s.")
     elif is_connect and master is not None:
-        reach(master)
+        reach_server(master)
         yield ok("Spark", f"The Spark Connect server at {shown_address(master)} can be reached; no query was run.")
     else:
         chosen = "" if is_chosen else " It is not the engine of this connection."

@@ -16,6 +16,7 @@ from rewriter.errors import EngineError, Error
 from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
 from rewriter.exec.engine import Relation
 from rewriter.exec.formats.delimited_text import read_rows
+from rewriter.storage.filesystems.reading import arrow_source, open_text
 
 #: Conditions that are less specific than our own reading of the file.
 _NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")
@@ -98,10 +99,10 @@ def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
     """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
     if relation.format == "textfile":
         names = [column.name for column in relation.columns]
-        for number, row in enumerate(read_rows(path, len(names), relation.options), 1):
+        for number, row in enumerate(read_rows(path, open_text, len(names), relation.options), 1):
             yield from ((number, name, value) for name, value in zip(names, row, strict=True) if value is not None)
         return
-    with open(path, encoding="utf-8-sig", newline="" if relation.format == "csv" else None) as file:
+    with open_text(path, newline="" if relation.format == "csv" else None) as file:
         if relation.format == "csv":
             lines = csv.reader(file, delimiter=delimiter(relation.options), strict=True)
             names = next(lines, [])
@@ -141,20 +142,20 @@ def _read_all(relation: Relation, path: str, deadline: float) -> None:
     if relation.format == "parquet":
         import pyarrow.parquet
 
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(arrow_source(path)) as file:
             for _ in file.iter_batches():
                 if time.monotonic() > deadline:
                     return
     elif relation.format == "orc":
         import pyarrow.orc
 
-        stripes = pyarrow.orc.ORCFile(path)
+        stripes = pyarrow.orc.ORCFile(arrow_source(path))
         for number in range(stripes.nstripes):
             stripes.read_stripe(number)
     elif relation.format == "csv":
         _read_csv(path, delimiter(relation.options), deadline)
     elif relation.format == "textfile":
-        for _ in read_rows(path, 1, relation.options):
+        for _ in read_rows(path, open_text, 1, relation.options):
             if time.monotonic() > deadline:
                 return
     else:
@@ -162,7 +163,7 @@ def _read_all(relation: Relation, path: str, deadline: float) -> None:
 
 
 def _read_csv(path: str, separator: str, deadline: float) -> None:
-    with open(path, encoding="utf-8-sig", newline="") as file:
+    with open_text(path, newline="") as file:
         lines = csv.reader(file, delimiter=separator, strict=True)
         width = len(next(lines, []))
         for fields in lines:
@@ -173,7 +174,7 @@ def _read_csv(path: str, separator: str, deadline: float) -> None:
 
 
 def _read_json(path: str, deadline: float) -> None:
-    with open(path, encoding="utf-8-sig") as file:
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip() and not isinstance(json.loads(line), dict):
                 raise ValueError(f"line {number} is not a JSON object")

@@ -20,6 +20,9 @@ from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.formats.registry import FORMATS, format_named
 from rewriter.exec.sql_types import arrow_type, parse_type
+from rewriter.storage.filesystems.reading import arrow_source, open_text
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.uris import is_uri, normalized
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,10 +110,10 @@ def stored_rows(format: str, path: str) -> int:
         if format == "orc":
             import pyarrow.orc
 
-            return int(pyarrow.orc.ORCFile(path).nrows)
+            return int(pyarrow.orc.ORCFile(arrow_source(path)).nrows)
         import pyarrow.parquet
 
-        return int(pyarrow.parquet.read_metadata(path).num_rows)
+        return int(pyarrow.parquet.read_metadata(arrow_source(path)).num_rows)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
 
@@ -152,7 +155,7 @@ def delimiter(options: Mapping[str, str]) -> str:
 def csv_header(path: str, separator: str) -> tuple[str, ...]:
     """Returns the names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             names = tuple(next(csv.reader(file, delimiter=separator), []))
     except (OSError, UnicodeError, csv.Error) as error:
         raise unreadable(path, error) from None
@@ -193,6 +196,8 @@ def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
 
 
 def _first_file(path: str) -> str:
+    if is_uri(path):
+        return _first_object(normalized(path))
     local = "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else os.path.abspath(path)
     for root in [local] if os.path.exists(local) else sorted(glob.glob(local)):
         if not os.path.isdir(root):
@@ -202,7 +207,21 @@ def _first_file(path: str) -> str:
             for name in sorted(names):
                 if not name.startswith((".", "_")):
                     return os.path.join(folder, name)
-    raise EngineError(
+    raise _nothing_there(path)
+
+
+def _first_object(uri: str) -> str:
+    store = store_of(uri)
+    if store.find(uri) is not None:
+        return uri
+    for file in store.files_below(uri):
+        if not any(level.startswith((".", "_")) for level in file.path[len(uri) + 1 :].split("/")):
+            return file.path
+    raise _nothing_there(uri)
+
+
+def _nothing_there(path: str) -> EngineError:
+    return EngineError(
         f"Path does not exist: {path}.",
         condition="PATH_NOT_FOUND",
         sqlstate="42K03",
@@ -213,7 +232,7 @@ def _first_file(path: str) -> str:
 
 def _json_columns(path: str) -> tuple[Column, ...]:
     types: dict[str, str] = {}
-    with open(path, encoding="utf-8-sig") as file:
+    with open_text(path) as file:
         for line in file:
             if not line.strip():
                 continue
@@ -251,10 +270,10 @@ def _footer(format: str, path: str) -> pa.Schema:
     if format == "orc":
         import pyarrow.orc
 
-        return pyarrow.orc.ORCFile(path).schema
+        return pyarrow.orc.ORCFile(arrow_source(path)).schema
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_schema(path)
+    return pyarrow.parquet.read_schema(arrow_source(path))
 
 
 def spark_type(type_: pa.DataType) -> str:

@@ -48,6 +48,11 @@ class Scan:
     packed_parts: tuple[ScanFile, ...] = ()
 
 
+def is_managed_path(path: str) -> bool:
+    """Tests whether a path is that of a file of a managed table."""
+    return _MANAGED in path
+
+
 def is_managed(relation: Relation) -> bool:
     """Tests whether all files are those of a managed table, which never change."""
     return all(_MANAGED in file.path and file.modified == -1 for file in relation.files)

@@ -6,7 +6,7 @@ NaN and do not tell 0.0 from -0.0. INT96 has none. Dates and times before Spark'
 because Spark may shift them.
 
 Footers are kept in this process. A kept footer is used only while the file is the same one, unchanged: its inode, size
-and times are compared each time.
+and times are compared each time; in an object store, its size and ETag, unless it never changes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -109,12 +112,12 @@ class Footers:
         ``is_final`` says that the file never changes again. Costs 3 µs for a kept footer, and about 100 µs for another.
         Raises ``OSError`` and ``ValueError`` for files that cannot be read.
         """
+        if is_uri(path):
+            return self._read_object(path, is_final)
         identity = _identity(os.stat(path))
-        with self._lock:
-            kept = self._kept.get(path)
-            if kept is not None and kept[0] == identity:
-                self._kept.move_to_end(path)
-                return kept[1], 0
+        kept = self._found(path, identity)
+        if kept is not None:
+            return kept, 0
         began = time.time_ns()
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -124,6 +127,28 @@ class Footers:
         if is_final or (is_same and status.st_mtime_ns < began - _CLOCK_TICK):
             self._keep(path, identity, footer)
         return footer, bytes
+
+    def _read_object(self, path: str, is_final: bool) -> tuple[Footer, int]:
+        """Reads a file of an object store. That a kept footer of one that may change is its own costs a request."""
+        kept = self._found(path, ()) if is_final else None
+        if kept is not None:
+            return kept, 0
+        with store_of(path).open(path) as file:
+            identity = () if is_final else (file.size(), *file.metadata().get("ETag", os.urandom(16)))
+            kept = self._found(path, identity)
+            if kept is not None:
+                return kept, 0
+            footer, self._layout, bytes = _read(file, self._layout)
+        self._keep(path, identity, footer)
+        return footer, bytes
+
+    def _found(self, path: str, identity: tuple[int, ...]) -> Footer | None:
+        with self._lock:
+            kept = self._kept.get(path)
+            if kept is None or kept[0] != identity:
+                return None
+            self._kept.move_to_end(path)
+            return kept[1]
 
     def _keep(self, path: str, identity: tuple[int, ...], footer: Footer) -> None:
         chunks = len(footer.row_groups) * max(len(footer.types), 1)

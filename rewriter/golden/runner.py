@@ -36,6 +36,10 @@ from rewriter.terminal.rendering import rendered
 #: The names of golden files.
 SUFFIXES = (".golden", ".test")
 
+#: The directory of a warehouse below the root of a cluster.
+_IDENTITY = re.compile(r"(<warehouse>/\w+/)[0-9a-f]{12}(?=/)")
+#: The path of the warehouse in a golden file.
+_WAREHOUSE = "<warehouse>"
 #: The times at which an object was created or changed, as DESCRIBE shows them.
 _MOMENTS = re.compile(
     r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d UTC \d{4}\b"
@@ -245,19 +249,24 @@ class _Sessions:
 
     def hidden(self, text: str) -> str:
         """Returns the text without the parts that differ from run to run."""
-        return _MOMENTS.sub("<time>", text.replace(self.warehouse, "<warehouse>"))
+        return _MOMENTS.sub("<time>", _IDENTITY.sub(r"\1<identity>", text.replace(self.warehouse, _WAREHOUSE)))
+
+    def shown(self, text: str) -> str:
+        """Returns the text of statements with the path of the warehouse where ``<warehouse>`` stands."""
+        return text.replace(_WAREHOUSE, self.warehouse)
 
 
 def _run(case: Case, sessions: _Sessions) -> Outcome:
     lines: list[str] = []
     error: Error | None = None
+    text = sessions.shown(case.text)
     try:
         if sessions.reads_only:
-            check_reads_only(case.text)
-        lines.extend(_output(case, sessions))
+            check_reads_only(text)
+        lines.extend(_output(case, text, sessions))
     except Error as raised:
         error = raised
-        lines.append(render(raised, case.text))
+        lines.append(render(raised, text))
     if case.command == "error" and error is None:
         lines = ["(no error)"]
     failed = (error is None) == (case.command == "error") or (error is not None and error.condition == CONDITION)
@@ -265,8 +274,7 @@ def _run(case: Case, sessions: _Sessions) -> Outcome:
     return Outcome(case, sessions.hidden(shown), failed)
 
 
-def _output(case: Case, sessions: _Sessions) -> Iterator[str]:
-    text = case.text
+def _output(case: Case, text: str, sessions: _Sessions) -> Iterator[str]:
     session = sessions.of(case)
     match case.command:
         case "parse":

@@ -303,6 +303,7 @@ def planned(query: CubeQuery) -> PlannedReference:
         open_end=choice.end,
         inexact=tuple(map(query.cube.calendar.text, query.instants_inside)),
         remedies=choice.remedies,
+        badness=choice.cover.badness,
     )
     uses = tuple(
         (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections),))

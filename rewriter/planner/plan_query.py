@@ -150,7 +150,9 @@ def plan_cubes(query: QueryPlanning) -> None:
             query.edits += reference.edits
             uses = tuple(TableUse(*use) for use in reference.uses)
             unread = () if uses else _tables(source, query.reader)
-            query.cube_readings.append(Reading(uses, query.branches.get(id(source.node)), unread))
+            query.cube_readings.append(
+                Reading(uses, query.branches.get(id(source.node)), unread, start=source.span.start)
+            )
     query.edits += [edit for block in resolved.blocks if block.shows_texts for edit in shown_edits(query.text, block)]
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 
@@ -180,7 +182,7 @@ def derive_rows(query: QueryPlanning) -> None:
     text, tables = query.text, query.resolved.tables
     query.derivation = derive(text, query.resolved, query.prunings, query.planned) if query.settings.derive else None
     pruned = zip(tables, query.prunings, strict=True)
-    query.readings = [_reading(table, pruning, query.branches.get(id(table.node))) for table, pruning in pruned]
+    query.readings = [_reading(table, pruning, query) for table, pruning in pruned]
     query.readings += query.cube_readings
     if query.derivation is not None and query.derivation.doubt is None:
         # All rows of every reading went into the query's, so what they have read adds up.
@@ -352,12 +354,13 @@ def _now_edits(
     return edits
 
 
-def _reading(reference: TableReference, pruning: Pruning, branch: int | None) -> Reading:
+def _reading(reference: TableReference, pruning: Pruning, query: QueryPlanning) -> Reading:
     """Returns the partitions that a reference to a table itself reads."""
     table = reference.table
     use = TableUse(table, None) if pruning.wanted is None else TableUse(table, (), wanted=pruning.wanted)
     notes = tuple(f"not used: {condition}" for condition in pruning.unused)
-    return Reading((use,), branch, alias=reference.node.alias_or_name, notes=notes)
+    start, branch = query.text.place(reference.span).start, query.branches.get(id(reference.node))
+    return Reading((use,), branch, alias=reference.node.alias_or_name, notes=notes, start=start)
 
 
 def _tables(source: CubeSource, reader: CatalogReader) -> tuple[Table, ...]:

@@ -8,10 +8,15 @@ Definitions that SET gives are the session's own word.
 
 from __future__ import annotations
 
-from rewriter.catalog.clusters.definitions import Cluster
+from rewriter.catalog.clusters.definitions import CLUSTER_PROPERTIES, Cluster
 from rewriter.errors import OperationalError
 from rewriter.runtime.cluster_settings import ALLOWED_ADDRESSES, ALLOWED_OPTIONS, allows
 from rewriter.runtime.settings import SessionSettings
+
+
+def defined_in_catalog(settings: SessionSettings) -> bool:
+    """Tests whether the definitions of the clusters are those of the catalog, not the session's own ones."""
+    return not settings.get(CLUSTER_PROPERTIES)
 
 
 def allowed_address(cluster: Cluster, settings: SessionSettings, from_catalog: bool) -> str | None:

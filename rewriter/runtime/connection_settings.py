@@ -24,6 +24,7 @@ from urllib.parse import unquote
 
 from rewriter.errors import Error, InterfaceError
 from rewriter.runtime.settings import SessionSettings
+from rewriter.storage.filesystems.registry import Stores
 
 ENGINES = ("spark", "duckdb")
 DEFAULT_ENGINE = "spark"
@@ -58,6 +59,7 @@ class Source:
 class ConnectionSettings:
     """The parts of a connection. Without a ``warehouse``, no source names one; without a ``catalog``, it is a file in
     the warehouse. The password in a catalog's URL, and the token in a master's, are in no text of this object.
+    ``filesystems`` are options of object stores, which come from the files ``rewriter.toml`` alone.
     """
 
     warehouse: str | None
@@ -65,6 +67,7 @@ class ConnectionSettings:
     master: str | None = field(default=None, repr=False)
     catalog: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict)
+    filesystems: Stores = field(default_factory=dict, repr=False)
 
 
 def combined(sources: Iterable[Source]) -> ConnectionSettings:

@@ -25,7 +25,9 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.safe_removal import discard_tree, remove_empty
+from rewriter.safe_removal import remove_empty
+from rewriter.storage.filesystems.removal import discard_directory
+from rewriter.uris import is_uri
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
 
@@ -163,7 +165,7 @@ class OpenTransaction:
         """Removes the empty directories of the tables that statements made, except those with these ids."""
         for change in self._workspace.changes:
             table = change.object if isinstance(change, CreateObject) else None
-            if isinstance(table, Table) and not table.external and table.id not in kept:
+            if isinstance(table, Table) and not table.external and table.id not in kept and not is_uri(table.location):
                 remove_empty(table.location, roots_of(table, self._warehouse))
 
     def _remove_files(self, kept: Collection[str]) -> None:
@@ -172,7 +174,7 @@ class OpenTransaction:
             if isinstance(change, WritePartitions):
                 for folder in _folders(change):
                     if folder not in kept:
-                        discard_tree(folder, roots_of(change.table, self._warehouse))
+                        discard_directory(folder, roots_of(change.table, self._warehouse))
 
 
 class _Part:
@@ -211,8 +213,9 @@ class _Part:
 def _folders(change: WritePartitions) -> set[str]:
     """Returns the directories of a write below its table's."""
     location = change.table.location
-    files = (os.path.relpath(file.path, location) for partition in change.partitions for file in partition.files)
-    return {os.path.join(location, path.split(os.sep)[0]) for path in files}
+    stem = os.path.join(location, "")
+    paths = (file.path for partition in change.partitions for file in partition.files)
+    return {stem + path[len(stem) :].split(os.sep)[0] for path in paths if path.startswith(stem)}
 
 
 def _directories(changes: Sequence[Change]) -> set[str]:

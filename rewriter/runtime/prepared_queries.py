@@ -12,10 +12,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.reading.snapshot_reads import CatalogState
 from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan, Settings
+from rewriter.planner.routing.routes import NO_ROUTE, Route
 from rewriter.runtime.result import Scan
 
 #: The most queries of one session, the most files of all of them together, and the longest text.
@@ -27,7 +29,7 @@ _COMPARED = (str, int, bool, type(None))
 @dataclass(frozen=True)
 class Prepared:
     """A planned query with everything that its engine needs, and the amount that it reads. ``from_footers`` says that
-    its values come from the footers of files.
+    its values come from the footers of files. ``route`` is the cluster that runs it.
     """
 
     plan: Plan
@@ -35,13 +37,15 @@ class Prepared:
     scans: tuple[Scan, ...]
     planning_seconds: float
     from_footers: bool = False
+    route: Route = NO_ROUTE
 
 
 @dataclass(frozen=True)
 class QueryKey:
     """The state beside the catalog's that a planned query depends on. ``start`` is the position of the query's text.
 
-    ``views`` is the version of the session's temporary views. ``parameters`` are (name, type, value).
+    ``views`` is the version of the session's temporary views. ``parameters`` are (name, type, value). ``placing`` are
+    the clusters, and the required one.
     """
 
     text: str
@@ -50,16 +54,22 @@ class QueryKey:
     views: int
     settings: Settings
     parameters: tuple[tuple[str, type, object], ...]
+    placing: tuple[Clusters, str | None]
 
 
 def query_key(
-    query: Query, database: str, views: int, settings: Settings, parameters: Mapping[str, object]
+    query: Query,
+    database: str,
+    views: int,
+    settings: Settings,
+    parameters: Mapping[str, object],
+    placing: tuple[Clusters, str | None],
 ) -> QueryKey | None:
     """Returns the key of a query; ``None`` for one that is not kept, because it is long or has other parameters."""
     if len(query.text) > _LONGEST or not all(type(value) in _COMPARED for value in parameters.values()):
         return None
     values = tuple((name, type(value), value) for name, value in parameters.items())
-    return QueryKey(query.text, query.span.start, database, views, replace(settings, now=0), values)
+    return QueryKey(query.text, query.span.start, database, views, replace(settings, now=0), values, placing)
 
 
 class PreparedQueries:

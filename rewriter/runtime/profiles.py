@@ -13,6 +13,8 @@
     allowed_addresses = ["sc://spark-a:15002"]    # of the definitions in the catalog
     allowed_options = ["spark.executor.memory"]
 
+Tables ``[filesystems."s3://bucket"]`` have the options of object stores (``storage.filesystems.options``).
+
 A profile is read from the first file that has it: ``rewriter.toml`` in the working directory or the nearest directory
 above it, then ``rewriter/rewriter.toml`` in the directory of the user's configuration (``XDG_CONFIG_HOME``, otherwise
 ``~/.config``). A directory above the working directory that everybody may write is skipped, because anybody could put a
@@ -26,6 +28,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +45,14 @@ from rewriter.runtime.connection_settings import (
     source_of,
     with_url,
 )
+from rewriter.storage.filesystems.options import StoreOptions, store_options
 
 FILE_NAME = "rewriter.toml"
 _SETTINGS = "settings"
 _SHELL = "shell"
+_FILESYSTEMS = "filesystems"
 _CLUSTERS = "clusters"
-_TABLES = ("profiles", _SHELL, _CLUSTERS)
+_TABLES = ("profiles", _SHELL, _FILESYSTEMS, _CLUSTERS)
 #: The keys of ``[clusters]``, which are settings (``runtime.cluster_access``).
 _ALLOWED = ("allowed_addresses", "allowed_options")
 
@@ -59,7 +64,20 @@ def resolved(given: Source, environ: Mapping[str, str], directory: Path) -> Conn
     Reads at most two files. Raises ``InterfaceError`` for a profile that does not exist, a file that cannot be read,
     unknown keys, and values that are none of their key; with the name of the file and the key.
     """
-    return combined(_sources(given, environ, directory))
+    return replace(combined(_sources(given, environ, directory)), filesystems=stores(environ, directory))
+
+
+def stores(environ: Mapping[str, str], directory: Path) -> dict[str, StoreOptions]:
+    """Returns the options of object stores; of a place that several files have, those of the first. Raises as
+    ``resolved``.
+    """
+    options: dict[str, StoreOptions] = {}
+    for path in profile_files(environ, directory):
+        tables = _content(path).get(_FILESYSTEMS, {})
+        if not isinstance(tables, dict):
+            raise _wrong(path, _FILESYSTEMS, "it is no table", f'Write [{_FILESYSTEMS}."s3://bucket"].')
+        options = {**store_options(tables, f"The file {path}"), **options}
+    return options
 
 
 def _sources(given: Source, environ: Mapping[str, str], directory: Path) -> Iterator[Source]:

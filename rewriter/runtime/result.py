@@ -98,6 +98,7 @@ class Result:
     no rows. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
     -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is that of the execution.
+    ``cluster`` is the one that ran a query; ``None`` without clusters.
     """
 
     kind: str
@@ -111,6 +112,7 @@ class Result:
     stats: Stats = field(default_factory=Stats)
     differs: bool = False
     query_id: str = ""
+    cluster: str | None = None
     _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
     _slices: _Slices | None = field(default=None, init=False, repr=False)
 

@@ -11,6 +11,7 @@ from rewriter.errors import Error, foreign
 from rewriter.exec.engine import CLOSING_SECONDS, Engine
 from rewriter.grammar.typed_names import parse_name
 from rewriter.runtime.program_statements import StartStream
+from rewriter.storage.filesystems.registry import current, using
 
 
 class RunningStream:
@@ -24,11 +25,13 @@ class RunningStream:
         self._error: Error | None = None
         #: Python's own ``join`` takes a thread for ended if Ctrl-C comes while it waits.
         self._ended = threading.Event()
+        self._stores = current()
         threading.Thread(target=self._run, name=f"rewriter-stream-{id}", daemon=True).start()
 
     def _run(self) -> None:
         try:
-            self._work()
+            with using(self._stores):
+                self._work()
         except Error as error:
             self._error = error
         except Exception as error:

@@ -12,6 +12,7 @@ from rewriter.catalog.clusters.definitions import (
     clusters_of,
 )
 from rewriter.errors import Error
+from rewriter.runtime.cluster_engines import ClusterEngines
 from rewriter.runtime.settings import SessionSettings
 
 
@@ -29,15 +30,12 @@ def effective_properties(properties: Mapping[str, str], settings: SessionSetting
     return effective
 
 
-def defined_in_catalog(settings: SessionSettings) -> bool:
-    """Tests whether the definitions of the clusters are those of the catalog, not the session's own ones."""
-    return not settings.get(CLUSTER_PROPERTIES)
-
-
 class SessionClusters:
     """The choice of one session, and the clusters of its last statement. One thread at a time."""
 
-    def __init__(self, chosen: str | None = None) -> None:
+    def __init__(self, engines: ClusterEngines | None = None, chosen: str | None = None) -> None:
+        #: The engines of the clusters; ``None`` if there is only the session's own one.
+        self.engines = engines
         #: The name of the cluster that USE CLUSTER chose, as declared then; ``None`` without a choice.
         self.chosen = chosen
         self._last: tuple[dict[str, str], Clusters] | None = None
@@ -51,6 +49,11 @@ class SessionClusters:
         if self._last is None or self._last[0] != effective:
             self._last = effective, clusters_of(effective)
         return self._last[1]
+
+    def close(self) -> None:
+        """Closes the engines of the clusters."""
+        if self.engines is not None:
+            self.engines.close()
 
     def chosen_in(self, clusters: Clusters) -> str | None:
         """Returns the name of the chosen cluster; ``None`` without a choice. Raises ``AnalysisError`` CLUSTER_NOT_FOUND

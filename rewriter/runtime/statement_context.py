@@ -14,14 +14,16 @@ from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
 from rewriter.catalog.model.system_tables import system_read_only
+from rewriter.catalog.model.temporary_names import session_of
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
-from rewriter.errors import AnalysisError, Error
+from rewriter.errors import AnalysisError, Error, NotSupportedError, ProgrammingError
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
+from rewriter.planner.routing.routes import Attempt
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
@@ -51,6 +53,9 @@ class Context:
     has the rows of a stream that the statement loads, in place of the files that its query names.
     ``streams`` are those that the session has started, ``queries`` its last statements, ``session_clusters`` its choice
     of a cluster.
+
+    ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
+    may be used, with the reason. ``unreachable`` were tried by this statement.
     """
 
     catalog: Catalog
@@ -70,6 +75,9 @@ class Context:
     streams: RunningStreams | None = None
     queries: QueryLog = field(default_factory=QueryLog)
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
+    cluster: str | None = None
+    required: tuple[str, str] | None = None
+    unreachable: tuple[Attempt, ...] = ()
 
     @property
     def clusters(self) -> Clusters:
@@ -85,6 +93,61 @@ class Context:
         CLUSTER_NOT_FOUND if it is not defined any more.
         """
         return self.session_clusters.chosen_in(self.clusters) if self.session_clusters.chosen is not None else None
+
+    @property
+    def required_cluster(self) -> tuple[str | None, str]:
+        """Returns the only cluster that may be used, with the reason; ``None`` if the session chooses."""
+        if self.required is not None:
+            return self.required
+        chosen = self.chosen_cluster
+        return chosen, "" if chosen is None else f"USE CLUSTER {chosen}"
+
+    def on(self, cluster: str | None) -> Context:
+        """Returns the context of the same statement on a cluster: with its engine, and its copies of files. ``None``
+        is the session's own engine.
+        """
+        engines = self.session_clusters.engines
+        if cluster is None or engines is None:
+            return self
+        definition = self.clusters.named(cluster)
+        engine = partial(engines.of, definition, self.settings)
+        return replace(self, cluster=definition.name, engine=engine, engine_name=engines.name_of(definition))
+
+    def require_own_engine(self, table: Table) -> None:
+        """Raises ``NotSupportedError`` STREAM_ON_CLUSTER if the table's cluster has another engine than the session: a
+        stream has an engine of its own, of the session's kind.
+        """
+        engines = self.session_clusters.engines
+        if self.cluster is None or engines is None or engines.is_own(self.clusters.named(self.cluster)):
+            return
+        raise NotSupportedError(
+            f"{table.name} is on {self.cluster}, which has another engine than this session: a stream cannot load it.",
+            condition="STREAM_ON_CLUSTER",
+            object=table.name,
+            hint=f"Open a session whose engine is that of {self.cluster}: SHOW CLUSTERS has the address.",
+        )
+
+    def writing(self, table: Table) -> Context:
+        """Returns the context of a statement that writes a table: on its primary cluster, and no other.
+
+        Raises ``ProgrammingError`` CLUSTER_IS_NOT_PRIMARY after USE CLUSTER of another one, or if the statement writes
+        a table of another primary cluster, too. Without clusters, the context is returned as it is.
+        """
+        primary = self.clusters.primary_of(table) if self.clusters else None
+        if primary is None or session_of(table.name) is not None:
+            return self
+        required, why = self.required_cluster
+        if required is not None and required.lower() != primary.lower():
+            raise ProgrammingError(
+                f"{table.name} is written on its primary cluster, {primary}, and the statement must run on {required} "
+                f"({why}).",
+                condition="CLUSTER_IS_NOT_PRIMARY",
+                object=table.name,
+                hint=f"USE CLUSTER {primary}, or USE CLUSTER without a name."
+                if self.required is None
+                else "Write tables of different primary clusters by separate statements.",
+            )
+        return replace(self.on(primary), required=(primary, f"the primary cluster of {table.name}"))
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
@@ -110,7 +173,7 @@ class Context:
             engine=lambda: engine,
             progress=ProgressReporter(),
             prepared=PreparedQueries(),
-            session_clusters=SessionClusters(self.session_clusters.chosen),
+            session_clusters=SessionClusters(chosen=self.session_clusters.chosen),
         )
 
     def renewed(self) -> Context:

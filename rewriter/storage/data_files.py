@@ -6,14 +6,18 @@ import errno
 import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from rewriter.catalog.commit.directory_moves import directory as directory
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import NotSupportedError, OperationalError
-from rewriter.storage.partition_directories import printable
+from rewriter.storage.filesystems.object_files import StoredFile
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.storage.partition_directories import in_parallel, printable
+from rewriter.uris import is_uri, normalized, shown
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ def expand(path: str) -> tuple[FoundFile, ...]:
     Raises ``OperationalError`` PATH_NOT_FOUND 42K03 where there is nothing, and for files that may not be read;
     ``NotSupportedError`` for a directory of partitions.
     """
+    if is_uri(path) and not path.startswith("file:"):
+        return _expand_uri(path)
     location = _local(path)
     roots = [location] if os.path.lexists(location) else sorted(glob.glob(location))
     files: list[FoundFile] = []
@@ -69,8 +75,12 @@ def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[
     FAILED_READ_FILE for a directory that may not be listed, and for a link that leads to no file, whose rows would
     be missing.
     """
-    for partition in partitions:
-        for file in _listed_files(table, partition):
+    if is_uri(table.location):
+        listings: Iterable[list[FoundFile]] = in_parallel(partial(_listed_files, table), partitions)
+    else:
+        listings = (_listed_files(table, partition) for partition in partitions)
+    for partition, files in zip(partitions, listings, strict=True):
+        for file in files:
             yield partition, file
 
 
@@ -95,6 +105,8 @@ _LISTINGS = 5
 
 
 def _walk(root: str) -> list[FoundFile]:
+    if is_uri(root):
+        return [FoundFile(*file) for file in _shown_objects(root)]
     for _ in range(_LISTINGS):
         measured = [_measured(path) for path in _paths(root)]
         files = [file for file in measured if file is not None]
@@ -105,11 +117,43 @@ def _walk(root: str) -> list[FoundFile]:
 
 def _paths(root: str) -> list[str]:
     """Returns the sorted paths of the files below a directory, without hidden ones. None if there is no directory."""
+    if is_uri(root):
+        return [file.path for file in _shown_objects(root)]
     paths: list[str] = []
     for folder, folders, names in os.walk(root, onerror=_check_listed):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
         paths += [os.path.join(folder, name) for name in names if not is_hidden(name)]
     return sorted(paths)
+
+
+def _shown_objects(root: str) -> list[StoredFile]:
+    """Returns the files below a place in an object store, without hidden ones, sorted by path."""
+    files = store_of(root).files_below(root)
+    return [file for file in files if not any(map(is_hidden, file.path[len(root) :].strip("/").split("/")))]
+
+
+def _expand_uri(path: str) -> tuple[FoundFile, ...]:
+    try:
+        uri = normalized(path)
+    except ValueError as error:
+        raise NotSupportedError(
+            f"The path {shown(path)} is not supported: {error}.",
+            object=shown(path),
+            hint="Write s3://bucket/directory.",
+        ) from None
+    file = store_of(uri).find(uri)
+    files = (FoundFile(*file),) if file is not None else tuple(_walk(uri))
+    for data_file in files if file is None else ():
+        _refuse_partitions(uri, uri, data_file.path)
+    if not files:
+        raise OperationalError(
+            f"Path does not exist: {uri}.",
+            condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
+            object=uri,
+            hint="Name a file, or a directory with files that are not hidden.",
+        )
+    return files
 
 
 def _check_listed(error: OSError) -> None:

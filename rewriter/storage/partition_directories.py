@@ -21,6 +21,8 @@ from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
+from rewriter.storage.filesystems.registry import current, store_of, using
+from rewriter.uris import is_uri
 
 _THREADS = 16
 #: The number of directories listed before the speed is judged. Listing is quick at ``_QUICK`` seconds each, plus
@@ -164,9 +166,11 @@ def names_in(path: str) -> list[str]:
 def is_directory(path: str) -> bool:
     """Returns whether there is a directory.
 
-    Raises ``OperationalError`` FAILED_READ_FILE where that cannot be determined; ``os.path.isdir`` would return
-    false.
+    In an object store, there is one if it holds a file or a marker. Raises ``OperationalError`` FAILED_READ_FILE where
+    that cannot be determined; ``os.path.isdir`` would return false.
     """
+    if is_uri(path):
+        return store_of(path).has_directory(path)
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -195,8 +199,14 @@ def in_parallel(
         return results
     size = min(_BATCH, -(-len(remaining) // _THREADS))
     batches = [remaining[start : start + size] for start in range(0, len(remaining), size)]
+    stores = current()
+
+    def run_all(batch_items: Sequence[_In]) -> list[_Out]:
+        with using(stores):
+            return [run(item) for item in batch_items]
+
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-listing") as pool:
-        for batch in pool.map(lambda batch_items: [run(item) for item in batch_items], batches):
+        for batch in pool.map(run_all, batches):
             results += batch
             advance(len(batch))
     return results
@@ -233,6 +243,8 @@ def _value(column: Column, text: str) -> tuple[str | None, bytes] | DataError:
 
 def _entries(path: str) -> list[tuple[str, bool]]:
     """Returns the names in a directory, sorted, and whether each is a directory; none where it has just vanished."""
+    if is_uri(path):
+        return store_of(path).entries(path)
     try:
         with os.scandir(path) as entries:
             return sorted((entry.name, _is_folder(entry)) for entry in entries)

@@ -175,7 +175,7 @@ class TestSparkConnect:
         with rewriter.connect(tmp_path / "w", url) as connection, pytest.raises(rewriter.OperationalError) as caught:
             connection.execute("SELECT 1")
         assert time.monotonic() - started < 20
-        assert caught.value.condition == "SPARK_START_FAILED"
+        assert caught.value.condition == "ENGINE_UNREACHABLE"
         assert "127.0.0.1:1 cannot be reached" in str(caught.value)
         assert "g3heim" not in f"{caught.value} {caught.value.object}"
 
@@ -244,6 +244,25 @@ class TestSessionsThatAreHandedIn:
     def test_a_master_beside_it(self, tmp_path: Path, handed_in: Any) -> None:
         with pytest.raises(rewriter.InterfaceError, match="started already"):
             rewriter.connect(tmp_path / "w", handed_in, master="local")
+
+
+def test_another_master_in_one_process(tmp_path: Path, spark: SparkEngine) -> None:
+    """It was ignored: the statement ran on the Spark that was there."""
+    started: Any = spark._running_spark().session
+    if not hasattr(started, "sparkContext"):
+        pytest.skip("the other Spark is no classic one")
+    with rewriter.connect(tmp_path / "w", "spark://127.0.0.1:1") as connection:
+        with pytest.raises(rewriter.OperationalError) as caught:
+            connection.execute("SELECT 1")
+        assert (caught.value.condition, caught.value.object) == ("SPARK_ALREADY_RUNNING", "spark://127.0.0.1:1")
+        assert "sc://" in str(caught.value.hint)
+    with rewriter.connect(tmp_path / "w", started.sparkContext.master) as connection:
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+    with rewriter.connect(tmp_path / "w", "spark") as connection:
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]
+    if started.sparkContext.master == "local[2]":
+        with rewriter.connect(tmp_path / "w", "local[7]") as connection:
+            assert connection.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_spark_shows_the_id_of_a_statement(tmp_path: Path, spark: SparkEngine) -> None:

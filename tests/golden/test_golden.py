@@ -10,6 +10,7 @@ from rewriter.golden.runner import accept, golden_files, run_file
 FOLDER = Path(__file__).parent
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("path", golden_files(FOLDER), ids=lambda path: path.stem)
 def test_golden_file(path: Path, request: pytest.FixtureRequest) -> None:
     run = run_file(path)

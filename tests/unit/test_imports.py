@@ -12,7 +12,15 @@ ARCHITECTURE = ROOT.parent / "ARCHITECTURE.md"
 ENGINE_LIBRARIES = ("pyspark", "duckdb", "py4j")
 MODULES = sorted(ROOT.rglob("*.py"))
 #: Modules of the root that every other module may import.
-COMMON = {"cancellation.py", "durable_files.py", "errors.py", "gc_pause.py", "safe_removal.py", "terminal_text.py"}
+COMMON = {
+    "cancellation.py",
+    "durable_files.py",
+    "errors.py",
+    "gc_pause.py",
+    "safe_removal.py",
+    "terminal_text.py",
+    "uris.py",
+}
 MOST_LINES = 500
 MOST_ROOT_MODULES = 10
 

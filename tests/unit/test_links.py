@@ -11,13 +11,12 @@ import sqlalchemy as sa
 
 from rewriter.catalog.maintenance import file_garbage as unused
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL
-from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.catalog.store import schema
 from rewriter.errors import Error, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Write
 from rewriter.session import Session
-from rewriter.statements.write.managed_write import make_folder
+from rewriter.statements.write.write_directories import make_write_directory
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def aborted(session: Session, name: str = "t") -> Path:
     transaction = session.catalog.begin()
     table = session.catalog.snapshot().table(name)
     transaction.write_id(table)
-    folder = Path(make_folder(table, transaction, roots_of(table, session.catalog.warehouse)))
+    folder = Path(make_write_directory(table, transaction, session._context({}), transaction.write_id(table)).folder)
     (folder / "p=a").mkdir()
     (folder / "p=a" / "part").write_text("half")
     transaction.rollback()

@@ -55,11 +55,11 @@ class Placed(Protocol):
 class Clusters:
     """The clusters that a statement sees. ``by_name`` has keys in lower case, in the order of the definition.
 
-    ``default`` is the name of the default cluster as declared, ``None`` without one. ``use_default`` says that it is
-    tried first.
+    ``default`` is the name of the default cluster as declared: the first one, if no property names it. ``use_default``
+    says that it is tried first.
     """
 
-    by_name: Mapping[str, Cluster] = field(default_factory=dict)
+    by_name: Mapping[str, Cluster] = field(default_factory=dict, hash=False)
     default: str | None = None
     use_default: bool = False
 
@@ -109,6 +109,8 @@ def clusters_of(properties: Mapping[str, str]) -> Clusters:
     default = properties.get(DEFAULT_CLUSTER_NAME)
     if default is not None:
         default = _default_name(default.strip(), by_name)
+    elif by_name:
+        default = next(iter(by_name.values())).name
     if not by_name and default is None:
         return NO_CLUSTERS
     return Clusters(MappingProxyType(by_name), default, use_default == "true")

@@ -13,6 +13,7 @@ from rewriter.catalog.commit import (
     statistics_changes,
 )
 from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.copy_changes import CopyChanges
 from rewriter.catalog.commit.move_changes import MoveChanges
 from rewriter.catalog.commit.object_changes import ObjectChanges
 from rewriter.catalog.commit.partition_changes import PartitionChanges
@@ -20,6 +21,7 @@ from rewriter.catalog.commit.partition_commits import PartitionCommits
 from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
+    AddCopies,
     AddPartitions,
     AlterColumns,
     AlterPartitions,
@@ -30,6 +32,7 @@ from rewriter.catalog.model.changes import (
     CommitPartitions,
     CompactPartitions,
     CreateObject,
+    DropCopies,
     DropObject,
     MovePartitions,
     NoteFiles,
@@ -37,6 +40,7 @@ from rewriter.catalog.model.changes import (
     RefreshTimelines,
     RenameObject,
     SetCatalogProperty,
+    SetClusters,
     SetLateness,
     SetTrusted,
     TruncatePartitions,
@@ -53,6 +57,7 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
         PartitionChanges(context, timeline_updates, commits),
         MoveChanges(context, timeline_updates),
     )
+    copies = CopyChanges(context, objects)
     partitions.check_conflicts(changes)
     for change in changes:
         if isinstance(change, CreateObject):
@@ -97,8 +102,15 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             batch_changes.note(context, change, commits)
         elif isinstance(change, CommitPartitions):
             commits.commit(change)
+        elif isinstance(change, AddCopies):
+            copies.add(change)
+        elif isinstance(change, DropCopies):
+            copies.drop(change)
+        elif isinstance(change, SetClusters):
+            copies.set_clusters(change)
         else:
             partitions.drop(change)
+        copies.follow(change)
     location_claims.check(context, changes)
     timeline_updates.finish()
     context.write_log()

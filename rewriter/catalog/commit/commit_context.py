@@ -49,6 +49,8 @@ class CommitContext:
         self.sequence = sequence
         #: The differences between the timelines that this commit rebuilt and their previous state.
         self.differences: list[TimelineDifference] = []
+        #: The keys of the partitions that were changed while they were copied.
+        self.stale_copies: list[bytes] = []
         self._events: list[tuple[str, int | None, dict[str, Any]]] = []
         self._touched: dict[int, int] = {}
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
+from rewriter.catalog.commit.partition_rows import StoredPartition, Version
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.changes import CompactPartitions
 from rewriter.catalog.model.objects import DataFile, Table
@@ -49,9 +49,8 @@ def compact(context: CommitContext, change: CompactPartitions) -> None:
             raise _conflict(table)
         ended += [rows_by_path[path] for path in partition.replaced]
         remaining = [file for _, file in files[partition.key] if file.path not in partition.replaced]
-        new_versions.append(
-            replace(stored[partition.key], live=_counted(stored[partition.key].live, [*remaining, *partition.files]))
-        )
+        previous = stored[partition.key]
+        new_versions.append(replace(previous, live=rows.with_files(previous.live, [*remaining, *partition.files])))
     end_rows(connection, schema.files, ended, change.write_id)
     rows.end_partitions(connection, [partition.live for partition in stored.values()], change.write_id)
     rows.insert_stored(connection, table, new_versions, change.write_id)
@@ -60,12 +59,6 @@ def compact(context: CommitContext, change: CompactPartitions) -> None:
         connection, {partition.key: partition.files for partition in change.partitions}, version, base=True
     )
     context.log("COMPACT", table, partitions=len(new_versions))
-
-
-def _counted(live: LivePartition, files: list[DataFile]) -> LivePartition:
-    counts = [file.rows for file in files]
-    row_count = live.rows if None in counts else sum(count or 0 for count in counts)
-    return live._replace(rows=row_count, bytes=sum(file.bytes for file in files), files=len(files))
 
 
 def _live_files(connection: sa.Connection, keys: list[bytes]) -> dict[bytes, list[_LiveFile]]:

@@ -23,6 +23,7 @@ from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.durable_files import sync_directory
 from rewriter.errors import Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.safe_removal import remove_file
+from rewriter.uris import is_uri
 
 _MARKER = ".rewriter-moving-"
 #: In bytes, on all common file systems.
@@ -105,6 +106,9 @@ def prepare(path_pairs: Sequence[tuple[str, str]]) -> DirectoryMoves | None:
 
 def check_movable(path_pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Returns the pairs whose source exists. Raises the errors of ``prepare``, and marks nothing."""
+    for source, target in path_pairs:
+        if is_uri(source) or is_uri(target):
+            raise _not_movable(source, "nothing can be renamed in an object store")
     existing = tuple((source, target) for source, target in path_pairs if os.path.lexists(source))
     try:
         for source, target in path_pairs:

@@ -96,7 +96,7 @@ class ObjectChanges:
         if isinstance(object_, Table):
             table_claims = Claims(ranges=[KeyRange.of_prefix(prefix(object_.id))])
             conflicts.record(self._context.connection, object_, table_claims, self._context.sequence)
-        self._renew(renamed)
+        self.renew(renamed)
         self._context.log(f"RENAME_{kind_of(object_).upper()}", renamed, before=object_.name)
 
     def _was_renamed(self, object_: Object) -> bool:
@@ -118,7 +118,7 @@ class ObjectChanges:
         location = live.location if change.location is None else change.location
         altered = replace(live, properties={**remaining, **new_properties}, location=location, comment=comment)
         if altered != live:
-            self._renew(altered)
+            self.renew(altered)
             self._context.log("ALTER_TABLE", altered)
         if timeline_properties.asks_for_rebuild(altered.properties):
             for fact, _ in self._context.live_facts():
@@ -161,7 +161,7 @@ class ObjectChanges:
         comment = new_comments.get(None, live.comment)
         altered = replace(live, columns=(*columns, *change.added), partition_columns=partition_columns, comment=comment)
         if altered != live:
-            self._renew(altered)
+            self.renew(altered)
             self._context.log("ALTER_TABLE", altered)
 
     def _check_no_count_hidden(self, table: Table, columns: Collection[str]) -> None:
@@ -205,7 +205,7 @@ class ObjectChanges:
 
     def alter_properties(self, properties: CatalogProperties) -> None:
         """Makes a new version of the catalog's properties under their id."""
-        self._renew(properties)
+        self.renew(properties)
         self._context.log("ALTER_PROPERTIES", properties)
 
     def set_trusted(self, change: SetTrusted) -> None:
@@ -222,14 +222,14 @@ class ObjectChanges:
             for storage in live.storages
         )
         altered = replace(live, storages=storages)
-        self._renew(altered)
+        self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered, [change.table.id])
 
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
         altered = replace(self._live_fact(change.fact), lateness=change.lateness)
-        self._renew(altered)
+        self.renew(altered)
         self._context.log("ALTER_FACT", altered)
 
     def alter_storages(self, change: AlterStorages) -> None:
@@ -253,7 +253,7 @@ class ObjectChanges:
         remaining = {binding.table.id for binding in bindings}
         removed = [binding for binding in bind(live, self._context.live_object) if binding.table.id not in remaining]
         self._timeline_updates.remove_tables(live, removed)
-        self._renew(altered)
+        self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered)
         self._mark_timelines_present(bindings)
@@ -281,9 +281,9 @@ class ObjectChanges:
         """Notes on the tables whose timelines were rebuilt, and that requested it, that timelines are present."""
         for table in (binding.table for binding in bindings):
             if timeline_properties.asks_for_rebuild(table.properties):
-                self._renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
+                self.renew(replace(table, properties={**table.properties, timeline_properties.PRESENT: "true"}))
 
-    def _renew(self, object_: Object) -> None:
+    def renew(self, object_: Object) -> None:
         """Ends a definition and inserts this one instead."""
         row_id = self._context.live_row(object_)
         if row_id is not None:

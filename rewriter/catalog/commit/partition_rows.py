@@ -289,6 +289,13 @@ def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, d
     return by_origin
 
 
+def with_files(live: LivePartition, files: Sequence[DataFile]) -> LivePartition:
+    """Returns a partition with the size of other files of the same rows."""
+    counts = [file.rows for file in files]
+    row_count = live.rows if None in counts else sum(count or 0 for count in counts)
+    return live._replace(rows=row_count, bytes=sum(file.bytes for file in files), files=len(files))
+
+
 def end_partitions(connection: sa.Connection, partitions: Sequence[LivePartition], made: int) -> None:
     """Ends the rows of these partitions; their files stay as they are."""
     end_rows(connection, schema.partitions, [live.row_id for live in partitions], made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
@@ -75,6 +75,7 @@ class Transaction:
         self._snapshot = snapshot
         self._write_ids: dict[int, int] = {}
         self._differences: tuple[TimelineDifference, ...] = ()
+        self._stale_copies: tuple[bytes, ...] = ()
         self._ended = False
 
     @classmethod
@@ -120,6 +121,11 @@ class Transaction:
     def differences(self) -> tuple[TimelineDifference, ...]:
         """The differences between the rebuilt timelines and their previous state, by table; empty before the commit."""
         return self._differences
+
+    @property
+    def stale_copies(self) -> tuple[bytes, ...]:
+        """The keys of the partitions whose copies were not registered, because they were changed meanwhile."""
+        return self._stale_copies
 
     def allocate_id(self) -> int:
         """Returns a new id for a table, cube or fact, which is never reused. One short write transaction."""
@@ -203,7 +209,7 @@ class Transaction:
             # After all changes were applied, only the database's COMMIT can have failed.
             if context is None or not self._is_committed(error):
                 raise
-        self._differences = tuple(context.differences)
+        self._differences, self._stale_copies = tuple(context.differences), tuple(context.stale_copies)
         self._ended = True
         if self._database.cache is not None:
             self._database.cache.note_seen_commit(context.sequence)
@@ -317,18 +323,30 @@ def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
     return changed(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
 
 
+def note_foreign_write(database: Database, table: Table, write_id: int) -> None:
+    """Notes that another catalog has used a write id of a table. One short write transaction."""
+    with database.write() as connection:
+        _note(connection, {"object_id": table.id, "write_id": write_id})
+
+
 def _note_foreign(connection: sa.Connection, table_write_ids: Sequence[tuple[Table, int]]) -> None:
-    """Notes the write ids that another catalog has used. Accesses the disk once for each."""
+    """Notes the write ids that another catalog has used. Accesses the disk once for each; not an object store, which
+    would take long (``note_foreign_write``).
+    """
     foreign = [
         {"object_id": table.id, "write_id": write_id}
         for table, write_id in table_write_ids
         if not table.external and os.path.lexists(os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}"))
     ]
-    row = schema.foreign_writes
     for write in foreign:
-        noted = sa.select(row).where(row.c.object_id == write["object_id"], row.c.write_id == write["write_id"])
-        if connection.execute(noted).first() is None:
-            connection.execute(row.insert(), write)
+        _note(connection, write)
+
+
+def _note(connection: sa.Connection, write: Mapping[str, int]) -> None:
+    row = schema.foreign_writes
+    noted = sa.select(row).where(row.c.object_id == write["object_id"], row.c.write_id == write["write_id"])
+    if connection.execute(noted).first() is None:
+        connection.execute(row.insert(), write)
 
 
 @once

@@ -18,6 +18,9 @@ from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.path_upgrade import replace_prefixes
 from rewriter.errors import OperationalError
+from rewriter.storage.filesystems.reading import fetch
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.uris import is_uri
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,13 @@ def _location_inside(table_row: StoredTable) -> str:
 
 def _copy(source: str, target: Path) -> None:
     try:
-        if os.path.isdir(source):
+        if is_uri(source):
+            store = store_of(source)
+            for file in store.files_below(source):
+                path = str(target) + file.path[len(source) :]
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                fetch(file.path, path)
+        elif os.path.isdir(source):
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         raise OperationalError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from rewriter.catalog.model.stored_rows import part_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import Error
+from rewriter.storage.filesystems.reading import stored_size
 
 #: The subject, and the problem.
 Problem = tuple[str, str]
@@ -151,13 +151,18 @@ def _files(connection: sa.Connection, table: Table) -> Iterator[Problem]:
         if table.external:
             yield table.name, f"it is external, but has a row for the file {path}"
             continue
-        try:
-            actual_size = os.stat(path).st_size
-        except OSError as error:
-            yield table.name, f"the file {path} cannot be read: {error.strerror}"
-            continue
-        if actual_size != size:
-            yield table.name, f"the file {path} has {actual_size} bytes, but was written with {size}"
+        problem = file_problem(path, size)
+        if problem is not None:
+            yield table.name, f"the file {problem}"
+
+
+def file_problem(path: str, size: int) -> str | None:
+    """Returns why a file is not the one that was written; ``None`` if it exists with its size."""
+    try:
+        actual_size = stored_size(path)
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    return None if actual_size == size else f"{path} has {actual_size} bytes, but was written with {size}"
 
 
 def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:

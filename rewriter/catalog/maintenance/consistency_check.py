@@ -18,6 +18,7 @@ from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import bind
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.maintenance import file_garbage
+from rewriter.catalog.maintenance.check_copies import check_copies
 from rewriter.catalog.maintenance.check_partitions import check_table
 from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.objects import Cube, Namespace
@@ -55,6 +56,7 @@ def findings(database: Database) -> Iterator[Finding]:
             (schema.objects, schema.objects.c.object_id),
             (schema.partitions, schema.partitions.c.table_id),
             (schema.timeline_ranges, schema.timeline_ranges.c.table_id),
+            (schema.partition_copies, schema.partition_copies.c.table_id),
         ):
             yield from _versions(connection, table, column, names)
         yield from _claims(connection, names)
@@ -75,6 +77,9 @@ def findings(database: Database) -> Iterator[Finding]:
         yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})
         for known_table in known_tables:
             for object_name, problem in check_table(connection, known_table):
+                yield Finding(object_name, problem)
+            copies = () if known_table.dropped is not None else check_copies(connection, known_table.table)
+            for object_name, problem in copies:
                 yield Finding(object_name, problem)
         yield from _same_paths(connection)
         yield from _timelines(database, connection, snapshot, names)

@@ -28,6 +28,10 @@ from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.leases import EXPIRY_SECONDS
 from rewriter.catalog.store.server_clock import NOW
 
+#: The name of a database table with paths of files, and the number of one of its rows.
+FileRow = tuple[str, int]
+#: The database tables with paths of files: those of primary clusters, and copies.
+_FILE_TABLES = (schema.files, schema.copied_files)
 #: A write into a table: (table's id, write id).
 Write = tuple[int, int]
 
@@ -48,7 +52,7 @@ class UnneededFile:
     path: str
     bytes: int
     commit: int
-    rows: tuple[int, ...]
+    rows: tuple[FileRow, ...]
     dropped: bool
 
 
@@ -164,10 +168,11 @@ def unneeded_files(
     another partition or table has now, after RENAME or EXCHANGE, is needed. Reads the ended rows of all files and, if
     there are any, the paths of all files.
     """
-    rows_by_path: dict[str, list[tuple[StoredTable, int, int, int]]] = {}
+    rows_by_path: dict[str, list[tuple[StoredTable, FileRow, int, int]]] = {}
     for table in tables:
-        for row_id, path, size, commit in _ended_rows(connection, table, limit):
-            rows_by_path.setdefault(path, []).append((table, row_id, size, commit))
+        for files in _FILE_TABLES:
+            for row_id, path, size, commit in _ended_rows(connection, files, table, limit):
+                rows_by_path.setdefault(path, []).append((table, (files.name, row_id), size, commit))
     if not rows_by_path:
         return []
     row_counts = Counter(path for path in _all_paths(connection) if path in rows_by_path)
@@ -207,16 +212,19 @@ def declare_removed(
 
 def delete_rows(database: Database, removed: Iterable[UnneededFile]) -> None:
     """Deletes the rows of removed files. One short transaction for each ten thousand."""
-    row = schema.files
-    for chunk in chunks([row_id for file in removed for row_id in file.rows], 10_000):
-        with database.write() as connection:
-            for ids in chunks(chunk):
-                connection.execute(sa.delete(row).where(row.c.row_id.in_(ids)))
+    file_rows = [file_row for file in removed for file_row in file.rows]
+    for row in _FILE_TABLES:
+        for chunk in chunks([row_id for name, row_id in file_rows if name == row.name], 10_000):
+            with database.write() as connection:
+                for ids in chunks(chunk):
+                    connection.execute(sa.delete(row).where(row.c.row_id.in_(ids)))
 
 
-def _ended_rows(connection: sa.Connection, table_row: StoredTable, limit: int) -> Iterator[tuple[int, str, int, int]]:
+def _ended_rows(
+    connection: sa.Connection, files: sa.Table, table_row: StoredTable, limit: int
+) -> Iterator[tuple[int, str, int, int]]:
     """Yields row id, path, size of the file and ending commit of the ended rows of a table."""
-    row, ender, keys = schema.files.c, schema.write_ids.c, KeyRange.of_prefix(prefix(table_row.table.id))
+    row, ender, keys = files.c, schema.write_ids.c, KeyRange.of_prefix(prefix(table_row.table.id))
     in_table = (row.key >= keys.start, row.key < keys.end)
     warehouse = warehouse_of(connection)
     if table_row.dropped is not None and table_row.dropped <= limit:
@@ -227,7 +235,7 @@ def _ended_rows(connection: sa.Connection, table_row: StoredTable, limit: int) -
     query = (
         sa.select(row.row_id, row.path, row.bytes, row.part, ender.commit_seq)
         .join_from(
-            schema.files,
+            files,
             schema.write_ids,
             sa.and_(ender.object_id == table_row.table.id, ender.write_id == row.ended),
         )
@@ -244,6 +252,7 @@ def _file_bytes(path: str, size: int, part_text: str | None) -> int:
 
 
 def _all_paths(connection: sa.Connection) -> Iterator[str]:
-    with connection.execute(sa.select(schema.files.c.path).execution_options(yield_per=10_000)) as result:
-        warehouse = warehouse_of(connection)
-        yield from (loaded(path, warehouse) for path in result.scalars())
+    warehouse = warehouse_of(connection)
+    for files in _FILE_TABLES:
+        with connection.execute(sa.select(files.c.path).execution_options(yield_per=10_000)) as result:
+            yield from (loaded(path, warehouse) for path in result.scalars())

@@ -29,6 +29,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
 from rewriter.durable_files import write_whole
 from rewriter.errors import OperationalError
+from rewriter.uris import is_uri
 
 #: The file in a warehouse directory that contains its identity.
 IDENTITY_FILE = "warehouse.json"
@@ -357,7 +358,9 @@ def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
             directory.table_id, directory_of_table
         ) != directory_of_table:
             unmatched.append(os.path.relpath(directory.path, warehouse))
-    return sorted(unmatched) + sorted(path for path in table_directories if not os.path.isdir(path))
+    return sorted(unmatched) + sorted(
+        path for path in table_directories if not is_uri(path) and not os.path.isdir(path)
+    )
 
 
 def _write_identity(warehouse: Path, identity: Identity) -> None:

@@ -9,6 +9,7 @@ from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     CatalogProperties,
+    ClusterLocation,
     Column,
     Cube,
     DataFile,
@@ -331,6 +332,61 @@ class NoteFiles:
 
 
 @dataclass(frozen=True)
+class SetClusters:
+    """Other descriptors of a table: its primary cluster, and its secondary ones. ``primary`` is ``None`` if the primary
+    cluster stays.
+
+    A new primary cluster must have copies of all partitions. Then the copies become the files of the table, its
+    location is that of the copies, and the previous files become copies of the previous primary cluster. The copies of
+    clusters that are no longer secondary ones are given up.
+
+    ``previous`` is the name of the cluster that was the primary one until now, in the descriptor that it gets.
+    """
+
+    table: Table
+    copies: tuple[ClusterLocation, ...]
+    primary: str | None = None
+    previous: str | None = None
+
+
+@dataclass(frozen=True)
+class CopiedPartition:
+    """A partition that was copied: the paths of the files of the primary cluster, and their copies.
+
+    For an external table the catalog lists no files: ``originals`` is empty, and is not compared.
+    """
+
+    key: bytes
+    originals: tuple[str, ...]
+    files: tuple[DataFile, ...]
+
+
+@dataclass(frozen=True)
+class AddCopies:
+    """REPLICATE, or ADD CLUSTER over files that are there: partitions that a secondary cluster now has, whole.
+
+    A partition whose files differ at commit from those that were copied, or that was dropped, is left out
+    (``Transaction.stale_copies``). The copies that a partition had before are given up. It conflicts with nothing.
+    """
+
+    table: Table
+    cluster: str
+    write_id: int
+    partitions: tuple[CopiedPartition, ...]
+
+
+@dataclass(frozen=True)
+class DropCopies:
+    """The end of the copies of partitions on a secondary cluster. ``keys`` is ``None`` for all. Files stay until
+    VACUUM.
+    """
+
+    table: Table
+    cluster: str
+    keys: tuple[bytes, ...] | None = None
+
+
+@dataclass(frozen=True)
 class CompactedPartition:
     """The files of one partition that were read, by their paths, and the compacted files."""
 
@@ -396,6 +452,9 @@ Change = (
     | NoteStatistics
     | NoteFiles
     | CompactPartitions
+    | SetClusters
+    | AddCopies
+    | DropCopies
     | CommitBatch
     | CommitPartitions
 )

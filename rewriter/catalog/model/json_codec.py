@@ -13,6 +13,7 @@ from typing import Any
 from rewriter.catalog.model.objects import (
     Aggregate,
     CatalogProperties,
+    ClusterLocation,
     Column,
     Completeness,
     Cube,
@@ -93,7 +94,10 @@ def with_changed_paths(data: dict[str, Any], change: Callable[[str], str]) -> di
     properties = {
         key: _moved(text, change) if key.startswith(MOVING) else text for key, text in data["properties"].items()
     }
-    return {**data, "location": change(data["location"]), "properties": properties}
+    changed = {**data, "location": change(data["location"]), "properties": properties}
+    if "copies" in data:
+        changed["copies"] = [[cluster, change(location)] for cluster, location in data["copies"]]
+    return changed
 
 
 def _moved(text: str, change: Callable[[str], str]) -> str:
@@ -149,6 +153,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "not_null": bool,
     "events": bool,
     "lateness": (str, NoneType),
+    "cluster": (str, NoneType),
 }
 
 
@@ -168,7 +173,7 @@ def _check_members(value_tree: object) -> None:
             _check_members(part)
     if not is_dataclass(value_tree):
         return
-    if isinstance(value_tree, Table) and not isinstance(value_tree.location, str):
+    if isinstance(value_tree, Table | ClusterLocation) and not isinstance(value_tree.location, str):
         raise TypeError(f"location is {value_tree.location!r}")
     if not getattr(value_tree, _FILLED.get(type(value_tree), ""), True):
         raise ValueError(f"it has no {_FILLED[type(value_tree)]}")
@@ -235,12 +240,16 @@ def _table_data(table: Table) -> dict[str, Any]:
         "external": table.external,
         "comment": table.comment,
         "properties": dict(table.properties),
+        # Tables of earlier versions, and those of the default cluster alone, have no such entries.
+        **({} if table.cluster is None else {"cluster": table.cluster}),
+        **({} if not table.copies else {"copies": [[copy.cluster, copy.location] for copy in table.copies]}),
     }
 
 
 def _table(id: int, name: str, data: dict[str, Any]) -> Table:
     columns, partition_columns = _columns(data.pop("columns")), _columns(data.pop("partition_columns"))
-    return Table(id, name, columns, partition_columns, **data)
+    copies = tuple(ClusterLocation(cluster, location) for cluster, location in _listed(data.pop("copies", [])))
+    return Table(id, name, columns, partition_columns, copies=copies, **data)
 
 
 def _view_data(view: View) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -73,3 +73,37 @@ def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
         else:
             out.append(current)
     return tuple(out)
+
+
+def outside(keys: Iterable[bytes], ranges: Sequence[KeyRange]) -> list[bytes]:
+    """Returns the keys, given in order, that are in none of the merged ranges. O(keys + ranges).
+
+    >>> outside([b"a", b"b", b"c"], [KeyRange(b"b", b"c")])
+    [b'a', b'c']
+    """
+    index, outer_keys = 0, []
+    for key in keys:
+        while index < len(ranges) and ranges[index].end <= key:
+            index += 1
+        if index == len(ranges) or key < ranges[index].start:
+            outer_keys.append(key)
+    return outer_keys
+
+
+def without(ranges: Iterable[KeyRange], removed: Sequence[KeyRange]) -> list[KeyRange]:
+    """Returns what is left of ranges without merged ones.
+
+    >>> without([KeyRange(b"a", b"d")], [KeyRange(b"b", b"c")])
+    [KeyRange(start=b'a', end=b'b'), KeyRange(start=b'c', end=b'd')]
+    """
+    remaining = []
+    for key_range in ranges:
+        start = key_range.start
+        for gap in removed:
+            if gap.overlaps(key_range):
+                if start < gap.start:
+                    remaining.append(KeyRange(start, gap.start))
+                start = max(start, gap.end)
+        if start < key_range.end:
+            remaining.append(KeyRange(start, key_range.end))
+    return remaining

@@ -53,6 +53,14 @@ class Namespace:
 
 
 @dataclass(frozen=True)
+class ClusterLocation:
+    """A secondary descriptor of a table (seed 004): a cluster, and the directory of the copies that it has."""
+
+    cluster: str
+    location: str
+
+
+@dataclass(frozen=True)
 class CatalogProperties:
     """The properties of the catalog, at least one. A catalog has one such object, or none."""
 
@@ -67,6 +75,9 @@ class Table:
 
     ``location`` is an absolute directory. A managed table's files are in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
     later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
+
+    ``cluster`` is the primary cluster, which has all data; ``None`` is the default one. ``copies`` are the secondary
+    clusters. Which partitions they have is not in the table (``catalog.clusters.copies``).
     """
 
     id: int
@@ -78,6 +89,8 @@ class Table:
     external: bool = False
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
+    copies: tuple[ClusterLocation, ...] = ()
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

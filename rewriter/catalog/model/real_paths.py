@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import Generic, TypeVar
 
+from rewriter.uris import ancestors, is_uri
+
 _Value = TypeVar("_Value")
 
 
@@ -19,7 +21,9 @@ class RealPaths:
         self._directories: dict[str, str] = {}
 
     def of(self, path: str) -> str:
-        """Returns the real path of an absolute path. A path that does not exist keeps its name."""
+        """Returns the real path of an absolute path. A path that does not exist keeps its name, and a URI is real."""
+        if is_uri(path):
+            return path.rstrip(os.sep)
         parent, name = os.path.split(path.rstrip(os.sep))
         if name in ("", os.curdir, os.pardir):
             return os.path.realpath(path)
@@ -46,11 +50,15 @@ class PathIndex(Generic[_Value]):
         self._below: dict[str, list[_Value]] = {}
         for path, value in items:
             self._at.setdefault(path, []).append(value)
-            for ancestor in PurePath(path).parents:
-                self._below.setdefault(str(ancestor), []).append(value)
+            for ancestor in _above(path):
+                self._below.setdefault(ancestor, []).append(value)
 
     def overlapping(self, path: str) -> Iterator[_Value]:
         """Yields the values of the paths that equal this one, contain it, or are inside it."""
-        for ancestor in (path, *map(str, PurePath(path).parents)):
+        for ancestor in (path, *_above(path)):
             yield from self._at.get(ancestor, ())
         yield from self._below.get(path, ())
+
+
+def _above(path: str) -> Iterable[str]:
+    return ancestors(path) if is_uri(path) else map(str, PurePath(path).parents)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
+from rewriter.uris import is_uri
+
 #: The prefix of the properties that note a move of directories; each move has a property of its own.
 MOVING = "rewriter.moving."
 
@@ -33,8 +35,8 @@ def all_stored(paths: Iterable[str], warehouse: str) -> list[str]:
 
 
 def loaded(path: str, warehouse: str) -> str:
-    """Returns the absolute path of a stored one."""
-    if path.startswith(os.sep) or not warehouse:
+    """Returns the absolute path of a stored one. A URI stays as it is."""
+    if path.startswith(os.sep) or not warehouse or is_uri(path):
         return path
     return warehouse if path == os.curdir else f"{warehouse.rstrip(os.sep)}{os.sep}{path}"
 

@@ -250,17 +250,19 @@ _FILES = 4096
 
 
 def files(
-    connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange]
+    connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange], cluster: str | None = None
 ) -> Iterator[tuple[bytes, DataFile]]:
-    """Yields the visible files of partitions in sorted, disjoint key ranges, in (key, path) order.
+    """Yields the visible files of partitions in sorted, disjoint key ranges, in (key, path) order: those of the primary
+    cluster, or the copies on another one, whose name is in lower case.
 
     Each comes with its partition's key. One statement for up to ``range_query.MOST`` ranges.
     """
-    row = schema.files
+    row = schema.files if cluster is None else schema.copied_files
+    conditions = () if cluster is None else (schema.copied_files.c.cluster == cluster,)
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes, row.c.part)
     warehouse = warehouse_of(connection)
     for chunk in chunks(ranges, range_query.MOST):
-        query = range_query.search(connection, row.c.key, columns, visible(row, ids), chunk)
+        query = range_query.search(connection, row.c.key, columns, (*visible(row, ids), *conditions), chunk)
         for page in connection.execute(query.order_by("key", "path")).partitions(_FILES):
             keys, paths, rows, sizes, parts = zip(*page, strict=True)
             for path, row_count, size in zip(paths, rows, sizes, strict=True):

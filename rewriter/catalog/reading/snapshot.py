@@ -25,6 +25,7 @@ from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView, Temp
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.copy_reads import CopyReads
 from rewriter.catalog.reading.database_reads import DatabaseReads
 from rewriter.catalog.reading.filtered_reads import FilteredReads
 from rewriter.catalog.reading.missing_objects import (
@@ -48,7 +49,7 @@ from rewriter.timeline.timeline import PartitionTimeline
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
 
-class Snapshot(DatabaseReads, FilteredReads):
+class Snapshot(DatabaseReads, FilteredReads, CopyReads):
     """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
 
     Rows are versioned, so a later read under the same snapshot gives the same result. Results are cached. One thread at

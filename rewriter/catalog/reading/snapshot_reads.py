@@ -50,6 +50,8 @@ class SnapshotReads:
     #: The stored timelines of each table that was read; and the timelines made from them, by table.
     stored: dict[int, queries.StoredTimelines] = field(default_factory=dict)
     timelines: dict[tuple[int, queries.TimelineKey], PartitionTimeline] = field(default_factory=dict)
+    #: By table and name of the cluster: the keys of the partitions that a secondary cluster has.
+    copied_ranges: dict[int, dict[str, tuple[KeyRange, ...]]] = field(default_factory=dict)
 
     @property
     def is_small(self) -> bool:
@@ -59,4 +61,5 @@ class SnapshotReads:
         if results > MOST_RESULTS:
             return False
         ranges = sum([len(ranges) for stored in self.stored.values() for ranges in stored.values()])
+        ranges += sum([len(held) for by_cluster in self.copied_ranges.values() for held in by_cluster.values()])
         return ranges + sum(map(len, listings)) <= MOST_ROWS

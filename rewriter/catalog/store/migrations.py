@@ -168,6 +168,14 @@ def _partition_commit(connection: Connection) -> None:
     index.create(connection, checkfirst=True)
 
 
+def _clusters(connection: Connection) -> None:
+    """Adds the copies of partitions on secondary clusters. An earlier release would write a partition and leave its
+    copies as they are.
+    """
+    schema.partition_copies.create(connection, checkfirst=True)
+    schema.copied_files.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -190,6 +198,7 @@ STEPS: tuple[Step, ...] = (
     _refresh_claims,
     _batches_of_streams,
     _partition_commit,
+    _clusters,
 )
 
 

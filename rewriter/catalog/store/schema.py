@@ -255,6 +255,41 @@ files = Table(
     Index("files_by_key", "key", "ended"),
 )
 
+#: The keys whose partitions a secondary cluster has: each live partition in a range is there, whole, with the content
+#: that it has now. ``cluster`` is in lower case. A commit that changes the content of a key takes it out of the range.
+partition_copies = Table(
+    "partition_copies",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("table_id", BigInteger, nullable=False),
+    Column("cluster", _BYTEWISE, nullable=False),
+    Column("start_key", LargeBinary, nullable=False),
+    Column("end_key", LargeBinary, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Index("partition_copies_by_table", "table_id", "ended"),
+)
+
+#: The files of the partitions in these ranges, as ``files`` has those of the primary cluster. They are copies of the
+#: files that a partition had when it was copied: after COMPACT, the primary cluster has others with the same rows.
+#: External tables have them, too: only files that were compared with the original are ever read.
+copied_files = Table(
+    "copied_files",
+    metadata,
+    Column("row_id", _ROW_ID, primary_key=True),
+    Column("cluster", _BYTEWISE, nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("path", _BYTEWISE, nullable=False),
+    Column("rows", BigInteger),
+    Column("bytes", BigInteger, nullable=False),
+    Column("made", BigInteger, nullable=False),
+    Column("ended", BigInteger, nullable=False),
+    Column("commit_seq", BigInteger, nullable=False),
+    Column("part", Text),
+    Index("copied_files_by_key", "key", "ended"),
+)
+
 #: The states of a timeline's ordinals. Fresh, outdated, unproven and incomplete ones exist. Retired ones are base
 #: periods that were dropped, entirely or in part (such a period may be fresh, too). Unproven and incomplete ones are
 #: rollups: without a proof that their content comes from the base, or from a base that lacked periods. Streams still

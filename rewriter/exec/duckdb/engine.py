@@ -23,6 +23,7 @@ from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.copied_results import is_copied
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
+from rewriter.exec.duckdb.object_files import ObjectFileSystems
 from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.duckdb.prepared_queries import PreparedQueries, PreparedQuery
 from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation_select, with_relations
@@ -93,6 +94,7 @@ class DuckDBEngine:
         self._spill: ScratchDirectory | None = None
         self._is_closed = False
         self._schemas = FileSchemas()
+        self._object_files = ObjectFileSystems()
         self._prepared = PreparedQueries()
         #: The connections of queries that are running now, in any thread; and those for the next queries, by whether
         #: they read managed files alone.
@@ -298,6 +300,7 @@ class DuckDBEngine:
 
     def _define_relations(self, query: EngineQuery, opened: _OpenedQuery) -> None:
         """Reads the columns of files, and copies those that DuckDB does not read."""
+        self._object_files.register(opened.connection, query.relations)
         for serial, relation in enumerate(query.relations):
             opened.relations[relation.name] = relation_select(
                 opened.connection, relation, serial, self._schemas, opened.tables

@@ -25,6 +25,7 @@ from rewriter.exec.formats import delimited_text, orc
 from rewriter.exec.sql_types import STRING, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate import casts
 from rewriter.exec.translate.casts import quote, string_literal
+from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -145,7 +146,7 @@ def _stripes(relation: Relation, path: str) -> Iterator[pa.Table]:
 
 def _text_pieces(relation: Relation, path: str) -> Iterator[pa.RecordBatch]:
     columns = [(column.name, _scalar(column).name == "string") for column in relation.columns]
-    return delimited_text.read_columns(path, columns, relation.options)
+    return delimited_text.read_columns(path, open_text, columns, relation.options)
 
 
 def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: PathGroup, schemas: FileSchemas) -> str:

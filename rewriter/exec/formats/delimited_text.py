@@ -8,15 +8,18 @@ other character behind it is itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rewriter.exec.formats.file_format import FileFormat, FileWriter
 from rewriter.exec.formats.json_lines import plain_times
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: Opens a text file by its path.
+OpenText = Callable[[str], TextIO]
 
 _ROWS = 10_000
 _COMPRESSED = (".gz", ".bz2", ".deflate", ".lz4", ".lzo", ".snappy", ".zst")
@@ -27,14 +30,17 @@ _FIELD, _ESCAPE, _NULL = "field.delim", "escape.delim", "serialization.null.form
 
 
 def read_columns(
-    path: str, columns: Sequence[tuple[str, bool]], options: Mapping[str, str]
+    path: str, open_file: OpenText, columns: Sequence[tuple[str, bool]], options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file as texts. A column is its name, and whether it is a string: empty texts of the others
     are NULL. Raises ``ValueError`` for a compressed file, and for one that is not UTF-8.
+
+    ``open_file`` opens the path. It is an argument because workers of Spark, to which this code travels, have no other
+    part of this package.
     """
     import pyarrow as pa
 
-    rows = read_rows(path, len(columns), options)
+    rows = read_rows(path, open_file, len(columns), options)
     while chunk := list(islice(rows, _ROWS)):
         arrays = [
             pa.array(texts if is_string else [text or None for text in texts], pa.string())
@@ -43,13 +49,13 @@ def read_columns(
         yield pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in columns])
 
 
-def read_rows(path: str, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
+def read_rows(path: str, open_file: OpenText, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
     """Yields the first ``count`` fields of each line; ``None`` is NULL."""
     if path.lower().endswith(_COMPRESSED):
         raise ValueError("it is compressed, which is not supported")
     separator, escape, null = options[_FIELD], options.get(_ESCAPE), options[_NULL]
     absent: list[str | None] = [None] * count
-    with open(path, encoding="utf-8-sig") as file:
+    with open_file(path) as file:
         for line in file:
             fields = split_fields(line.removesuffix("\n"), separator, escape)[:count]
             texts = [None if field == null else _unescaped(field, escape) for field in fields]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.storage.filesystems.reading import arrow_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,7 +110,7 @@ def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     import pyarrow.compute as pc
     import pyarrow.orc
 
-    file = pyarrow.orc.ORCFile(path)
+    file = pyarrow.orc.ORCFile(arrow_source(path))
     stored_names = list(file.schema.names)
     if stored_names and all(name.startswith("_col") for name in stored_names):
         raise ValueError("[DUCKDB_UNSUPPORTED] The ORC file has numbers instead of names of columns (_col0, …)")

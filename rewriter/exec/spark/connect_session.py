@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,8 @@ from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark.executor_watch import ExecutorWatch
+from rewriter.exec.spark.reachability import reach, says_lost, unreachable
 from rewriter.exec.spark.relations import file_uri
 from rewriter.exec.spark.session_settings import (
     LOCAL_SESSION_SETTINGS,
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 SCHEME = "sc://"
+_SERVER = "The Spark Connect server"
 _DEFAULT_PORT = 15002
-#: The seconds until a server counts as unreachable. The client's own retries take ten minutes.
-_REACH_SECONDS = 10.0
+#: How often, and after which pauses in milliseconds, a lost connection is tried again: for 12 seconds. The client's own
+#: retries take ten minutes.
+_RETRIES = {"max_retries": 6, "max_backoff": 4000, "max_server_retry_delay": 10_000}
 _ADDRESS = re.compile(r"sc://(?P<host>\[[^\]]*\]|[^:/;]*)(:(?P<port>\d+))?(/.*)?", re.DOTALL)
 
 
@@ -48,6 +51,11 @@ class ConnectedSpark:
         self.small_session = small_session
         #: True if the server computes everything in one process.
         self.is_local = str(session.conf.get("spark.master", "")).startswith("local")
+        #: The server may run on another machine.
+        self.shares_files = False
+        self.address = _address_of(session)
+        #: A client does not see the executors of the server.
+        self.watch: ExecutorWatch | None = None
         self._tasks = ConnectTasks()
         for watched in (session, small_session):
             self._tasks.watch(watched)
@@ -69,22 +77,25 @@ class ConnectedSpark:
         """Returns the tasks of the group's query that are done, as the server last reported them."""
         return self._tasks.measured(group)
 
+    def is_lost(self, error: BaseException) -> bool:
+        """Tests whether an error came because the server, or what it knew of this session, is gone."""
+        return is_lost(error)
+
     def stop(self) -> None:
         """Ends the sessions; the server goes on."""
-        from pyspark.errors import PySparkException
-
         for session in (self.session, self.small_session):
             # Not ``stop``: it would also end a local server, which belongs to the user.
-            with suppress(PySparkException):  # The server still ends a canceled query.
+            with suppress(Exception):  # The server still ends a canceled query, or is gone.
                 session.client.release_session()
-            session.client.close()
+            with suppress(Exception):
+                session.client.close()
 
 
 def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
     """Returns sessions of the server at a URL (``sc://host:15002``). No message has its parameters, such as a token.
 
     Raises ``InterfaceError`` SPARK_CONNECT_NOT_FOUND without the client's packages, and ``EngineError``
-    SPARK_START_FAILED for a server that cannot be reached.
+    ENGINE_UNREACHABLE for a server that cannot be reached.
     """
     silence()
     try:
@@ -95,7 +106,7 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
             condition="SPARK_CONNECT_NOT_FOUND",
             hint="pip install 'rewriter[connect]'",
         ) from error
-    reach(url)
+    reach_server(url)
     first = SparkSession(connection=url)
     try:
         return over(first, conf)
@@ -103,21 +114,11 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
         first.client.close()
 
 
-def reach(url: str) -> None:
-    """Raises ``EngineError`` SPARK_START_FAILED unless something listens at the address of a URL, and
+def reach_server(url: str) -> None:
+    """Raises ``EngineError`` ENGINE_UNREACHABLE unless something listens at the address of a URL, and
     ``InterfaceError`` for a text that is no URL.
     """
-    host, port = _host_and_port(url)
-    try:
-        socket.create_connection((host.strip("[]"), port), _REACH_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise EngineError(
-            f"The Spark Connect server at {host}:{port} cannot be reached: {reason}.",
-            condition="SPARK_START_FAILED",
-            object=f"{SCHEME}{host}:{port}",
-            hint="Check the address, and that the server runs: sbin/start-connect-server.sh of Spark starts one.",
-        ) from None
+    reach(_SERVER, [_host_and_port(url)], f"{SCHEME}{shown_address(url)}")
 
 
 def shown_address(url: str) -> str:
@@ -136,10 +137,51 @@ def _host_and_port(url: str) -> tuple[str, int]:
 def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
     """Returns new sessions of the same server. The settings and views of ``session`` are not touched.
 
-    Raises ``EngineError`` CONNECT_FILES_NOT_SHARED if the server does not see this process's files.
+    Raises ``EngineError`` CONNECT_FILES_NOT_SHARED if the server does not see this process's files, and
+    ENGINE_UNREACHABLE if the server is gone.
     """
+    from pyspark.errors import PySparkException
+
     silence()
-    started = ConnectedSpark(session.newSession(), session.newSession())
+    own_sessions = session.newSession(), session.newSession()
+    for own_session in own_sessions:
+        own_session.client.set_retry_policies([_retry_policy()])
+    try:
+        return _prepared(*own_sessions, conf)
+    except PySparkException as error:
+        address = _address_of(session)
+        if is_lost(error):
+            raise unreachable(_SERVER, address, "it does not respond as one") from None
+        raise EngineError(
+            f"The Spark Connect server at {address} gives no session: {str(error).strip().splitlines()[0]}",
+            condition="SPARK_START_FAILED",
+            object=address,
+            hint="Check the parameters of the URL, and the log of the server.",
+        ) from None
+
+
+def is_lost(error: BaseException) -> bool:
+    """Tests whether an error came because the server, or what it knew of this session, is gone."""
+    from grpc import StatusCode
+
+    status = getattr(error, "getGrpcStatusCode", lambda: None)()
+    return status is StatusCode.UNAVAILABLE or says_lost(str(error))
+
+
+def _retry_policy() -> Any:
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    return DefaultPolicy(**_RETRIES)
+
+
+def _address_of(session: SparkSession) -> str:
+    """Returns the address of a session's server, without the parameters of its URL."""
+    client: Any = session.client
+    return f"{SCHEME}{getattr(client._builder, 'endpoint', client.host)}"
+
+
+def _prepared(session: SparkSession, small_session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
+    started = ConnectedSpark(session, small_session)
     settings = {**SESSION_SETTINGS, **(LOCAL_SESSION_SETTINGS if started.is_local else {})}
     apply_settings(started.session, {**settings, **conf})
     apply_settings(started.small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
@@ -161,7 +203,9 @@ def _check_files(session: SparkSession) -> None:
             file.write(text)
         try:
             lines = [row[0] for row in session.read.text(file_uri(path)).collect()]
-        except PySparkException:
+        except PySparkException as error:
+            if is_lost(error):
+                raise
             lines = []
     finally:
         scratch.remove()

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import Cancellation, check_cancellation, current_cancellation
-from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
+from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
 from rewriter.exec.batch_stream import BatchStream, prefetched
@@ -39,13 +39,15 @@ from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.arguments import arguments
+from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.executor_watch import executors_awaited
 from rewriter.exec.spark.kept_views import KeptViews
-from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.spark.reachability import lost
+from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
-from rewriter.exec.sql_types import parse_type
-from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
+from rewriter.exec.spark.shared_files import check_shared
 from rewriter.exec.write_target import file_sink
 
 if TYPE_CHECKING:
@@ -203,13 +205,14 @@ class SparkEngine:
 
     @contextmanager
     def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
-        """Runs the query to its end; its rows wait in temporary files. With a Spark of several machines, they are held
-        in memory.
+        """Runs the query to its end; its rows wait in temporary files. A Spark of several machines computes them while
+        they are read, as ``stream_rows`` does.
         """
         from rewriter.exec.spark.spooled_rows import read_spooled, spool
 
         if not self._awaited_spark().is_local:
-            yield iter(self.execute(query))
+            with contextlib.closing(self._batches(query)) as computed:
+                yield computed
             return
         spooled = ScratchDirectory("rows")
         try:
@@ -225,17 +228,21 @@ class SparkEngine:
         is so big that Spark splits it.
 
         A single partition gets a file of each task. Spark's own writer fills those of Parquet if they may be as large
-        as what a task reads.
+        as what a task reads, and all tasks run in one process on this machine. Raises ``EngineError``
+        WRITTEN_FILES_NOT_SHARED if workers wrote to storage of their own.
         """
         check_written(write.format, write.columns)
         with self._frame(query, write.directory) as frame:
-            assigned = _assigned(frame, write)
+            rows = assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)
             if write.used_sink.kind in (SinkKind.SINGLE, SinkKind.SORTED):
-                assigned = _with_few_tasks(assigned, query, write)
-            if write.dynamic_columns or write.format.lower() != "parquet" or _most_file_bytes(write) < _TASK_BYTES:
-                return self._write_partitions(assigned, query, write)
-            return self._write_one(assigned, query, write)
+                rows = _with_few_tasks(rows, query, write)
+            # The files of Spark's own writer have to be listed. Those of other machines, or of a repeated task, are not
+            # certain to be listed, or to be of this write.
+            is_listed = self._awaited_spark().shares_files and write.format.lower() == "parquet"
+            if is_listed and not write.dynamic_columns and _most_file_bytes(write) >= _TASK_BYTES:
+                return self._write_one(rows, query, write)
+            return self._write_partitions(rows, query, write)
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
         return file_columns(format, path, options)
@@ -264,7 +271,8 @@ class SparkEngine:
             with self._lock:
                 groups = list(self._groups)
             for group in groups:
-                spark.cancel(group)
+                with contextlib.suppress(Exception):  # Its Spark may have died.
+                    spark.cancel(group)
             time.sleep(0.1)
         if spark is not None:
             with contextlib.suppress(Exception):  # They are gone with their Spark.
@@ -313,7 +321,7 @@ class SparkEngine:
             scratch = self._scratch.path
             self._queries += 1
         try:
-            with self._errors(query.sql, directory, query.relations):
+            with self._errors(started, query.sql, directory, query.relations):
                 may_keep = directory is None and all(map(is_managed, query.relations))
 
                 def define() -> DataFrame:
@@ -334,16 +342,18 @@ class SparkEngine:
                 for unkept in views:
                     unkept.close()
             except Exception:
-                if not self._is_closed:  # After ``close``, they are gone with their Spark.
+                if not self._is_closed and self._started is started:  # Otherwise they are gone with their Spark.
                     raise
             finally:
                 with self._lock:
                     self._queries -= 1
 
     @contextmanager
-    def _errors(self, sql: str, directory: str | None, relations: Sequence[Relation]) -> Iterator[None]:
+    def _errors(
+        self, started: StartedSpark | ConnectedSpark, sql: str, directory: str | None, relations: Sequence[Relation]
+    ) -> Iterator[None]:
         try:
-            with _spark_errors(sql, directory):
+            with self._found_lost(started), _spark_errors(sql, directory):
                 yield
         except Error as error:
             if self._is_closed:
@@ -354,6 +364,23 @@ class SparkEngine:
             if self._is_closed:
                 raise engine_closed() from error
             raise
+
+    @contextmanager
+    def _found_lost(self, started: StartedSpark | ConnectedSpark) -> Iterator[None]:
+        """Raises ENGINE_UNREACHABLE for an error that came because Spark is gone. The next query starts it anew."""
+        try:
+            yield
+        except Exception as error:
+            is_of_engine = isinstance(error, EngineError) or not isinstance(error, Error)
+            causes = [cause for cause in (error, error.__context__) if cause is not None]
+            if self._is_closed or not is_of_engine or not any(map(started.is_lost, causes)):
+                raise
+            with self._lock:
+                if self._started is started:
+                    self._started, self._views = None, KeptViews()
+            with contextlib.suppress(Exception):
+                started.stop()
+            raise lost(started.address) from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Writes through our own data source. For a grouped sink, one task has all rows of a partition, sorted."""
@@ -366,6 +393,8 @@ class SparkEngine:
         if scratch is None:
             raise engine_closed()
         files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        if not self._awaited_spark().shares_files:
+            check_shared(files)
         check_partitions(len({file.values for file in files}) + left, write)
         return files
 
@@ -403,7 +432,8 @@ class SparkEngine:
             self._groups[group] += 1
         patience = PATIENCE_SECONDS if is_write else _PATIENCE_SECONDS
         try:
-            return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
+            with executors_awaited(started.watch, started.address, lambda: started.cancel(group)):
+                return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
         finally:
             with self._lock:
                 self._groups[group] -= 1
@@ -444,35 +474,6 @@ def _with_few_tasks(frame: DataFrame, query: EngineQuery, write: Write) -> DataF
         return frame.coalesce(1)
     read_bytes, most_bytes = input_bytes(query), _most_file_bytes(write)
     return frame.coalesce(-(-read_bytes // most_bytes)) if read_bytes and most_bytes > _TASK_BYTES else frame
-
-
-def _assigned(frame: DataFrame, write: Write) -> DataFrame:
-    """Returns the columns by position, as the table declares them; dynamic partition columns as texts of their
-    values.
-    """
-    targets = (*write.columns, *write.dynamic_columns)
-    types = [field.dataType.simpleString() for field in frame.schema.fields]
-    check_arity(len(types), len(targets))
-    # Generated names: those of the query may repeat.
-    renamed = frame.toDF(*(f"q{number}" for number in range(len(types))))
-    items = []
-    for number, (type_name, column) in enumerate(zip(types, targets, strict=True)):
-        value = assign(f"q{number}", type_name, column, SPARK)
-        if number >= len(write.columns):
-            items.append(f"{_partition_text(value, column)} AS rewriter_key_{number}")
-        else:
-            items.append(f"{value} AS {identifier(column.name)}")
-    return renamed.selectExpr(*items)
-
-
-def _partition_text(value: str, column: Column) -> str:
-    """Returns the canonical text of a partition value; NULL, '' and Hive's name for NULL are NULL."""
-    type_ = parse_type(column.type)
-    if type_.is_floating:
-        # -0.0 and 0.0 are one partition.
-        value = f"CASE WHEN {value} = 0 THEN CAST(0 AS {type_}) ELSE {value} END"
-    text = f"CAST({value} AS STRING)"
-    return f"CASE WHEN {text} IN ('', '{DEFAULT_PARTITION}') THEN NULL ELSE {text} END"
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:

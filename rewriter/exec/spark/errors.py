@@ -7,6 +7,7 @@ from typing import Any
 
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
+from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
 
 #: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
@@ -25,6 +26,11 @@ _OWN_ERROR = re.compile(rf"\[({'|'.join(_OUR_STATES)})\] ([^\n]*)")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTALL)
 #: A cause in the stack that a server sends: its message, up to the first line of its own stack.
 _CAUSE = re.compile(r"^Caused by: org\.apache\.spark\.[\w.$]+: (\[[A-Z].*?)(?=^\s+at |\Z)", re.DOTALL | re.MULTILINE)
+#: A Python worker that cannot work, in the stack that Spark sends.
+_WORKER_PYTHON = re.compile(
+    r"(Cannot run program \"[^\"\n]*\"|\[PYTHON_VERSION_MISMATCH\] [^\n]*|No module named 'pyarrow'|"
+    r"PyArrow [^\n]*must be installed[^\n]*)"
+)
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
@@ -38,8 +44,19 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
         ours_kind = EngineError if own_error[1] == "FAILED_READ_FILE" else DataError
         message = _STATE.sub("", own_error[2]).strip().rstrip("'\"")
         return ours_kind(message, condition=own_error[1], sqlstate=_OUR_STATES[own_error[1]])
+    no_client = missing_client(f"{error}\n{text}")
+    if no_client is not None:
+        return no_client
     if is_disk_full(f"{error}\n{text}"):
         return disk_full(disk_content(directory), directory)
+    python = _WORKER_PYTHON.search(f"{text}\n{error}")
+    if python:
+        return EngineError(
+            f"The Python workers of Spark cannot work: {python[1].rstrip('.')}.",
+            condition="WORKER_PYTHON",
+            hint="Install Python, of the same minor version as here, and pyarrow on each worker, at the path that "
+            "PYSPARK_PYTHON names, or else at that of this process's Python.",
+        )
     cause = _remote_cause(error, text)
     condition, state = _declared(error) if cause is None else (None, None)
     text = text if cause is None else cause

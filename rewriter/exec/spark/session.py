@@ -8,16 +8,21 @@ end of that file is the error.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark.executor_watch import TIMEOUT_SETTING, ExecutorWatch, seconds_of
 from rewriter.exec.spark.java import find_java_home
+from rewriter.exec.spark.reachability import reach, says_lost, unreachable
 from rewriter.exec.spark.session_settings import (
     LOCAL_SESSION_SETTINGS,
     SESSION_SETTINGS,
@@ -28,8 +33,11 @@ from rewriter.exec.spark.session_settings import (
 from rewriter.exec.spark.task_progress import tasks_of_group
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+#: The URL of a standalone master, or of several of which one is active.
+_STANDALONE = re.compile(r"spark://(?P<hosts>.+)")
 _LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -50,8 +58,16 @@ class StartedSpark:
     def __init__(self, session: SparkSession, small_session: SparkSession, owner: bool) -> None:
         self.session = session
         self.small_session = small_session
-        self.is_local = str(session.sparkContext.master).startswith("local")
+        self.address = str(session.sparkContext.master)
+        self.is_local = self.address.startswith("local")
+        #: True if one process computes everything, and it is of this machine: its files are ours.
+        self.shares_files = self.is_local
         self._owner = owner
+        #: The watch over statements that wait for executors.
+        self.watch: ExecutorWatch | None = None
+        if not self.is_local:
+            seconds = seconds_of(session.sparkContext.getConf().get(TIMEOUT_SETTING, None))
+            self.watch = ExecutorWatch(self._count_executors, seconds)
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Adds the jobs of this thread, from now on, to a group that ``cancel`` stops."""
@@ -70,10 +86,20 @@ class StartedSpark:
         """Returns the tasks of the group's running stages that are done."""
         return tasks_of_group(self.session, group)
 
+    def is_lost(self, error: BaseException) -> bool:
+        """Tests whether an error came because Spark's process or application is gone. About a millisecond."""
+        return says_lost(str(error)) or _is_dead(self.session.sparkContext)
+
     def stop(self) -> None:
         """Stops Spark if it was started for this session. The JVM stays for the next start."""
         if self._owner:
-            self.session.sparkContext.stop()
+            with warnings.catch_warnings(), suppress(Exception):  # It may have died.
+                warnings.simplefilter("ignore")
+                self.session.sparkContext.stop()
+
+    def _count_executors(self) -> int:
+        context: Any = self.session.sparkContext
+        return int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1  # The driver counts.
 
 
 def start(master: str | None, conf: Mapping[str, str], given: SparkSession | None = None) -> StartedSpark:
@@ -81,27 +107,46 @@ def start(master: str | None, conf: Mapping[str, str], given: SparkSession | Non
     a new session in the Spark of that session.
 
     A running Spark keeps its master; its sessions, their settings and views are not touched. Raises
-    ``JavaNotFoundError`` and ``EngineError``.
+    ``JavaNotFoundError``, and ``EngineError``: ENGINE_UNREACHABLE, SPARK_START_FAILED, and SPARK_ALREADY_RUNNING where
+    a Spark of another master runs, unless both are local.
     """
     with _lock:
         silence()
         from pyspark import SparkContext
-        from pyspark.sql import SparkSession
 
+        _forget_dead_spark()
         owner = given is None and SparkContext._active_spark_context is None
         if owner:
             _start_context(master or "local[*]", conf)
-        default = SparkSession.builder.getOrCreate() if given is None else given
-        # A session that was started elsewhere keeps its settings and views.
-        session = default if owner else default.newSession()
-        settings = dict(SESSION_SETTINGS)
-        if session.sparkContext.master.startswith("local"):
-            settings |= LOCAL_SESSION_SETTINGS
-        apply_settings(session, {**settings, **conf})
-        register_data_sources(session)
-        small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
-        apply_settings(small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
-        return StartedSpark(session, small_session, owner)
+        elif given is None and master is not None:
+            _check_master(master, str(SparkContext._active_spark_context.master))
+        elif given is not None and _is_dead(given.sparkContext):
+            raise unreachable("Spark", str(given.sparkContext.master), "the session that was handed in has ended")
+        try:
+            return _started(conf, given, owner)
+        except Exception:
+            context = SparkContext._active_spark_context if given is None else given.sparkContext
+            if context is not None and not _is_dead(context):
+                raise
+            # Spark notices only now that it has no master.
+            _forget_dead_spark()
+            raise unreachable("Spark", master or "local[*]", "its application has ended") from None
+
+
+def _started(conf: Mapping[str, str], given: SparkSession | None, owner: bool) -> StartedSpark:
+    from pyspark.sql import SparkSession
+
+    default = SparkSession.builder.getOrCreate() if given is None else given
+    # A session that was started elsewhere keeps its settings and views.
+    session = default if owner else default.newSession()
+    settings = dict(SESSION_SETTINGS)
+    if session.sparkContext.master.startswith("local"):
+        settings |= LOCAL_SESSION_SETTINGS
+    apply_settings(session, {**settings, **conf})
+    register_data_sources(session)
+    small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    apply_settings(small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
+    return StartedSpark(session, small_session, owner)
 
 
 def register_data_sources(session: SparkSession) -> None:
@@ -128,9 +173,57 @@ def register_data_sources(session: SparkSession) -> None:
             sessions.clearActiveSession()
 
 
+def _check_master(master: str, running: str) -> None:
+    if master == running or (master.startswith("local") and running.startswith("local")):
+        return
+    raise EngineError(
+        f"This process runs a Spark of {running}, and can have no other one at {master}.",
+        condition="SPARK_ALREADY_RUNNING",
+        object=master,
+        hint="Use Spark Connect (sc://host:15002) for one of them, or another process; or close the connections of "
+        "the first one.",
+    )
+
+
+def _is_dead(context: SparkContext) -> bool:
+    try:
+        return context._jsc is None or bool(context._jsc.sc().isStopped())
+    except Exception:  # Its JVM is gone.
+        return True
+
+
+def _forget_dead_spark() -> None:
+    """Removes what PySpark keeps of a Spark that has died, so that another one can start."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is not None and _is_dead(context):
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.simplefilter("ignore")
+            context.stop()
+        SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None and process.poll() is not None:
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def _reach_master(master: str) -> None:
+    """Raises ENGINE_UNREACHABLE if no master listens. Spark itself tries for a minute."""
+    standalone = _STANDALONE.fullmatch(master)
+    if standalone is None:
+        return
+    hosts = [text.rpartition(":") for text in standalone["hosts"].split(",")]
+    if all(host and port.isdigit() for host, _, port in hosts):  # Spark explains other texts.
+        reach("The Spark master", [(host, int(port)) for host, _, port in hosts], master)
+
+
 def _start_context(master: str, settings: Mapping[str, str]) -> None:
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
+
+    _reach_master(master)
 
     conf = SparkConf(loadDefaults=False)
     for key, value in (_static_settings(master) | dict(settings)).items():
@@ -150,6 +243,8 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
         raise
     except Exception as error:
         lines = [line for line in _tail(log) if line.strip() and not line.startswith(("\tat ", "WARNING"))]
+        if says_lost(f"{error}\n" + "\n".join(lines[-20:])):
+            raise unreachable("The Spark master", master, "it does not respond as one") from None
         reason = lines[-1].strip() if lines else (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise EngineError(
             f"Spark did not start at {master}: {reason}",

@@ -6,7 +6,7 @@ Spark without Hive has no reader for them. DuckDB reads them by the same code (`
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rewriter.exec.formats import delimited_text
 from rewriter.exec.spark.file_source import file_rows, file_source
@@ -39,11 +39,14 @@ def data_source() -> Any:
     """Returns the class of the data source, which each session has to register."""
     read_columns = delimited_text.read_columns
 
+    def open_text(path: str) -> TextIO:
+        return open(path, encoding="utf-8-sig")
+
     def read_file(path: str, plan: Mapping[str, Any], names: list[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         try:
-            for batch in read_columns(path, plan["columns"], plan["options"]):
+            for batch in read_columns(path, open_text, plan["columns"], plan["options"]):
                 located = [*batch.columns, pa.array([path] * batch.num_rows, pa.string())]
                 yield pa.RecordBatch.from_arrays(located, names=names)
         except (OSError, ValueError) as error:

@@ -119,7 +119,8 @@ class Reading:
     ``branch`` is the number of the branch of the query's outermost UNION ALL that contains it; ``None`` where there is
     no such union, or the reference stands outside of its branches. ``unread`` are the tables of the facts of a cube of
     which nothing is needed, because no time satisfies the query. ``alias`` is what the query calls a table; ``notes``
-    say what became of conditions about its partition columns that are not looked up as they are.
+    say what became of conditions about its partition columns that are not looked up as they are. ``start`` is the
+    position of the reference in the statement. ``cube`` is the name of the cube; '' for a table.
     """
 
     uses: tuple[TableUse, ...]
@@ -127,6 +128,8 @@ class Reading:
     unread: tuple[Table, ...] = ()
     alias: str = ""
     notes: tuple[str, ...] = ()
+    start: int = 0
+    cube: str = ""
 
 
 def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
@@ -266,8 +269,9 @@ class ReferencePlan:
     ``cost`` is what the cover costs, in words; '' where partitions were counted.
     All this is the leading time; ``secondary_ranges`` are the ranges asked for on other time dimensions, snapped alike.
     ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
-    nothing is there. ``inexact`` are the bounds, as text, that lie inside a base period, which is read whole or not at
-    all. ``remedies`` say what makes rollups serve that exist where something is missing.
+    nothing is there. ``badness`` are the sums that a best cover minimizes. ``inexact`` are the bounds, as text,
+    that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
+    exist where something is missing.
     """
 
     cube: str
@@ -290,6 +294,7 @@ class ReferencePlan:
     open_end: OpenEnd | None = None
     inexact: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
+    badness: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,40 +1,136 @@
-"""The clusters of tables and partitions: ALTER TABLE … ADD, DROP and SET PRIMARY CLUSTER, REPLICATE. None runs yet."""
+"""The clusters of tables and partitions: ALTER TABLE … ADD, DROP and SET PRIMARY CLUSTER."""
 
 from __future__ import annotations
 
-from rewriter.errors import NotSupportedError
+from rewriter.catalog.model.changes import DropCopies, SetClusters
+from rewriter.catalog.model.objects import ClusterLocation, Table
+from rewriter.errors import Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import clusters as s
-from rewriter.grammar.statements import Statement
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.clusters.copied_files import existing_copies, not_copied, register
+from rewriter.statements.clusters.descriptors import (
+    absent_partitions,
+    descriptor,
+    named_partitions,
+    new_descriptor,
+    placed_table,
+    require_descriptor,
+    with_descriptor,
+)
+from rewriter.statements.resolve.location_conflicts import check_apart, check_new_location, copies_of
+from rewriter.statements.resolve.locations import absolute
 
 
 @runs(s.AddCluster)
 def add_cluster(statement: s.AddCluster, context: Context) -> Result:
-    """ALTER TABLE … ADD CLUSTER."""
-    raise _not_supported("ADD CLUSTER", statement)
+    """ALTER TABLE t [PARTITION (…)] ADD CLUSTER c [LOCATION '…']: a secondary cluster, and the copies that are there.
+
+    Without LOCATION, the directory is that of a new table of the cluster. Files that were copied there by other means,
+    under the same relative paths, are compared with the originals: a partition whose files are all there is registered.
+    With a partition spec, all its partitions must be there. Raises ``IntegrityError`` COPY_NOT_FOUND otherwise,
+    CLUSTER_ALREADY_EXISTS for a cluster that the table has at another location, and the errors of ``placed_table``.
+    Reads the files of all these partitions on both clusters.
+    """
+    table, cluster = placed_table(statement, context)
+    copy = descriptor(table, cluster)
+    if copy is None or statement.location is not None:
+        copy = _new_descriptor(table, cluster, statement, copy, context)
+    named = named_partitions(table, statement.partition, context)
+    partitions = absent_partitions(table, cluster, named, context)
+    present = existing_copies(table, copy, partitions, context)
+    copied_keys = {part.key for part in present}
+    absent = [partition for partition in partitions if partition.key not in copied_keys]
+    if statement.partition is not None and absent:
+        raise not_copied(table, copy, absent).at(statement.table.span)
+    context, table = with_descriptor(table, copy, context)
+    stale = register(table, copy, present, context) if present else ()
+    result = Result("ALTER TABLE")
+    lacking = len(absent) + len(stale)
+    if lacking:
+        result.warnings = (f"{cluster} has {len(named) - lacking} of {len(named)} partitions of {table.name}",)
+    return result
 
 
 @runs(s.DropCluster)
 def drop_cluster(statement: s.DropCluster, context: Context) -> Result:
-    """ALTER TABLE … DROP CLUSTER."""
-    raise _not_supported("DROP CLUSTER", statement)
+    """ALTER TABLE t [PARTITION (…)] DROP CLUSTER c: gives up the copies on a secondary cluster. VACUUM removes the
+    files.
+
+    Raises ``IntegrityError`` CLUSTER_NOT_SECONDARY, also for the primary cluster.
+    """
+    table = context.table(statement.table)
+    copy = require_descriptor(table, statement.cluster, context)
+    with context.begin() as transaction:
+        if statement.partition is None:
+            others = tuple(other for other in table.copies if other != copy)
+            transaction.commit([SetClusters(table, others)])
+        else:
+            keys = tuple(partition.key for partition in named_partitions(table, statement.partition, context))
+            transaction.commit([DropCopies(table, copy.cluster, keys)])
+    return Result("ALTER TABLE")
 
 
 @runs(s.SetPrimaryCluster)
 def set_primary_cluster(statement: s.SetPrimaryCluster, context: Context) -> Result:
-    """ALTER TABLE … SET PRIMARY CLUSTER."""
-    raise _not_supported("SET PRIMARY CLUSTER", statement)
+    """ALTER TABLE t SET PRIMARY CLUSTER c: writes go to c from now on. The previous primary cluster becomes a secondary
+    one, which has everything.
+
+    Raises ``IntegrityError`` CLUSTER_INCOMPLETE if c lacks a partition, CLUSTER_NOT_SECONDARY, and ``ConflictError`` if
+    another transaction writes the table. O(files of the table).
+    """
+    table, cluster = placed_table(statement, context)
+    if table.external:
+        raise NotSupportedError(
+            f"The primary cluster of the external table {table.name} cannot be changed: its files belong to the user.",
+            condition="EXTERNAL_TABLE_PRIMARY",
+            sqlstate="0A000",
+            position=statement.table.span,
+            object=table.name,
+            hint="Create an external table over the other directory: CREATE EXTERNAL TABLE … ON CLUSTER ….",
+        )
+    primary = context.clusters.primary_of(table)
+    if primary is not None and primary.lower() == cluster.lower():
+        return Result("ALTER TABLE")
+    copy = require_descriptor(table, statement.cluster, context)
+    previous = ClusterLocation(str(primary), table.location)
+    copies = (*(other for other in table.copies if other != copy), previous)
+    try:
+        with context.begin() as transaction:
+            transaction.commit([SetClusters(table, copies, copy.cluster, previous.cluster)])
+    except Error as error:
+        raise error.at(statement.table.span) from None
+    return Result("ALTER TABLE")
 
 
-@runs(s.Replicate)
-def replicate(statement: s.Replicate, context: Context) -> Result:
-    """REPLICATE TABLE."""
-    raise _not_supported("REPLICATE TABLE", statement)
-
-
-def _not_supported(title: str, statement: Statement) -> NotSupportedError:
-    return NotSupportedError(
-        f"{title} is not supported yet.", position=statement.span, hint="A table is in the warehouse directory."
-    )
+def _new_descriptor(
+    table: Table, cluster: str, statement: s.AddCluster, present: ClusterLocation | None, context: Context
+) -> ClusterLocation:
+    primary = context.clusters.primary_of(table)
+    if primary is not None and primary.lower() == cluster.lower():
+        raise IntegrityError(
+            f"{cluster} is the primary cluster of {table.name}.",
+            condition="CLUSTER_ALREADY_EXISTS",
+            position=statement.cluster.span,
+            object=cluster,
+            hint="A secondary cluster is another one. ALTER TABLE … SET PRIMARY CLUSTER exchanges two.",
+        )
+    if statement.location is None:
+        return new_descriptor(table, cluster, context)
+    location = absolute(statement.location, context.catalog.warehouse, statement.table)
+    if present is not None and present.location != location:
+        raise IntegrityError(
+            f"{cluster} has the copies of {table.name} at {present.location}.",
+            condition="CLUSTER_ALREADY_EXISTS",
+            position=statement.cluster.span,
+            object=cluster,
+            hint=f"Leave LOCATION out, or ALTER TABLE {table.name} DROP CLUSTER {cluster} first.",
+        )
+    if present is None:
+        try:
+            check_new_location(table, location, context)
+            check_apart(location, [table.location, *copies_of(table)])
+        except Error as error:
+            raise error.at(statement.table.span) from None
+    return ClusterLocation(cluster, location)

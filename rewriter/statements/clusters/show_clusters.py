@@ -6,9 +6,9 @@ from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import Error
 from rewriter.grammar.families import clusters as s
-from rewriter.runtime.cluster_access import is_allowed
+from rewriter.runtime.cluster_access import defined_in_catalog, is_allowed
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.session_clusters import defined_in_catalog, effective_properties
+from rewriter.runtime.session_clusters import effective_properties
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 

@@ -8,7 +8,6 @@ rows, so it stays dropped.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.storage.data_files import directory
+from rewriter.storage.partition_directories import names_in
 from rewriter.timeline.ranges import RangeSet
 
 #: The most base periods that one statement marks.
@@ -162,11 +162,7 @@ def _combinations(storage_table: StorageTable, other_columns: Sequence[Column]) 
 
 
 def _check_empty(path: str, name: str) -> None:
-    try:
-        files = next(os.scandir(path), None)
-    except FileNotFoundError:
-        return
-    if files is not None:
+    if names_in(path):
         raise AnalysisError(
             f"The directory {path} of the external table {name} is not registered and has files.",
             condition="FILES_NOT_REGISTERED",

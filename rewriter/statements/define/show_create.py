@@ -23,7 +23,7 @@ from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.row_formats import RowFormat
-from rewriter.grammar.terms import ColumnDef, Literal, Name, Query
+from rewriter.grammar.terms import ClusterName, ColumnDef, Literal, Name, Query
 from rewriter.grammar.unparse import render
 from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.scope.table_names import prefix_of
@@ -83,6 +83,7 @@ def _table(table: Table, as_serde: bool) -> str:
         format=None if as_serde else table.format,
         row_format=_row_format(table) if any(key in table.properties for key in separators) else None,
         location=table.location if table.external else None,
+        cluster=None if table.cluster is None else ClusterName(table.cluster),
         comment=table.comment,
         properties=tuple(sorted(properties.items())),
     )
@@ -207,6 +208,7 @@ _CLAUSES = (
     "TIME",
     "WEIGHT",
     "LATENESS",
+    "ON",
 )
 
 

@@ -37,7 +37,7 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import absolute, check_table_format
+from rewriter.statements.resolve.locations import absolute, check_table_format, cluster_root
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -95,11 +95,12 @@ class CreationTarget:
         and locations.
         """
         name = plain_name(statement.table, "table")
-        if statement.cluster is not None:
+        if statement.cluster is not None and statement.temporary:
             raise NotSupportedError(
-                "CREATE TABLE … ON CLUSTER is not supported yet.",
+                "A temporary table belongs to the session, and to no cluster.",
                 position=statement.cluster.span,
-                hint="Omit ON CLUSTER: a table is in the warehouse directory.",
+                object=name,
+                hint="Omit ON CLUSTER.",
             )
         if statement.temporary:
             if len(statement.table.parts) > 1:
@@ -163,6 +164,25 @@ class CreationTarget:
         return cls(statement, context, name, format_, existing, comment, _row_format(statement, format_, like))
 
     @property
+    def cluster(self) -> str | None:
+        """Returns the primary cluster of the table: that of ON CLUSTER, that of USE CLUSTER, or the default one;
+        ``None`` without clusters. A cluster that ran the query of the table comes first (``on``).
+
+        Raises ``AnalysisError`` CLUSTER_NOT_FOUND at the name.
+        """
+        named, clusters = self.statement.cluster, self.context.clusters
+        if named is not None:
+            try:
+                return clusters.named(named.text).name
+            except Error as error:
+                raise error.at(named.span) from None
+        return self.context.cluster or self.context.chosen_cluster or clusters.default
+
+    def on(self, cluster: str | None) -> CreationTarget:
+        """Returns the same target for a cluster that runs the statement's query."""
+        return replace(self, context=self.context.on(cluster))
+
+    @property
     def is_there(self) -> bool:
         """Returns whether an object has the name, which IF NOT EXISTS tolerates and OR REPLACE replaces."""
         return self.existing is not None
@@ -175,13 +195,14 @@ class CreationTarget:
     def table(self, id: int, columns: tuple[Column, ...], partition_columns: tuple[Column, ...]) -> Table:
         """Returns the new table under its id, with its properties checked."""
         statement, warehouse, name = self.statement, self.context.catalog.warehouse, self.name
+        cluster = None if statement.temporary else self.cluster
         if statement.temporary:
             session = self.context.temporaries.start(self.context.catalog)
             location = str(folder_of(self.context.catalog, session).absolute() / f"{name}-{id}")
             name = stored_name(name, session)
         else:
             try:
-                location = default_location(name, id, self.context)
+                location = default_location(name, id, self.context, cluster)
             except Error as error:
                 raise error.at(statement.table.span) from None
         if statement.location is not None:
@@ -195,6 +216,7 @@ class CreationTarget:
             location=location,
             external=statement.location is not None,
             comment=self.comment,
+            cluster=cluster,
         )
         property_items = zip(statement.properties, statement.property_spans, strict=True)
         properties = checked(property_items, table, self.context)
@@ -236,13 +258,19 @@ def _row_format(
     return row_format_properties({} if like is None or statement.format is not None else like.file_options)
 
 
-def default_location(name: str, table_id: int, context: Context) -> str:
-    """Returns the location of a managed table: an absolute directory of its own, below that of its database.
+def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:
+    """Returns the location of a managed table: an absolute directory of its own, below that of its database, or below
+    the root of its cluster (``cluster_root``). The LOCATION of a database is one of the default cluster.
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
+    root = str(context.catalog.warehouse.absolute())
     location = context.snapshot.database(database_of(name)).location
-    return managed_directory(name, table_id, location, context.catalog.warehouse)
+    clusters = context.clusters
+    if cluster is not None and clusters:
+        root = cluster_root(clusters.named(cluster), context.catalog)
+        location = location if cluster == clusters.default else None
+    return managed_directory(name, table_id, location, root)
 
 
 def _temporary(name: str, context: Context) -> Object | None:

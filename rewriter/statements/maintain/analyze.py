@@ -7,7 +7,6 @@ out.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from rewriter.statements.show.content_statistics import (
     partitions_of,
     statistics_for,
 )
+from rewriter.storage.filesystems.reading import stored_size
 
 _TEXT = ("string", "varchar", "char", "binary")
 _FLOATING = ("float", "double")
@@ -57,7 +57,7 @@ class _Counts:
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
 
-@runs(s.AnalyzeTable)
+@runs(s.AnalyzeTable, writes=lambda statement: (statement.table,))
 def analyze_table(statement: s.AnalyzeTable, context: Context) -> Result:
     """ANALYZE TABLE. Without PARTITION the column statistics are the table's, with it those of each partition.
 
@@ -234,7 +234,7 @@ def _check_files(table: Table, files: Mapping[bytes, Sequence[DataFile]]) -> Non
     """Raises unless the files of a managed table are as they were written. Reads no data."""
     for file in (file for partition_files in files.values() for file in partition_files):
         try:
-            size = os.stat(file.path).st_size
+            size = stored_size(file.path)
         except OSError as error:
             size, reason = -1, error.strerror or "it cannot be read"
         if size != file.file_bytes:

@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 
 
-@runs(s.Compact)
+@runs(s.Compact, writes=lambda statement: (statement.table,))
 def compact(statement: s.Compact, context: Context) -> Result:
     """ALTER TABLE t [PARTITION (…)] COMPACT: rows of (partition, files_before, files_after, bytes), in key order.
 

@@ -19,15 +19,19 @@ from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
+from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import DataError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.safe_removal import files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.statements.resolve.locations import cluster_root
 from rewriter.statements.write.insert import STAGING
+from rewriter.storage.filesystems.registry import store_of
 from rewriter.storage.partition_directories import folders_in, names_in
+from rewriter.uris import is_uri, root_and_levels
 
 #: The retention where RETAIN is left out.
 RETAINED_HOURS = 24
@@ -37,6 +41,8 @@ _STAGING_HOURS = 24
 
 #: The most warnings that are shown one by one.
 _WARNINGS = 20
+#: How many files of an object store are removed before progress is shown.
+_AT_ONCE = 100
 
 _SUPERSEDED, _DROPPED, _ORPHANED, _STAGING = "superseded", "dropped", "orphaned", "staging"
 _COLUMNS = (
@@ -90,10 +96,10 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
             connection, all_tables, limit, None if only_table is None else only_table.id
         )
         locations = file_garbage.database_locations(connection)
-    roots = (str(context.catalog.warehouse.absolute()), *locations)
+    roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context)
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
-    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots), roots)
+    table_locations, skipped = _locations(tables, [] if only_table is not None else _searched(roots, context), roots)
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
@@ -103,7 +109,8 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
-    _remove_empty(folders, {table.table.location for table in tables if table.dropped is None}, roots)
+    live = {place for table in tables if table.dropped is None for place in _places(table)}
+    _remove_empty(folders, live, roots, [item.path for item in removed_files])
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
 
@@ -131,11 +138,30 @@ def _removable(unneeded: UnneededFile) -> _Removable:
     )
 
 
-def _searched(roots: Sequence[str]) -> list[str]:
-    """Returns the directories that contain those of managed tables: the roots, the warehouse first, and its
-    ``<database>.db``.
+def _searched(roots: Sequence[str], context: Context) -> list[str]:
+    """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
+    warehouse and of clusters.
     """
-    return [*roots, *(os.path.join(roots[0], name) for name in folders_in(roots[0]) if name.endswith(".db"))]
+    homes = (roots[0], *(cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
+    return list(dict.fromkeys((*roots, *databases)))
+
+
+def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context) -> tuple[str, ...]:
+    """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
+    are no longer defined.
+    """
+    defined = [cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
+    placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
+    parents = [os.path.dirname(location) for location in placed]
+    is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]
+    return tuple(dict.fromkeys((*roots, *defined, *is_new)))
+
+
+def _places(table: StoredTable) -> list[str]:
+    """Returns the directories of a table's writes: its location if it is managed, and those of its copies."""
+    own = [] if table.table.external else [table.table.location]
+    return [*own, *(copy.location for copy in table.table.copies)]
 
 
 def _locations(
@@ -151,9 +177,7 @@ def _locations(
     link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
     orphans.
     """
-    locations = {
-        table.table.location: (table.table.name, table.table.id) for table in tables if not table.table.external
-    }
+    locations = {place: (table.table.name, table.table.id) for table in tables for place in _places(table)}
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) for root in searched}
     for root in searched:
@@ -168,14 +192,13 @@ def _locations(
 
 def _skipped(directory: str, roots: Sequence[str]) -> str | None:
     """Returns why VACUUM does not look into a directory; ``None`` where it does."""
+    outside = f"{directory} is outside the warehouse and its databases: it is not removed."
+    if is_uri(directory):
+        return None if any(is_in(directory, root) for root in roots) else outside
     try:
         link = link_in(directory, roots)
     except OSError:
-        return (
-            f"{directory} is outside the warehouse and its databases: it is not removed."
-            if os.path.isdir(directory)
-            else None
-        )
+        return outside if os.path.isdir(directory) else None
     return None if link is None else f"{link} is a symbolic link: its target is not removed."
 
 
@@ -205,7 +228,7 @@ def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context)
 
     The rows are read last: by then an ended write has all of its rows.
     """
-    files = [(folder.table, file) for folder in folders for file in files_below(folder.path, roots)]
+    files = [(folder.table, file) for folder in folders for file in _files_of(folder.path, roots)]
     with context.catalog.database.read() as connection:
         referenced_paths = file_garbage.referenced_paths(connection, {file.path for _, file in files})
         referenced_paths |= file_garbage.referenced_below(connection, {file.path for _, file in files if file.is_link})
@@ -216,12 +239,20 @@ def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context)
     ]
 
 
+def _files_of(folder: str, roots: Sequence[str]) -> Iterable[Entry]:
+    if is_uri(folder):
+        return [Entry(file.path, file.bytes, False) for file in store_of(folder).files_below(folder)]
+    return files_below(folder, roots)
+
+
 def _staging(tables: Sequence[StoredTable], retained: float) -> list[_Removable]:
     """Returns the staging directories of external tables in which nothing has changed for long."""
     before = time.time() - max(retained, _STAGING_HOURS * 3600.0)
     removable = []
     for table in (
-        table_known.table for table_known in tables if table_known.table.external and table_known.dropped is None
+        table_known.table
+        for table_known in tables
+        if table_known.table.external and table_known.dropped is None and not is_uri(table_known.table.location)
     ):
         for path in _staging_in(table):
             files = list(files_below(path, (table.location,)))
@@ -246,8 +277,14 @@ def _remove(
 ) -> tuple[list[_Removable], list[str]]:
     """Removes files and staging directories; a file that has vanished counts as removed. ``advance`` may end it."""
     removed_files: list[_Removable] = []
-    warnings: list[str] = []
-    for item in removable:
+    items = list(removable)
+    objects = [item for item in items if is_uri(item.path)]
+    failures = _remove_objects(objects, advance)
+    warnings = [f"{path} cannot be removed: {reason}." for path, reason in failures.items()]
+    removed_files += [item for item in objects if item.path not in failures]
+    for item in items:
+        if is_uri(item.path):
+            continue
         advance(1)
         try:
             if item.reason == _STAGING:
@@ -263,17 +300,39 @@ def _remove(
     return removed_files, warnings
 
 
+def _remove_objects(objects: Sequence[_Removable], advance: Callable[[int], None]) -> dict[str, str]:
+    """Removes files of object stores, several at once. Returns the reasons why some were not removed, by path."""
+    failures: dict[str, str] = {}
+    paths_by_bucket: dict[str, list[str]] = {}
+    for item in objects:
+        paths_by_bucket.setdefault(root_and_levels(item.path)[0], []).append(item.path)
+    for bucket, paths in paths_by_bucket.items():
+        for start in range(0, len(paths), _AT_ONCE):
+            advance(len(paths[start : start + _AT_ONCE]))
+            failures |= dict(store_of(bucket).delete(paths[start : start + _AT_ONCE]))
+    return failures
+
+
 def _bounded(warnings: Sequence[str]) -> tuple[str, ...]:
     """Returns the first of many warnings, and the number of the others."""
     omitted = len(warnings) - _WARNINGS
     return tuple(warnings) if omitted <= 0 else (*warnings[:_WARNINGS], f"There are {omitted:,} more such warnings.")
 
 
-def _remove_empty(folders: Iterable[_Folder], live: set[str], roots: Sequence[str]) -> None:
-    """Removes the empty directories of ended writes, and of tables that are dropped or were never created."""
+def _remove_empty(
+    folders: Iterable[_Folder], live: set[str], roots: Sequence[str], removed_paths: Sequence[str]
+) -> None:
+    """Removes the empty directories of ended writes, and of tables that are dropped or were never created; in an object
+    store, the markers of those in which files were removed.
+    """
     for folder in folders:
-        remove_empty(folder.path, roots)
         directory = os.path.dirname(folder.path)
+        if is_uri(folder.path):
+            for path in (folder.path, *(() if directory in live else (directory,))):
+                if any(is_in(removed, folder.path) for removed in removed_paths) and not store_of(path).has_files(path):
+                    store_of(path).delete_below(path)
+            continue
+        remove_empty(folder.path, roots)
         if directory not in live:
             with suppress(OSError):
                 remove_directory(directory, roots)

@@ -38,6 +38,8 @@ from rewriter.statements.resolve.partition_specs import (
     spec_text,
 )
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
+from rewriter.storage.partition_directories import is_directory
+from rewriter.uris import is_uri
 
 
 @runs(s.AddPartitions, in_transaction=True)
@@ -180,9 +182,10 @@ def _spelled_directory(table: Table, clause: s.PartitionLocation) -> str | None:
         os.path.join(table.location, partition_path(table, values))
         for values in (read_full(table, clause.spec), as_typed)
     )
+    is_there = is_directory if is_uri(default) else os.path.isdir
     return (
         directory_as_typed
-        if not os.path.isdir(default) and os.path.isdir(directory_as_typed) and directory_as_typed != default
+        if directory_as_typed != default and not is_there(default) and is_there(directory_as_typed)
         else None
     )
 

@@ -27,6 +27,8 @@ from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.load_data import check_file, copied
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
 from rewriter.storage.data_files import FoundFile, expand
+from rewriter.storage.partition_directories import is_directory
+from rewriter.uris import is_uri
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _imports(table: Table, additions: Sequence[PartitionLocation], context: Cont
             continue
         location = absolute(item.location, context.catalog.warehouse, Name((table.name,), span))
         try:
-            if not os.path.isdir(location):
+            if not (is_directory(location) if is_uri(location) else os.path.isdir(location)):
                 raise OperationalError(
                     f"The directory {location} does not exist.",
                     condition="PATH_NOT_FOUND",

@@ -69,6 +69,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
         raise not_registered(target).at(statement.table.span)
     try:
         partition_moves.check_alike(target, source)
+        _check_same_cluster(target, source, context)
     except Error as error:
         raise error.at(statement.source.span) from None
     prefixes = [_prefix(source, spec) for spec in statement.partitions]
@@ -92,6 +93,20 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
         raise error.at(statement.table.span) from None
     remove_success_files_now(source, moved, context)
     return Result("ALTER TABLE EXCHANGE PARTITION")
+
+
+def _check_same_cluster(target: Table, source: Table, context: Context) -> None:
+    """Raises ``NotSupportedError`` EXCHANGE_BETWEEN_CLUSTERS if the tables have different primary clusters."""
+    primaries = [context.clusters.primary_of(table) for table in (source, target)]
+    if primaries[0] == primaries[1]:
+        return
+    raise NotSupportedError(
+        f"{source.name} is on {primaries[0]} and {target.name} on {primaries[1]}, but a partition is on the primary "
+        "cluster of its table.",
+        condition="EXCHANGE_BETWEEN_CLUSTERS",
+        object=source.name,
+        hint=f"REPLICATE TABLE {source.name} TO CLUSTER {primaries[1]}, then INSERT INTO {target.name} … SELECT ….",
+    )
 
 
 @runs(s.Truncate, in_transaction=True)

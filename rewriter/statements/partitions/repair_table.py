@@ -276,7 +276,7 @@ def _commit(findings: _Findings, context: Context) -> None:
 
 def _is_same_path(path: str, other: str) -> bool:
     """Returns whether two paths are one directory."""
-    if path == os.path.normpath(other):
+    if path in (other, os.path.normpath(other)):
         return True
     try:
         return os.path.samefile(path, other)

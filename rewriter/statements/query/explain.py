@@ -17,6 +17,7 @@ from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render_filter
 from rewriter.planner.explain import counted, explain_cover, explain_rewrite
 from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.routing.routes import Route
 from rewriter.runtime.result import Result, Row
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -70,26 +71,27 @@ def explain(statement: Explain, context: Context) -> Result:
     if statement.what == "ENGINE":
         prepared = prepare(query, context)
         try:
-            text = context.engine().explain(prepared.query)
+            text = context.on(prepared.route.cluster).engine().explain(prepared.query)
         except Error as error:
             raise placed(error, query, prepared.query.sql) from None
         plan = prepared.plan
     else:
         planning_context = context if statement.what == "REWRITE" else tolerant
-        plan = planned(query, planning_context)
-        text = _explained(statement.what, plan, query, planning_context)
+        plan, route = planned(query, planning_context)
+        text = _explained(statement.what, plan, route, query, planning_context.on(route.cluster))
     rows: list[Row] = [(line,) for line in plainly(text, context.snapshot.session).splitlines()]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), coverage=plan.coverage, plan=plan)
 
 
-def _explained(form: str, plan: Plan, query: Query, context: Context) -> str:
+def _explained(form: str, plan: Plan, route: Route, query: Query, context: Context) -> str:
     if form == "REWRITE":
         return explain_rewrite(plan)
     if form == "COVER":
         return explain_cover(plan)
+    scan = "\n".join((*(route.lines if context.clusters else ()), scan_text(plan, query, context)))
     if form == "SCAN":
-        return scan_text(plan, query, context)
-    sections = (explain_rewrite(plan), explain_cover(plan), scan_text(plan, query, context))
+        return scan
+    sections = (explain_rewrite(plan), explain_cover(plan), scan)
     titles = ("REWRITE", "COVER", "SCAN")
     return "\n\n".join(f"== {title} ==\n{text}" for title, text in zip(titles, sections, strict=True))
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from rewriter.catalog.keys.encoding import encode_value
 from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
+from rewriter.errors import OperationalError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup, has_bounds, has_nulls
 from rewriter.gc_pause import paused
@@ -77,7 +78,7 @@ def footer_query(plan: Plan, partitions: int, partition_files: Iterable[Partitio
     table = plan.uses[0].table
     try:
         return _footer_query(plan, table, partitions, partition_files)
-    except (OSError, ValueError, _UnknownError):
+    except (OSError, ValueError, OperationalError, _UnknownError):
         return None  # The engine reports a file that it cannot read.
 
 

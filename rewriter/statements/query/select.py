@@ -26,6 +26,8 @@ from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
+from rewriter.planner.routing.routes import Route
+from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.runtime.prepared_queries import Prepared, query_key
 from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
 from rewriter.runtime.statement_context import Context
@@ -34,35 +36,53 @@ from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, footer_query
+from rewriter.statements.query.routing import UNREACHABLE, routed, unreachable
 from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.storage.data_files import FoundFile, directory, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
+from rewriter.uris import is_uri
 
 
 @runs(s.Select, in_transaction=True, without_warehouse=True)
 def select(statement: s.Select, context: Context) -> Result:
     """Runs a query. Starts the engine if none has started; rows are read as they are fetched."""
-    prepared = prepare(statement.query, context)
     started = time.perf_counter()
-    try:
-        stream = _stream(prepared, context)
-    except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from None
+    prepared, stream = _started(statement, context)
     stream.hold(context.snapshot)
     stream.convert_errors(lambda error: _later(error, statement.query, prepared, context.snapshot))
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - started - prepared.planning_seconds
     return Result(
         "SELECT",
         tuple(Column(field.name, spark_type(field.type)) for field in stream.schema),
         stream=stream,
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
-        warnings=prepared.plan.warnings,
+        warnings=(*prepared.plan.warnings, *_failed_over(prepared.route)),
         stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, execution_seconds=seconds),
+        cluster=prepared.route.cluster,
     )
+
+
+def _started(statement: s.Select, context: Context) -> tuple[Prepared, BatchStream]:
+    """Starts a query on the first cluster that has everything and can be reached. A required one is the only one."""
+    while True:
+        prepared = prepare(statement.query, context)
+        try:
+            return prepared, _stream(prepared, context.on(prepared.route.cluster))
+        except Error as error:
+            cluster = prepared.route.cluster
+            if error.condition != UNREACHABLE or cluster is None or context.required_cluster[0] is not None:
+                raise placed(error, statement.query, prepared.query.sql) from None
+            context = replace(context, unreachable=(*context.unreachable, unreachable(cluster, error.message)))
+
+
+def _failed_over(route: Route) -> Iterator[str]:
+    for attempt in route.attempts:
+        if attempt.reason is not None:
+            yield f"{attempt}: the query ran on {route.cluster}"
 
 
 def _stream(prepared: Prepared, context: Context) -> BatchStream:
@@ -91,15 +111,17 @@ def prepare(query: Query, context: Context) -> Prepared:
     key = None
     if context.transaction is None:
         views = snapshot.temporary_views.version
-        key = query_key(query, snapshot.current, views, context.planning, context.parameters)
+        placing = (context.clusters, context.required_cluster[0])
+        key = query_key(query, snapshot.current, views, context.planning, context.parameters, placing)
     prepared = None if key is None else context.prepared.get(key, snapshot.state)
     if prepared is None:
         context = replace(context, planning=replace(context.planning, now=clock))
         plan = plan_query(query, snapshot, context.planning, context.parameters)
         settled_plan = narrowed(plan, context)
-        prepared = _prepared(query, settled_plan, context)
+        routed_plan, route = _routed(settled_plan, query, context)
+        prepared = replace(_prepared(query, routed_plan, context.on(route.cluster)), route=route)
         is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
-        is_kept = is_settled and all(map(_is_listed, plan.uses))
+        is_kept = is_settled and not context.unreachable and all(map(_is_listed, plan.uses))
         if key is not None and is_kept:
             context.prepared.keep(key, snapshot.state, prepared)
     else:
@@ -164,7 +186,7 @@ def read_footers(plan: Plan, context: Context) -> FooterQuery | None:
     if not are_of_footers(plan):
         return None
     (use,) = plan.uses
-    if not use.table.external:
+    if not use.table.external or is_copied(use.table, context):
         count, data_files = _scanned_managed(use, context)
         return footer_query(plan, count, ((partition.values, file) for partition, file in data_files))
     partitions = _external_partitions(use, context)
@@ -173,8 +195,20 @@ def read_footers(plan: Plan, context: Context) -> FooterQuery | None:
     return footer_query(plan, count, ((p.values, DataFile(f.path, None, f.bytes)) for p, f in found_files))
 
 
-def planned(query: Query, context: Context) -> Plan:
-    return narrowed(plan_query(query, context.snapshot, context.planning, context.parameters), context)
+def planned(query: Query, context: Context) -> tuple[Plan, Route]:
+    """Returns the plan of a query, and its route. Raises as ``prepare`` does, and looks up no files."""
+    return _routed(_planned(query, context.snapshot, context), query, context)
+
+
+def _planned(query: Query, reader: CatalogReader, context: Context) -> Plan:
+    return narrowed(plan_query(query, reader, context.planning, context.parameters), context)
+
+
+def _routed(plan: Plan, query: Query, context: Context) -> tuple[Plan, Route]:
+    try:
+        return routed(plan, lambda reader: _planned(query, reader, context), context)
+    except Error as error:
+        raise error.at(query.span) from None
 
 
 def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
@@ -207,7 +241,7 @@ def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tu
     first_files = None if most_rows is None else _first_files(use, most_rows, context)
     if first_files is not None:
         return len({file.values for file in first_files}) if table.partition_columns else 0, first_files
-    if not table.external:
+    if not table.external or is_copied(table, context):
         count, data_files = _scanned_managed(use, context)
         return count, tuple([scan_file(file, partition.values) for partition, file in data_files])
     partitions = _external_partitions(use, context)
@@ -219,6 +253,10 @@ def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tu
 def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFiles]:
     """Returns the number of partitions that a plan reads of a managed table, and their files, from the catalog."""
     table = use.table
+    if is_copied(table, context):
+        partitions = _partitions_of(use, context)
+        count = len(partitions) if table.partition_columns else 0
+        return count, context.snapshot.copied_files(table, str(context.cluster), partitions)
     if not table.partition_columns:
         return 0, context.snapshot.files(table, use.ranges)
     if use.ranges is None and use.wanted is None and not use.selections:
@@ -236,6 +274,18 @@ def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFil
     return len(partitions), files
 
 
+def is_copied(table: Table, context: Context) -> bool:
+    """Tests whether the statement reads the copies of a table that a secondary cluster has."""
+    if context.cluster is None or not table.copies:
+        return False
+    return (context.clusters.primary_of(table) or "").lower() != context.cluster.lower()
+
+
+def _partitions_of(use: TableUse, context: Context) -> tuple[Partition, ...]:
+    """Returns the partitions that a plan reads; of an unpartitioned table, its one partition in the catalog."""
+    return selected(use, context) if use.table.partition_columns else context.snapshot.partitions(use.table)
+
+
 def _external_partitions(use: TableUse, context: Context) -> tuple[Partition, ...]:
     return selected(use, context) if use.table.partition_columns else (the_partition(use.table),)
 
@@ -245,7 +295,7 @@ def _external_files(
 ) -> Iterator[tuple[Partition, FoundFile]]:
     """Yields the files of these partitions of an external table, by listing. Raises for partitions that moved."""
     yield from external_files(table, partitions)
-    if table.partition_columns:
+    if table.partition_columns and not is_uri(table.location):
         missing_partitions = [p for p in partitions if not os.path.isdir(directory(table, p))]
         if missing_partitions:
             check_unmoved(table, missing_partitions, context)
@@ -262,6 +312,8 @@ def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanF
     whose rows are needed.
     """
     table = use.table
+    if is_copied(table, context):
+        return None
     if table.external:
         return _first_external_files(use, most_rows, context)
     rows = 0
@@ -303,7 +355,8 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
     for partition in partitions:
         if rows >= most_rows:
             break
-        if table.partition_columns and not os.path.isdir(directory(table, partition)):
+        is_local = table.partition_columns and not is_uri(table.location)
+        if is_local and not os.path.isdir(directory(table, partition)):
             return None
         for _, file in external_files(table, (partition,)):
             if rows >= most_rows:

@@ -34,6 +34,7 @@ def write_to_sink(
     if not isinstance(statement, Select):
         raise ProgrammingError("Only a query has rows for a sink.", position=statement.span, hint="Write SELECT ….")
     prepared = prepare(statement.query, context)
+    context = context.on(prepared.route.cluster)
     started = time.perf_counter()
     try:
         columns = [column.name.lower() for column in context.engine().columns(prepared.query)]

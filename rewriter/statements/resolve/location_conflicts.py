@@ -24,6 +24,7 @@ from rewriter.catalog.model.real_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.runtime.statement_context import Context
+from rewriter.uris import is_uri, root_and_levels
 
 #: A directory with such a name in the warehouse, or in the LOCATION of a database, is a managed table's, or may become
 #: one's.
@@ -194,15 +195,18 @@ def is_shared(table: Table) -> bool:
 
 @dataclass(frozen=True)
 class _Chain:
-    """A path in the file system: the identities of the existing directories, and the names after them."""
+    """A path: the identities of the existing directories, and the names after them. A bucket always exists."""
 
-    directories: tuple[tuple[int, int], ...]
+    directories: tuple[object, ...]
     missing_names: tuple[str, ...]
 
     @classmethod
     def of(cls, path: str) -> _Chain:
+        if is_uri(path):
+            root, names = root_and_levels(path)
+            return cls((root,), names)
         levels = os.path.realpath(path).split(os.sep)[1:]
-        directories: list[tuple[int, int]] = []
+        directories: list[object] = []
         for number in range(len(levels) + 1):
             try:
                 status = os.stat(os.path.join(os.sep, *levels[:number]))
@@ -231,7 +235,8 @@ class _Surroundings:
     @classmethod
     def of(cls, context: Context, own: Collection[int]) -> _Surroundings:
         others = (table for table in context.snapshot.tables() if table.id not in own)
-        return cls(context, tuple((table, _Chain.of(table.location)) for table in others))
+        places = ((table, place) for table in others for place in (table.location, *copies_of(table)))
+        return cls(context, tuple((_at(table, place), _Chain.of(place)) for table, place in places))
 
     def check(self, table: Table, locations: Iterable[str]) -> None:
         places = list(locations)
@@ -259,9 +264,27 @@ class _Surroundings:
                 )
 
 
+def check_apart(location: str, others: Iterable[str]) -> None:
+    """Raises ``IntegrityError`` UNSAFE_LOCATION for a directory that shares files with one of the others."""
+    chain = _Chain.of(location)
+    for place, other in ((place, _Chain.of(place)) for place in others):
+        if chain.holds(other) or other.holds(chain):
+            raise _error_unsafe(location, f"shares files with {place}")
+
+
+def copies_of(table: Table) -> Iterator[str]:
+    """Yields the directories of the copies that secondary clusters have."""
+    return (copy.location for copy in table.copies)
+
+
+def _at(table: Table, place: str) -> Table:
+    """Returns a table as the user of one of its directories: those of copies are managed."""
+    return table if place == table.location else replace(table, location=place, external=False)
+
+
 def _refuse_root(location: str) -> None:
     real = os.path.realpath(location)
-    if os.path.dirname(real) == real:
+    if os.path.dirname(real) == real and not is_uri(location):
         raise _error_unsafe(location, "is the root of the file system")
 
 
@@ -276,9 +299,9 @@ def _refuse_managed(
     for root, name in _roots(context):
         if (is_ancestor or root == warehouse) and chain.holds(_Chain.of(root)):
             raise _error_unsafe(path, f"is or contains {name}")
-        write_directory = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).split(os.sep)[0]
+        write_directory = _first_level(path, root)
         pattern = _IN_THE_WAREHOUSE if root == warehouse else None
-        if write_directory not in (os.curdir, os.pardir) and (
+        if write_directory is not None and (
             _OF_A_TABLE.fullmatch(write_directory) or (pattern is not None and pattern.fullmatch(write_directory))
         ):
             raise _error_unsafe(
@@ -287,6 +310,13 @@ def _refuse_managed(
     for location, other in managed:
         if chain.holds(other) or other.holds(chain):
             raise _error_unsafe(path, f"shares the managed directory {location}")
+
+
+def _first_level(path: str, root: str) -> str | None:
+    """Returns the name below a root that leads to a path; ``None`` for a path that is not below it."""
+    real = RealPaths()
+    path, root = real.of(path), real.of(root)
+    return path[len(root) :].strip(os.sep).split(os.sep)[0] if is_in(path, root) and path != root else None
 
 
 def _roots(context: Context) -> Iterator[tuple[str, str]]:
@@ -303,7 +333,7 @@ def _at_default(table: Table, location: str, context: Context) -> Iterator[Parti
     if is_discovered(table) or not is_in(real, root) or real == root:
         return
     values: list[str | None] = []
-    for index, level in enumerate(os.path.relpath(real, root).split(os.sep)[: len(table.partition_columns)]):
+    for index, level in enumerate(real[len(root) :].strip(os.sep).split(os.sep)[: len(table.partition_columns)]):
         text = level_text(table, index, level)
         if text is None:
             return

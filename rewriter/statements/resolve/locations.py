@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import Cluster
+from rewriter.catalog.model.table_directories import cluster_directory
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Name
+from rewriter.uris import is_uri, normalized, shown
 
 FORMATS = ("parquet", "csv", "json", "orc", "textfile")
 #: Formats that Hive and Spark have, and the reasons why they are not supported.
@@ -33,15 +37,48 @@ def check_table_format(format: str, position: Span, object: str) -> str:
 
 
 def absolute(location: str, base: str | Path, name: Name) -> str:
-    """Returns a location as an absolute path; relative ones lie below ``base``."""
+    """Returns a location as an absolute path, or as a URI in its normal form; relative ones lie below ``base``."""
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
+    if is_uri(location) or (is_uri(str(base)) and not location.startswith("/")):
+        return _normal_uri(location if is_uri(location) else f"{base}/{location}", name)
     if "://" in location or not location or "\0" in location:
         raise NotSupportedError(
-            f"The location '{location}' is not a local directory.",
+            f"The location '{location}' is not a directory.",
+            position=name.span,
+            object=name.last,
+            hint="Use a path in this machine's file system, or a URI such as s3://bucket/directory.",
+        )
+    # ``normpath`` keeps two slashes at the beginning, which mean the same as one.
+    return os.path.normpath("/" + os.path.join(os.path.abspath(base), location).lstrip("/"))
+
+
+def cluster_root(cluster: Cluster, catalog: Catalog) -> str:
+    """Returns the directory above the managed tables of a cluster: the warehouse, or a directory below the root of the
+    cluster that bears the identity of the warehouse. So several warehouses may share a root.
+    """
+    return cluster_directory(cluster.root, str(catalog.warehouse.absolute()), lambda: catalog.identity)
+
+
+def local(location: str, base: str | Path, name: Name) -> str:
+    """Returns a location in this machine's file system as an absolute path. Raises ``NotSupportedError`` for a URI."""
+    if "://" in location and not location.startswith("file:"):
+        raise NotSupportedError(
+            f"The location '{shown(location)}' is not a local directory.",
             position=name.span,
             object=name.last,
             hint="Use a path in this machine's file system.",
         )
-    # ``normpath`` keeps two slashes at the beginning, which mean the same as one.
-    return os.path.normpath("/" + os.path.join(os.path.abspath(base), location).lstrip("/"))
+    return absolute(location, base, name)
+
+
+def _normal_uri(location: str, name: Name) -> str:
+    try:
+        return normalized(location)
+    except ValueError as error:
+        raise NotSupportedError(
+            f"The location '{shown(location)}' is not supported: {error}.",
+            position=name.span,
+            object=name.last,
+            hint="Write s3://bucket/directory. Credentials are those of the environment, or of rewriter.toml.",
+        ) from None

@@ -138,6 +138,7 @@ def _own_metadata(table: Table, partition: Partition | None, context: Context) -
 def describe_query(statement: s.DescribeQuery, context: Context) -> Result:
     """DESCRIBE QUERY: rows of (col_name, data_type, comment), one for each column that the query would return."""
     prepared = prepare(statement.query, context)
+    context = context.on(prepared.route.cluster)
     try:
         columns = context.engine().columns(prepared.query)
     except Error as error:

@@ -14,8 +14,9 @@ from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import without_statistics
-from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.objects import Column, Partition, Table, View
+from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import Error
@@ -24,6 +25,7 @@ from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view
 from rewriter.storage.data_files import directory
+from rewriter.uris import bucket_and_key, is_uri
 
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"
@@ -161,7 +163,23 @@ def own_table_metadata(table: Table, context: Context) -> Metadata:
         # A packed file is one file of several partitions.
         metadata["Files"] = len({file.path for _, file in context.snapshot.files(table)})
         metadata["Valid write ids"] = str(context.snapshot.write_ids(table.id))
-    return metadata
+    return metadata | _clusters(table, partitions, context)
+
+
+def _clusters(table: Table, partitions: Sequence[Partition], context: Context) -> Metadata:
+    """Returns the primary cluster of a table, and how many of these partitions each secondary one has, with its
+    location; nothing without clusters.
+    """
+    primary = context.clusters.primary_of(table)
+    if primary is None:
+        return {}
+    keys = [partition.key for partition in partitions]
+    secondary = {
+        copy.cluster: f"{len(keys) - len(outside(keys, context.snapshot.copied_ranges(table, copy.cluster)))} of "
+        f"{len(keys)} partitions, {copy.location}"
+        for copy in table.copies
+    }
+    return {"Primary Cluster": primary, **({"Secondary Clusters": secondary} if secondary else {})}
 
 
 def partition_metadata(table: Table, partition: Partition, context: Context, storage: bool = False) -> Metadata:
@@ -193,7 +211,20 @@ def own_partition_metadata(table: Table, partition: Partition, context: Context)
         metadata["Fact"] = fact.name
         state = _freshness(TimeBinding(fact, storage_table, table), partition, context)
         metadata |= {} if state is None else {"Freshness": state}
-    return metadata
+    return metadata | _clusters_of_partition(table, partition, context)
+
+
+def _clusters_of_partition(table: Table, partition: Partition, context: Context) -> Metadata:
+    """Returns the primary cluster of a partition, and the secondary ones that have it, with their locations."""
+    primary = context.clusters.primary_of(table)
+    if primary is None:
+        return {}
+    held = {
+        copy.cluster: copy.location
+        for copy in table.copies
+        if not outside([partition.key], context.snapshot.copied_ranges(table, copy.cluster))
+    }
+    return {"Primary Cluster": primary, **({"Secondary Clusters": held} if held else {})}
 
 
 def partition_values(table: Table, partition: Partition) -> dict[str, str | None]:
@@ -215,7 +246,13 @@ def partition_location(table: Table, partition: Partition, context: Context) -> 
     files = context.snapshot.files(table, [KeyRange.of_key(partition.key)])
     if not files:
         raise damaged_partition(table.name, "its files do not exist")
-    return os.path.commonpath([os.path.dirname(file.path) for _, file in files])
+    directories = [os.path.dirname(file.path) for _, file in files]
+    if not any(map(is_uri, directories)):
+        return os.path.commonpath(directories)
+    is_here = all(is_in(path, table.location) for path in directories)
+    # The first slash stands for the scheme, which ``commonpath`` would take for a level.
+    common = os.path.commonpath([f"/{bucket_and_key(path)}" for path in directories]) if is_here else ""
+    return f"{table.location.partition('://')[0]}:/{common}" if is_here else table.location
 
 
 def columns_json(columns: Sequence[Column]) -> list[dict[str, object]]:

@@ -14,6 +14,7 @@ from rewriter.grammar.families.streams import InsertStream
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.statement_context import BatchRows, Context
 from rewriter.statements.resolve.locations import check_table_format
+from rewriter.statements.resolve.object_stores import refuse_uri
 from rewriter.statements.stream.stream_batches import StreamRun
 from rewriter.statements.stream.stream_options import StreamOptions
 from rewriter.statements.write.insert import checked, write_batch
@@ -55,6 +56,12 @@ class FileBatches:
     def open(cls, statement: InsertStream, options: StreamOptions, run: StreamRun) -> FileBatches:
         """Opens the checkpoint of a stream, which is created if the source exists and it does not."""
         format = check_table_format(statement.format, statement.path_span, statement.path)
+        refuse_uri(
+            statement.path,
+            "The files of a stream",
+            "Load them by INSERT … SELECT … FROM a path, or copy them here.",
+            statement.path_span,
+        )
         existed = FileCheckpoint.is_in(options.checkpoint)
         files = _listed(statement, options)
         source = f"{format}.{quote_identifier(os.path.abspath(statement.path))}"

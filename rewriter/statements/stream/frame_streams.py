@@ -21,7 +21,7 @@ from rewriter.statements.write.append import append_rows
 _WAIT_SECONDS = 0.5
 
 
-@runs(StartStream)
+@runs(StartStream, writes=lambda statement: (statement.table,))
 def start_stream(statement: StartStream, context: Context) -> Result:
     """Starts a stream in the background, which the session then holds. It appends the batches of a DataFrame to a
     table, by the names of the columns.

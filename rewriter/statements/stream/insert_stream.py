@@ -20,7 +20,7 @@ from rewriter.statements.stream.stream_options import StreamOptions, read_option
 _LEAST_PAUSE = 0.2
 
 
-@runs(InsertStream)
+@runs(InsertStream, writes=lambda statement: (statement.insert.table,))
 def insert_stream(statement: InsertStream, context: Context) -> Result:
     """Loads the files that exist and were not loaded before, and returns the id of the stream. With another trigger
     than "available now", the stream goes on in the background, with an engine of its own.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
 from rewriter.statements.resolve.locations import absolute
+from rewriter.statements.resolve.object_stores import refuse_uri
 
 AVAILABLE_NOW, CONTINUOUS = "available now", "continuous batches"
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?) *(millisecond|second|minute|hour)s?")
@@ -67,6 +68,12 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
                 object=key,
                 hint="Write OPTIONS ('stream' = 'an id in the warehouse', 'checkpoint' = 'a directory').",
             )
+    refuse_uri(
+        values["checkpoint"],
+        "The checkpoint of a stream",
+        "Name a local directory.",
+        spans.get("checkpoint", position),
+    )
     try:
         checkpoint = absolute(values["checkpoint"], os.getcwd(), Name((values["checkpoint"],)))
         trigger = read_trigger(values.get("trigger", AVAILABLE_NOW))

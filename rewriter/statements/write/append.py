@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@runs(Append, in_transaction=True)
+@runs(Append, in_transaction=True, writes=lambda statement: (statement.table,))
 def append(statement: Append, context: Context) -> Result:
     """Appends rows by the names of their columns, as INSERT … BY NAME does, and with its errors.
 

@@ -20,6 +20,8 @@ from rewriter.connectors.commit_policies import commit_policy
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, remove_file
+from rewriter.storage.filesystems.registry import store_of
+from rewriter.uris import is_uri
 
 #: As Hadoop and Flink name it.
 _FILE = "_SUCCESS"
@@ -72,8 +74,12 @@ def remove_success_files(table: Table, partitions: Iterable[PartitionValues], co
     a file that is not there is no error.
     """
     for values in partitions if has_success_files(table) else ():
+        path = _path(table, values)
+        if is_uri(path):
+            store_of(path).delete([path])
+            continue
         try:
-            remove_file(_path(table, values), roots_of(table, context.catalog.warehouse))
+            remove_file(path, roots_of(table, context.catalog.warehouse))
         except OSError:
             continue
 
@@ -118,7 +124,11 @@ def _path(table: Table, values: PartitionValues) -> str:
 
 def _write_success_file(partition: CommittedPartition, context: Context) -> None:
     path = _path(partition.table, partition.values)
+    content = json.dumps({"commit": partition.commit, "rows": partition.rows, "bytes": partition.bytes})
+    if is_uri(path):
+        store_of(path).write(path, content.encode())
+        return
     make_directory(os.path.dirname(path), roots_of(partition.table, context.catalog.warehouse), exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     with open(os.open(path, flags, 0o666), "w", encoding="utf-8") as file:
-        json.dump({"commit": partition.commit, "rows": partition.rows, "bytes": partition.bytes}, file)
+        file.write(content)

@@ -10,14 +10,13 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Partition, Table
-from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, WrittenFile
 from rewriter.grammar.datatypes import check_type_depth
@@ -32,13 +31,15 @@ from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
+from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec
 from rewriter.statements.write.insert import move, staged, taken_back, written
 from rewriter.statements.write.insert_target import Target
-from rewriter.statements.write.managed_write import (
+from rewriter.statements.write.managed_write import grouped
+from rewriter.statements.write.write_directories import (
     directory_exists,
-    grouped,
-    make_folder,
+    make_write_directory,
+    of_new_table,
     removed_on_failure,
     removed_on_refusal,
 )
@@ -75,7 +76,10 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     creation = CreationTarget.of(statement, context)
     if creation.is_there and statement.if_not_exists:
         return Result("CREATE TABLE", rowcount=0)
+    context = _required(creation, context)
     prepared = prepare(statement.query, context)
+    creation = creation.on(prepared.route.cluster or creation.cluster)
+    context = creation.context
     started = time.perf_counter()
     try:
         query_columns = context.engine().columns(prepared.query, declared=True)
@@ -84,6 +88,7 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     columns, partition_columns = _columns(statement, query_columns)
     with context.begin() as transaction:
         table = creation.table(transaction.allocate_id(), columns, partition_columns)
+        refuse_external_write(table, position=statement.table.span)
         target = _target(table, query_columns)
         query = prepared.query.with_sql(target.arranged(prepared.query.sql))
         create = _create_external if table.external else _create_managed
@@ -94,6 +99,13 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
         except Error as error:
             raise error.at(statement.table.span) from None
     return _result(table, prepared, files, time.perf_counter() - started)
+
+
+def _required(creation: CreationTarget, context: Context) -> Context:
+    """Returns the context of the query: the cluster that ON CLUSTER names is the only one."""
+    if creation.statement.cluster is None or creation.cluster is None:
+        return context
+    return replace(context, required=(creation.cluster, f"ON CLUSTER {creation.cluster}"))
 
 
 @dataclass(frozen=True)
@@ -158,15 +170,17 @@ def _create_managed(
     (write_id,) = commit.transaction.write_ids((table,))
     if os.path.lexists(table.location):
         raise directory_exists(table, table.location)
-    roots = roots_of(table, context.catalog.warehouse)
-    folder = make_folder(table, commit.transaction, roots)
-    # The directory of the table bears its id, which no other table ever gets: all of it is this statement's.
-    with removed_on_failure(table.location, roots), heartbeat(commit.transaction):
-        files = written(query, statement.query, target, folder, context)
-    partitions = tuple(PartitionWrite(values, partition_files) for values, partition_files in grouped(files).items())
+    directory = of_new_table(make_write_directory(table, commit.transaction, context, write_id), table)
+    with closing(directory), removed_on_failure(directory), heartbeat(commit.transaction):
+        files = written(query, statement.query, target, directory.folder, context)
+        by_partition = grouped(files)
+        directory.publish((file for partition_files in by_partition.values() for file in partition_files), context)
+    partitions = tuple(
+        PartitionWrite(values, directory.moved(partition_files)) for values, partition_files in by_partition.items()
+    )
     writes = [WritePartitions(table, write_id, partitions, overwrite=True)] if partitions else []
     context.progress.report("committing", total=len(partitions), unit="partitions")
-    with removed_on_refusal(table.location, roots):
+    with removed_on_refusal(directory):
         commit.make(table, writes)
     return files
 

@@ -13,6 +13,7 @@ from rewriter.grammar.families import writes as s
 from rewriter.grammar.families.writes import if_not_exists_of
 from rewriter.planner.text.literals import string_literal
 from rewriter.statements.resolve.default_values import default_sql
+from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, check_names, read_spec, require_partitioned
 
 
@@ -62,6 +63,7 @@ class Target:
 
 def read_target(statement: s.Insert, table: Table) -> Target:
     """Returns the partition clause and the column list, checked against the table."""
+    refuse_external_write(table, position=statement.table.span)
     if statement.partition is not None:
         require_partitioned(table, statement.table.span)
     spec = _spec(statement, table)

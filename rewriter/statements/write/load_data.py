@@ -7,7 +7,6 @@ declares.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 import uuid
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
+from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.insert import change_of, retried, write_external
@@ -31,9 +31,10 @@ from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, write_managed
 from rewriter.statements.write.written_files import rows_of, stats_of
 from rewriter.storage.data_files import FoundFile, expand
+from rewriter.storage.filesystems.reading import fetch
 
 
-@runs(s.LoadData, in_transaction=True)
+@runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))
 def load_data(statement: s.LoadData, context: Context) -> Result:
     """LOAD DATA [LOCAL] INPATH … [OVERWRITE] INTO TABLE …: loads all files that the path names, or none.
 
@@ -49,6 +50,7 @@ def _load(statement: s.LoadData, context: Context) -> Result:
     started = time.perf_counter()
     target = load_target(statement, context.table(statement.table))
     table = target.table
+    refuse_external_write(table, position=statement.table.span)
     try:
         source_files = expand(statement.path)
         for file in source_files:
@@ -103,7 +105,7 @@ def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Con
         os.makedirs(directory, exist_ok=True)
         for file in files:
             path = os.path.join(directory, f"part-{uuid.uuid4().hex}.{table.format}")
-            shutil.copyfile(file.path, path)
+            fetch(file.path, path)
             check_file(table, path, file.path)
             rows = _rows(table, path, file.path, context)
             if rows:

@@ -1,16 +1,15 @@
 """A write into a managed table: the engine fills a new directory, then one catalog transaction commits it.
 
-No reader sees anything before the commit. After a crash the directory is an orphan that nothing refers to.
+No reader sees anything before the commit. After a crash the directory is an orphan that nothing refers to
+(``write_directories``).
 """
 
 from __future__ import annotations
 
-import errno
-import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 
@@ -19,17 +18,20 @@ from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.filters.predicates import intersection
 from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
-from rewriter.catalog.model.removal_roots import link_not_followed, roots_of
-from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
+from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.planner.model.plan import Reading, TableUse
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
-from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.external_base_changes import Listing, listed_again
+from rewriter.statements.write.write_directories import (
+    WriteDirectory,
+    make_write_directory,
+    removed_on_failure,
+    removed_on_refusal,
+)
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: The changes that a statement that writes files commits: partitions with files, partitions registered empty, and the
@@ -68,15 +70,6 @@ def write_managed(
     return files[0]
 
 
-@dataclass(frozen=True)
-class WriteDirectory:
-    """The place where one statement writes into a table: the write id, the directory named by it, and its roots."""
-
-    write_id: int
-    folder: str
-    roots: tuple[str, ...]
-
-
 def write_tables(
     tables: Sequence[Table],
     fill: Callable[[Mapping[int, WriteDirectory]], Sequence[WriteChange]],
@@ -90,32 +83,40 @@ def write_tables(
     All or nothing, with the errors of ``write_managed``. ``readings`` or the changes state what each query has read.
     ``begun`` is a transaction on the context's snapshot; without it, one is begun now.
     """
-    with begun or context.begin() as transaction:
+    with ExitStack() as closing_stack, begun or context.begin() as transaction:
         directories: dict[int, WriteDirectory] = {}
         with ExitStack() as stack:
             for table, write_id in zip(tables, transaction.write_ids(tables), strict=True):
-                roots = roots_of(table, context.catalog.warehouse)
-                directories[table.id] = WriteDirectory(write_id, make_folder(table, transaction, roots), roots)
-                stack.enter_context(removed_on_failure(directories[table.id].folder, roots))
+                directory = make_write_directory(table, transaction, context, write_id)
+                closing_stack.callback(directory.close)
+                directories[table.id] = directory
+                stack.enter_context(removed_on_failure(directory))
             with heartbeat(transaction):
-                changes = fill(directories)
+                changes = [_published(change, directories, context) for change in fill(directories)]
                 notes = listed_again(listings, context) if changes else []
         partition_changes = [change for change in changes if not isinstance(change, CommitBatch)]
         written_ids = {change.table.id for change in partition_changes if any(p.files for p in change.partitions)}
-        _remove(directory for table_id, directory in directories.items() if table_id not in written_ids)
+        for table_id, directory in directories.items():
+            if table_id not in written_ids:
+                directory.discard()
         if not changes:
             return
         with ExitStack() as stack:
             for directory in directories.values():
-                stack.enter_context(removed_on_refusal(directory.folder, directory.roots))
+                stack.enter_context(removed_on_refusal(directory))
             total = sum(len(change.partitions) for change in partition_changes)
             context.progress.report("committing", total=total, unit="partitions")
             transaction.commit([*changes, *notes], *proven(readings, context))
 
 
-def _remove(directories: Iterable[WriteDirectory]) -> None:
-    for directory in directories:
-        discard_tree(directory.folder, directory.roots)
+def _published(change: WriteChange, directories: Mapping[int, WriteDirectory], context: Context) -> WriteChange:
+    """Returns a change whose files are where readers look for them."""
+    directory = directories.get(change.table.id) if isinstance(change, WritePartitions) else None
+    if not isinstance(change, WritePartitions) or directory is None or directory.scratch is None:
+        return change
+    directory.publish((file for partition in change.partitions for file in partition.files), context)
+    partitions = [replace(partition, files=directory.moved(partition.files)) for partition in change.partitions]
+    return replace(change, partitions=tuple(partitions))
 
 
 def proven(readings: Sequence[Reading], context: Context) -> tuple[Claims, frozenset[int]]:
@@ -214,66 +215,3 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     for file in files:
         partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes, file.part))
     return {values: tuple(partition_files) for values, partition_files in partitions.items()}
-
-
-def make_folder(table: Table, transaction: Writer, roots: Sequence[str]) -> str:
-    """Creates the directory of a write, which no other writer has: everything removed after a failure is ours.
-
-    ``roots`` are the table's (``roots_of``). Raises ``OperationalError``: WRITE_DIRECTORY_EXISTS; LINK_NOT_FOLLOWED
-    where a directory below the root is a link, because files behind it would lie outside of the warehouse, where
-    nothing removes them; FAILED_WRITE_FILE for other errors of the disk.
-    """
-    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={transaction.directory_name(table)}")
-    try:
-        make_directory(folder, roots)
-    except FileExistsError:
-        raise directory_exists(table, folder) from None
-    except OSError as error:
-        if is_disk_full(error):
-            raise disk_full(f"The directory {folder}", table.name) from error
-        if error.errno == errno.ELOOP:
-            raise link_not_followed(str(error.filename), table) from error
-        raise OperationalError(
-            f"The directory {folder} cannot be created: {error.strerror}.",
-            condition="FAILED_WRITE_FILE",
-            sqlstate="58030",
-            object=table.name,
-            hint="Check that this user can write to the table's location, and that it has free space.",
-        ) from error
-    return folder
-
-
-def directory_exists(table: Table, folder: str) -> OperationalError:
-    """Returns the error of a write whose directory another catalog has made."""
-    return OperationalError(
-        f"The directory {folder} of this write already exists.",
-        condition="WRITE_DIRECTORY_EXISTS",
-        object=table.name,
-        hint="Two catalogs use one warehouse directory, or the catalog was restored from an older copy: "
-        "run the statement again to use the next write id.",
-    )
-
-
-@contextmanager
-def removed_on_failure(folder: str, roots: Sequence[str]) -> Iterator[None]:
-    """Removes a write's directory if the block fails."""
-    try:
-        yield
-    except BaseException:
-        discard_tree(folder, roots)
-        raise
-
-
-@contextmanager
-def removed_on_refusal(folder: str, roots: Sequence[str]) -> Iterator[None]:
-    """Removes a directory if the commit in the block certainly failed.
-
-    Only one of our own errors shows that, except ``CommitUnknownError``: that commit may have succeeded.
-    """
-    try:
-        yield
-    except CommitUnknownError:
-        raise
-    except Error:
-        discard_tree(folder, roots)
-        raise

@@ -10,20 +10,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
-from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.errors import OperationalError
 from rewriter.exec.engine import EngineQuery, Packing, Relation, Write, WrittenFile, scan_file
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
-from rewriter.statements.write.managed_write import make_folder, removed_on_failure, removed_on_refusal
+from rewriter.statements.resolve.object_stores import refuse_spark_write
 from rewriter.statements.write.sink_choice import grouped_sink
+from rewriter.statements.write.write_directories import (
+    make_write_directory,
+    removed_on_failure,
+    removed_on_refusal,
+)
 
 #: The most full files that one transaction writes.
 _MOST_FILES_AT_ONCE = 8
@@ -60,13 +65,12 @@ def merge_files(
     Raises ``ConflictError`` where another transaction replaced the files that were read, MANAGED_FILE_CHANGED where
     files do not hold the rows that were written. After an error of ours nothing has changed.
     """
+    refuse_spark_write(table, context)
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
-        roots = roots_of(table, context.catalog.warehouse)
-        folder = make_folder(table, transaction, roots)
-        with removed_on_failure(folder, roots):
-            with heartbeat(transaction):
-                written_files = _write_files(table, chosen, files, folder, packing, context)
+        directory = make_write_directory(table, transaction, context, write_id)
+        with closing(directory), removed_on_failure(directory), heartbeat(transaction):
+            written_files = _write_files(table, chosen, files, directory.folder, packing, context)
             improved = _improved(chosen, files, written_files, packed=packing is not None)
             compacted = tuple(
                 [
@@ -76,8 +80,10 @@ def merge_files(
                     for partition in improved
                 ]
             )
-            _remove([file for partition in chosen for file in written_files[partition.key]], compacted, roots)
-        with removed_on_refusal(folder, roots):
+            _remove([file for partition in chosen for file in written_files[partition.key]], compacted, directory.roots)
+            directory.publish((file for partition in compacted for file in partition.files), context)
+            compacted = tuple([replace(partition, files=directory.moved(partition.files)) for partition in compacted])
+        with removed_on_refusal(directory):
             if compacted:
                 transaction.commit([CompactPartitions(table, write_id, compacted)])
     return compacted

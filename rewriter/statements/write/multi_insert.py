@@ -36,12 +36,13 @@ from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
-from rewriter.statements.write.managed_write import WriteChange, WriteDirectory, proven, write_tables
+from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
 from rewriter.statements.write.rollup_proof import fact_binding
+from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
 
 
-@runs(MultiInsert, in_transaction=True)
+@runs(MultiInsert, in_transaction=True, writes=lambda statement: [insert.table for insert in statement.inserts])
 def multi_insert(statement: MultiInsert, context: Context) -> Result:
     """Runs a multi-insert: all or nothing. Retried after a conflict as INSERT is, if it overwrites nothing.
 

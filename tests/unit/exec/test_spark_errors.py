@@ -1,5 +1,7 @@
 """Errors of Spark's as ours, without a Spark."""
 
+import pytest
+
 from rewriter.errors import DataError, EngineError
 from rewriter.exec.spark.errors import translated
 
@@ -14,3 +16,22 @@ def test_an_error_that_we_raised_keeps_our_words_alone() -> None:
 def test_a_file_that_a_worker_cannot_read() -> None:
     error = translated(RuntimeError("ValueError: [FAILED_READ_FILE] The file /a cannot be read."), "SELECT 1")
     assert (type(error), error.condition, error.sqlstate) == (EngineError, "FAILED_READ_FILE", "KD001")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('Job aborted.\njava.io.IOException: Cannot run program "/opt/p/python": error=2', '"/opt/p/python"'),
+        (
+            "Caused by: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than 3.11.\n\tat",
+            "3.9 than",
+        ),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "'pyarrow'"),
+        ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.", ">= 18.0.0"),
+    ],
+)
+def test_a_python_of_workers_that_cannot_work(text: str, words: str) -> None:
+    error = translated(RuntimeError(text), "SELECT 1")
+    assert (type(error), error.condition) == (EngineError, "WORKER_PYTHON")
+    assert words in error.message
+    assert "PYSPARK_PYTHON" in str(error.hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from contract.conftest import columns
 
 from rewriter.exec.engine import Packing, Write
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind
+from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.writer import _plan, data_source
 
 SCRIPT = """
@@ -47,3 +49,46 @@ def test_workers_write_without_the_package(kind: SinkKind, format: str, tmp_path
     if format == "parquet":
         assert [pq.read_table(file)["x"].to_pylist() for file in files] == [[2], [1, 3]]
     assert report.read_text().count("part-") == 2
+
+
+READING = """
+import json, pickle, sys
+from types import SimpleNamespace
+sys.modules["rewriter"] = None  # an import of it fails
+with open(sys.argv[1], "rb") as file:
+    source, plan, names = pickle.load(file)
+reader = source({"plan": plan}).reader(SimpleNamespace(names=names))
+rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+print(json.dumps([list(row.values()) for row in rows]))
+"""
+TEXT_OPTIONS = {"field.delim": ",", "escape.delim": "/", "serialization.null.format": "N"}
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "plan", "rows"),
+    [
+        (
+            "rewriter_text_files",
+            "1,x/,y\n,N\n",
+            {"columns": [["a", False], ["b", True]], "options": TEXT_OPTIONS},
+            [["1", "x,y"], [None, None]],
+        ),
+        ("rewriter_csv_lines", "a\n1\n\n", {"separator": ","}, [["1"], [None]]),
+    ],
+)
+def test_workers_read_without_the_package(
+    format: str, content: str, plan: dict[str, object], rows: list[list[object]], tmp_path: Path
+) -> None:
+    from pyspark import cloudpickle
+
+    (source,) = [source for source in data_sources() if source.name() == format]
+    path = tmp_path / "file"
+    path.write_text(content)
+    text = json.dumps({**plan, "paths": [str(path)], "tasks": 1})
+    names = ["a", "b", "file"] if format == "rewriter_text_files" else ["a", "file"]
+    (tmp_path / "code").write_bytes(cloudpickle.dumps((source, text, names)))
+    run = subprocess.run(
+        (sys.executable, "-c", READING, str(tmp_path / "code")),
+        check=True, cwd=tmp_path, env={}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(run.stdout) == [[*row, str(path)] for row in rows]

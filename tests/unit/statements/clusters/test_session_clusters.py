@@ -72,7 +72,7 @@ def test_clusters_of_the_catalog(session: Session) -> None:
 def test_a_session_overrides_the_properties(session: Session) -> None:
     define(session, clusters=TWO, default="West", use="true")
     override(session, KEY, '{"own": {"engine": "local[2]"}}')
-    assert rows(session, "SHOW CLUSTERS") == [("own", None, "local[2]", False, False, True)]
+    assert rows(session, "SHOW CLUSTERS") == [("own", None, "local[2]", True, False, True)]
     assert rows(session, "SHOW CATALOG PROPERTIES") == [
         (KEY, '{"own": {"engine": "local[2]"}}', "session"),
         (USE, "true", "catalog"),
@@ -130,7 +130,7 @@ def test_a_chosen_cluster_that_vanishes_is_an_error(session: Session) -> None:
         _ = session._context({}).chosen_cluster
     assert "USE CLUSTER without a name" in (raised.value.hint or "")
     assert context.chosen_cluster == "West"
-    assert rows(session, "SHOW CLUSTERS") == [("east", None, None, False, False, True)]
+    assert rows(session, "SHOW CLUSTERS") == [("east", None, None, True, False, True)]
     session.execute("USE CLUSTER")
     assert session._context({}).chosen_cluster is None
 
@@ -173,7 +173,7 @@ def test_databases_and_clusters_are_apart(session: Session) -> None:
 
 
 def test_in_a_transaction(session: Session) -> None:
-    define(session, clusters=TWO)
+    define(session, clusters='{"West": {}, "east": {"filesystem": "/nowhere"}}')
     session.execute("START TRANSACTION")
     session.execute("INSERT INTO t VALUES (1)")
     session.execute("USE CLUSTER east")

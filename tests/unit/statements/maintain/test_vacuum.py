@@ -14,12 +14,11 @@ from rewriter.catalog import Transaction
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.model.removal_roots import roots_of
 from rewriter.catalog.store import leases, schema
 from rewriter.catalog.store.server_clock import NOW
 from rewriter.errors import Error, OperationalError
 from rewriter.session import Session
-from rewriter.statements.write.managed_write import make_folder
+from rewriter.statements.write.write_directories import make_write_directory
 
 SUPERSEDED, DROPPED, ORPHANED = "superseded", "dropped", "orphaned"
 
@@ -130,7 +129,7 @@ def begun(session: Session, name: str = "t") -> tuple[Transaction, str]:
     """Begins a transaction that has written files for a table and does nothing more."""
     transaction = session.catalog.begin()
     table = transaction.snapshot.table(name)
-    folder = make_folder(table, transaction, roots_of(table, session.catalog.warehouse))
+    folder = make_write_directory(table, transaction, session._context({}), transaction.write_id(table)).folder
     os.makedirs(f"{folder}/p=a")
     Path(f"{folder}/p=a/part-0.parquet").write_text("x")
     return transaction, folder
@@ -171,7 +170,7 @@ def test_what_is_left_of_a_table_that_never_came_to_be_goes(session: Session) ->
         transaction = session.catalog.begin()
         id = transaction.allocate_id()
         table = Table(id, "new", (Column("x", "int"),), (), "parquet", str(parent / f"new-{id}"))
-        folder = make_folder(table, transaction, roots_of(table, session.catalog.warehouse))
+        folder = make_write_directory(table, transaction, session._context({}), transaction.write_id(table)).folder
         Path(f"{folder}/part-0.parquet").write_text("x")
         left.append((transaction, table))
     assert vacuum(session) == []

@@ -1,0 +1,188 @@
+"""Files of object stores for DuckDB: a file system of ``fsspec``, the interface that DuckDB takes.
+
+DuckDB reads the footer of a Parquet file, and then the ranges that a query needs. No directory is listed: the paths are
+known. A file of a managed table never changes, so that what is known of it is kept.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rewriter.errors import InterfaceError, NotSupportedError
+from rewriter.exec.engine import Relation
+from rewriter.exec.file_groups import is_managed_path
+from rewriter.storage.filesystems.object_files import repeated
+from rewriter.storage.filesystems.registry import Stores, current, store_of
+from rewriter.uris import SCHEMES, is_uri
+
+if TYPE_CHECKING:
+    import duckdb
+
+_MOST_KNOWN = 100_000
+_MOMENT = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+
+
+class ObjectFileSystems:
+    """Makes object stores known to one database of DuckDB, when a query first reads from one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stores: Stores | None = None
+
+    def register(self, connection: duckdb.DuckDBPyConnection, relations: Iterable[Relation]) -> None:
+        """Lets DuckDB read the files of the relations.
+
+        Raises ``NotSupportedError`` if fsspec is not installed, and ``InterfaceError`` FILESYSTEMS_DIFFER if sessions
+        with other options share the engine.
+        """
+        if not any(is_uri(file.path) for relation in relations for file in relation.files):
+            return
+        with self._lock:
+            if self._stores is None:
+                connection.register_filesystem(_file_system(current()))
+                self._stores = current()
+            elif self._stores != current():
+                raise InterfaceError(
+                    "The engine reads object stores with the options of another session.",
+                    condition="FILESYSTEMS_DIFFER",
+                    object="filesystems",
+                    hint="Give each session an engine of its own.",
+                )
+
+
+class _Handle:
+    """An open file. Each thread has a position of its own, because DuckDB may use a file in several."""
+
+    def __init__(self, path: str, stores: Stores, size: int | None = None) -> None:
+        """Opens a file; one whose size is known is opened when it is first read, because many never are."""
+        self._path, self._stores = path, stores
+        self._lock = threading.Lock()
+        self._file: Any = None
+        self.size = self._opened().size() if size is None else size
+        self._position = threading.local()
+
+    def etag(self) -> bytes:
+        """Returns a text that differs when the content does."""
+        etag: bytes = self._opened().metadata().get("ETag", b"")
+        return etag
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._file is None:
+                self._file = store_of(self._path, self._stores).open(self._path)
+            return self._file
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._position.value = offset + (0, self.tell(), self.size)[whence]
+        return self.tell()
+
+    def tell(self) -> int:
+        return int(getattr(self._position, "value", 0))
+
+    def read(self, size: int = -1) -> bytes:
+        """Reads bytes. Raises ``OSError`` where the store returns fewer than there are."""
+        start = self.tell()
+        wanted = max(self.size - start, 0) if size < 0 else max(min(size, self.size - start), 0)
+        file = self._opened()
+
+        def piece() -> bytes:
+            content: bytes = file.read_at(wanted, start) if wanted else b""
+            if len(content) != wanted:
+                raise OSError(f"{self._path}: the store returned {len(content):,} bytes instead of {wanted:,}")
+            return content
+
+        content = repeated(piece)
+        self._position.value = start + wanted
+        return content
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _file_system(stores: Stores) -> Any:
+    try:
+        import fsspec
+    except ImportError as error:
+        raise NotSupportedError(
+            "DuckDB reads files of object stores through fsspec, which is not installed.",
+            condition="MISSING_PACKAGE",
+            object="fsspec",
+            hint="pip install 'rewriter[s3]'",
+        ) from error
+
+    class ObjectFileSystem(fsspec.AbstractFileSystem):  # type: ignore[misc]
+        """Reads files by their full paths."""
+
+        protocol = SCHEMES
+        cachable = False
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._known_lock = threading.Lock()
+            #: Size and moment of files, those used longest ago first.
+            self._known: OrderedDict[str, tuple[int, dt.datetime]] = OrderedDict()
+
+        def open(self, path: str, mode: str = "rb", **_: object) -> _Handle:
+            if mode != "rb":
+                raise OSError(f"{path} is only read")
+            with self._known_lock:
+                known = self._known.get(path) if is_managed_path(path) else None
+            if known is not None:
+                return _Handle(path, stores, known[0])
+            handle = _Handle(path, stores)
+            self._note(path, handle.size, handle.etag())
+            return handle
+
+        def info(self, path: str, **_: object) -> dict[str, object]:
+            return {"name": path, "size": self._figures(path)[0], "type": "file"}
+
+        def modified(self, path: str) -> dt.datetime:
+            """Returns a moment that differs when the content does: DuckDB keeps content by it. The store's own moments
+            are whole seconds.
+            """
+            return self._figures(path)[1]
+
+        def glob(self, path: str, **_: object) -> list[str]:
+            """Returns the path itself: characters of patterns are in brackets (``relations``)."""
+            return [_unescaped(path)]
+
+        def exists(self, path: str, **_: object) -> bool:
+            return True
+
+        def isfile(self, path: str) -> bool:
+            return True
+
+        def _figures(self, path: str) -> tuple[int, dt.datetime]:
+            with self._known_lock:
+                known = self._known.get(path)
+            if known is None:
+                self.open(path).close()
+                with self._known_lock:
+                    known = self._known[path]
+            return known
+
+        def _note(self, path: str, size: int, etag: bytes) -> None:
+            moment = _MOMENT if is_managed_path(path) else _MOMENT + dt.timedelta(seconds=zlib.crc32(etag) % 10**8)
+            with self._known_lock:
+                self._known[path] = size, moment
+                self._known.move_to_end(path)
+                while len(self._known) > _MOST_KNOWN:
+                    self._known.popitem(last=False)
+
+    return ObjectFileSystem()
+
+
+def _unescaped(pattern: str) -> str:
+    """Returns the path of a pattern in which only single characters are in brackets."""
+    path, rest = "", pattern
+    while "[" in rest:
+        before, _, behind = rest.partition("[")
+        path += before + behind[:1]
+        rest = behind[2:]
+    return path + rest

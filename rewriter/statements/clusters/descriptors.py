@@ -1,0 +1,109 @@
+"""The clusters of a table: its descriptors, and the partitions that a statement names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.model.changes import SetClusters
+from rewriter.catalog.model.key_ranges import outside
+from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
+from rewriter.catalog.model.temporary_names import session_of
+from rewriter.errors import Error, IntegrityError, NotSupportedError
+from rewriter.grammar.families import clusters as s
+from rewriter.grammar.terms import ClusterName, PartitionItem
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.define.tables import default_location
+from rewriter.statements.resolve.named_objects import not_found
+from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
+
+
+def placed_table(statement: s.AddCluster | s.SetPrimaryCluster | s.Replicate, context: Context) -> tuple[Table, str]:
+    """Returns the table of a statement, and its cluster's name as declared.
+
+    Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and ``NotSupportedError`` for tables without copies: temporary ones,
+    those whose partitions are discovered, and external tables without partitions.
+    """
+    table = context.table(statement.table)
+    try:
+        cluster = context.clusters.named(statement.cluster.text).name
+    except Error as error:
+        raise error.at(statement.cluster.span) from None
+    reason = None
+    if session_of(table.name) is not None:
+        reason = "it is a temporary table"
+    elif is_discovered(table):
+        reason = "its partitions are discovered, not registered"
+    elif table.external and not table.partition_columns:
+        reason = "it is external, and has no partitions that the catalog lists"
+    if reason is not None:
+        raise NotSupportedError(
+            f"{statement.table.last} cannot be on several clusters: {reason}.",
+            condition="NOT_REPLICABLE",
+            sqlstate="0A000",
+            position=statement.table.span,
+            object=statement.table.last,
+            hint="Copy its rows into a managed table: CREATE TABLE … ON CLUSTER … AS SELECT ….",
+        )
+    return table, cluster
+
+
+def descriptor(table: Table, cluster: str) -> ClusterLocation | None:
+    """Returns the descriptor of a secondary cluster; ``None`` if the table has none."""
+    return next((copy for copy in table.copies if copy.cluster.lower() == cluster.lower()), None)
+
+
+def require_descriptor(table: Table, cluster: ClusterName, context: Context) -> ClusterLocation:
+    """Returns the descriptor of a secondary cluster. Raises ``IntegrityError`` CLUSTER_NOT_SECONDARY without one."""
+    copy = descriptor(table, cluster.text)
+    if copy is not None:
+        return copy
+    primary = context.clusters.primary_of(table)
+    is_primary = primary is not None and primary.lower() == cluster.text.lower()
+    others = ", ".join(copy.cluster for copy in table.copies)
+    raise IntegrityError(
+        f"{cluster.text} is {'the primary' if is_primary else 'no'} cluster of {table.name}.",
+        condition="CLUSTER_NOT_SECONDARY",
+        position=cluster.span,
+        object=cluster.text,
+        hint=f"Its secondary clusters: {others}." if others else "It has no secondary cluster.",
+    )
+
+
+def new_descriptor(table: Table, cluster: str, context: Context) -> ClusterLocation:
+    """Returns the descriptor of a further cluster of a table, at the place of a new table there."""
+    return ClusterLocation(cluster, default_location(table.name, table.id, context, cluster))
+
+
+def with_descriptor(table: Table, copy: ClusterLocation, context: Context) -> tuple[Context, Table]:
+    """Adds a secondary cluster to a table, unless it has this one. Returns the context over the newest state, and the
+    table. One transaction.
+    """
+    if copy not in table.copies:
+        with context.begin() as transaction:
+            transaction.commit([SetClusters(table, (*table.copies, copy))])
+    context = context.renewed()
+    return context, context.snapshot.table(table.name)
+
+
+def named_partitions(table: Table, spec: Sequence[PartitionItem] | None, context: Context) -> tuple[Partition, ...]:
+    """Returns the partitions that a spec names, in key order; all without a spec. An unpartitioned table has one, once
+    it was written.
+
+    Raises PARTITIONS_NOT_FOUND where a spec names nothing.
+    """
+    if spec is None:
+        return context.snapshot.partitions(table)
+    require_partitioned(table, spec[0].span)
+    partitions = context.snapshot.satisfying(table, read_static(table, read_spec(table, spec).static))
+    if not partitions:
+        raise not_found(table, spec)
+    return partitions
+
+
+def absent_partitions(table: Table, cluster: str, partitions: Sequence[Partition], context: Context) -> list[Partition]:
+    """Returns those of the partitions, in key order, that a secondary cluster does not have."""
+    absent_keys = set(
+        outside([partition.key for partition in partitions], context.snapshot.copied_ranges(table, cluster))
+    )
+    return [partition for partition in partitions if partition.key in absent_keys]

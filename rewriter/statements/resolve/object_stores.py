@@ -1,0 +1,54 @@
+"""What is refused for files in object stores, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rewriter.catalog.model.objects import Table
+from rewriter.errors import NotSupportedError, Span
+from rewriter.runtime.statement_context import Context
+from rewriter.uris import is_in_store, is_uri
+
+
+def refuse_external_write(table: Table, directories: Iterable[str] = (), position: Span | None = None) -> None:
+    """Raises ``NotSupportedError`` OBJECT_STORE_WRITE for an external table whose files, or one of these directories,
+    are in an object store: nothing can be renamed there, so readers would see a part of the new files.
+    """
+    place = next((path for path in (table.location, *directories) if is_uri(path)), None)
+    if table.external and place is not None:
+        raise NotSupportedError(
+            f"The external table {table.name} cannot be written: {place} is in an object store, where files cannot be "
+            "moved into place.",
+            condition="OBJECT_STORE_WRITE",
+            sqlstate="0A000",
+            position=position,
+            object=table.name,
+            hint="Write into a managed table: CREATE DATABASE … LOCATION 's3://…' keeps its tables there.",
+        )
+
+
+def refuse_uri(path: str, what: str, hint: str, position: Span | None = None) -> None:
+    """Raises ``NotSupportedError`` OBJECT_STORE_UNSUPPORTED for a path in an object store, where ``what`` cannot be."""
+    if is_in_store(path):
+        raise NotSupportedError(
+            f"{what} cannot be in an object store.",
+            condition="OBJECT_STORE_UNSUPPORTED",
+            sqlstate="0A000",
+            position=position,
+            object=what,
+            hint=hint,
+        )
+
+
+def refuse_spark_write(table: Table, context: Context) -> None:
+    """Raises ``NotSupportedError`` OBJECT_STORE_WRITE where Spark would write a managed table in an object store: its
+    tasks may run on other machines, and files are uploaded from this one.
+    """
+    if is_uri(table.location) and context.engine_name == "spark":
+        raise NotSupportedError(
+            f"Spark does not write {table.name}, which is in an object store.",
+            condition="OBJECT_STORE_WRITE",
+            sqlstate="0A000",
+            object=table.name,
+            hint="Write it with the DuckDB engine (engine duckdb).",
+        )

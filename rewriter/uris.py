@@ -1,0 +1,97 @@
+"""Locations in object stores as text: URIs such as ``s3://bucket/prefix``.
+
+A path is an absolute one of the local file system, or a URI in its normal form: one spelling for one place. Keys are
+taken literally, so a ``%`` in a URI is a ``%`` in the key. No function here does any I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+#: Schemes that name one store, by their other spellings.
+_SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3"}
+SCHEMES = tuple(sorted(set(_SCHEMES.values())))
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
+#: Characters that would make a location a pattern, or a URI with further parts.
+_REFUSED = re.compile(r"[*?\[\]#\\\x00-\x1f\x7f]")
+
+
+def is_uri(path: str) -> bool:
+    """Tests whether a path names a place in an object store. A local path is absolute.
+
+    >>> is_uri("s3://bucket/t"), is_uri("/data/t")
+    (True, False)
+    """
+    return "://" in path and not path.startswith("/")
+
+
+def is_in_store(path: str) -> bool:
+    """Tests whether a path that a user typed names a place in an object store that is supported.
+
+    >>> is_in_store("S3A://bucket/t"), is_in_store("hdfs://host/t"), is_in_store("file:///t")
+    (True, False, False)
+    """
+    scheme, separator, _ = path.partition("://")
+    return bool(separator) and scheme.lower() in _SCHEMES
+
+
+def normalized(uri: str) -> str:
+    """Returns a URI in its normal form. Raises ``ValueError`` with a reason, which never repeats a password.
+
+    >>> normalized("S3A://bucket//a/b/")
+    's3://bucket/a/b'
+    """
+    match = _URI.fullmatch(uri)
+    if match is None:
+        raise ValueError("it is not a URI")
+    scheme = _SCHEMES.get(match[1].lower())
+    if scheme is None:
+        raise ValueError(f"files of {match[1].lower()}:// are not supported; those of {', '.join(SCHEMES)}:// are")
+    bucket, *levels = match[2].split("/")
+    if "@" in bucket:
+        raise ValueError("a URI has no user and no password")
+    if _BUCKET.fullmatch(bucket) is None:
+        raise ValueError("its bucket is not named by letters, digits, dots and dashes")
+    if _REFUSED.search(match[2]):
+        raise ValueError("it contains one of * ? [ ] # \\, or a control character")
+    if any(level in (".", "..") for level in levels):
+        raise ValueError("it contains . or .. as a level")
+    return "/".join([f"{scheme}://{bucket}", *filter(None, levels)])
+
+
+def shown(uri: str) -> str:
+    """Returns a URI for messages: without a user and password.
+
+    >>> shown("s3://me:secret@bucket/a")
+    's3://…@bucket/a'
+    """
+    return re.sub(r"://[^/]*@", "://…@", uri)
+
+
+def bucket_and_key(uri: str) -> str:
+    """Returns a URI without its scheme: bucket and key."""
+    return uri.partition("://")[2]
+
+
+def root_and_levels(uri: str) -> tuple[str, tuple[str, ...]]:
+    """Returns the bucket as a URI, and the levels of the key.
+
+    >>> root_and_levels("s3://bucket/a/b")
+    ('s3://bucket', ('a', 'b'))
+    """
+    scheme, _, path = uri.partition("://")
+    bucket, *levels = path.rstrip("/").split("/")
+    return f"{scheme}://{bucket}", tuple(levels)
+
+
+def ancestors(uri: str) -> Iterator[str]:
+    """Yields the places above one, the nearest first, the bucket last.
+
+    >>> list(ancestors("s3://bucket/a/b"))
+    ['s3://bucket/a', 's3://bucket']
+    """
+    root, levels = root_and_levels(uri)
+    for length in reversed(range(len(levels))):
+        yield "/".join([root, *levels[:length]])
