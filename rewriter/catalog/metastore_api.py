@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.clusters.definitions import Cluster, Clusters, clusters_of
-from rewriter.catalog.clusters.located import is_primary, located, located_partition
+from rewriter.catalog.clusters.definitions import clusters_of
+from rewriter.catalog.clusters.located import is_primary, located_partitions, located_table
 from rewriter.catalog.filters.predicates import bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.metastore_writes import MetastoreWrites, list_required
-from rewriter.catalog.model.key_ranges import outside
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading.copy_reads import ranges_under
 from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.errors import AnalysisError, DataError, Error
 
@@ -29,9 +27,9 @@ class CachedCatalog(MetastoreWrites):
       detected;
     - an external table is returned from the cache, which the log keeps current: eventually consistent.
 
-    With a ``cluster``, results have their locations on it, and partitions that a secondary cluster does not have are
-    not among them. Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and TABLE_NOT_IN_CLUSTER if it does not have the table.
-    That costs a read of the catalog's properties, and one of the copies.
+    With a ``cluster``, results are what it has, as after USE CLUSTER: a table with its location there, and the
+    partitions that are there. Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and TABLE_NOT_IN_CLUSTER if it does not have
+    the table. That costs a read of the catalog's properties.
     ``metastore_writes`` describes the writes.
 
     Also works with a catalog without a cache; every read then goes to the store.
@@ -55,7 +53,10 @@ class CachedCatalog(MetastoreWrites):
         INVALID_WRITE_ID_LIST for text that is not a list of that table, or for a list that includes uncommitted writes.
         """
         table, _ = self._listed(name, valid_write_id_list)
-        return table if cluster is None else located(table, *self._cluster(cluster))
+        if cluster is None:
+            return table
+        clusters = clusters_of(self._catalog.snapshot().properties())
+        return located_table(table, clusters.named(cluster), clusters)
 
     def get_partition(
         self, name: str, values: PartitionValues, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -69,14 +70,14 @@ class CachedCatalog(MetastoreWrites):
         key = encode(table.id, [column.type for column in table.partition_columns], values)
         partition = listed.partition(table, key)
         found = [] if partition is None else [partition]
-        return next(iter(self._located(found, table, listed.ids, cluster)), None)
+        return next(iter(self._located(found, table, listed, cluster)), None)
 
     def get_partitions(
         self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> tuple[Partition, ...]:
         """Returns all partitions, in key order. Raises the errors of ``get_table``."""
         table, listed = self._listed(name, valid_write_id_list)
-        return self._located(listed.satisfying(table, None), table, listed.ids, cluster)
+        return tuple(self._located(listed.satisfying(table, None), table, listed, cluster))
 
     def get_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -87,7 +88,7 @@ class CachedCatalog(MetastoreWrites):
         """
         table, listed = self._listed(name, valid_write_id_list)
         found = listed.satisfying(table, bind_text(text, table.partition_columns))
-        return self._located(found, table, listed.ids, cluster)
+        return tuple(self._located(found, table, listed, cluster))
 
     def list_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -96,23 +97,16 @@ class CachedCatalog(MetastoreWrites):
         return self.get_partitions_by_filter(name, text, valid_write_id_list, cluster)
 
     def _located(
-        self, found: Sequence[Partition], table: Table, ids: ValidWriteIdList, cluster: str | None
-    ) -> tuple[Partition, ...]:
-        """Returns those of the partitions that a cluster has, with their locations there; all without a cluster."""
+        self, found: Sequence[Partition], table: Table, listed: ListedReads, cluster: str | None
+    ) -> Sequence[Partition]:
+        """Returns the partitions that a cluster has; all without one."""
         if cluster is None:
-            return tuple(found)
-        chosen, clusters = self._cluster(cluster)
-        located(table, chosen, clusters)
-        if is_primary(table, chosen, clusters):
-            return tuple(found)
-        with self._catalog.database.read() as connection:
-            held = ranges_under(connection, table.id, ids).get(chosen.name.lower(), ())
-        absent = set(outside([partition.key for partition in found], held))
-        return tuple(located_partition(p, table, chosen, clusters) for p in found if p.key not in absent)
-
-    def _cluster(self, name: str) -> tuple[Cluster, Clusters]:
+            return found
         clusters = clusters_of(self._catalog.snapshot().properties())
-        return clusters.named(name), clusters
+        chosen = clusters.named(cluster)
+        located_table(table, chosen, clusters)
+        held = None if is_primary(table, chosen, clusters) else listed.copied_ranges(table, chosen.name)
+        return located_partitions(found, table, held)
 
     def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:
         if text is None:

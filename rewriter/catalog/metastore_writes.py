@@ -19,7 +19,7 @@ from functools import partial
 from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import is_primary, not_in_cluster
+from rewriter.catalog.clusters.located import cluster_root, is_primary, not_on
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
@@ -39,7 +39,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, PartitionValues, Table
 from rewriter.catalog.model.qualified_names import database_of, short_name
-from rewriter.catalog.model.table_directories import cluster_directory, managed_directory
+from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, ConflictError, DataError, NotSupportedError, ProgrammingError
@@ -67,7 +67,7 @@ class MetastoreWrites(ABC):
 
     def create_table(self, table: Table, valid_write_id_list: str | None = None, cluster: str | None = None) -> Table:
         """Creates a managed table with the name, columns, format, comment and properties of ``table``, and returns it
-        with its id and location. It belongs to the cluster, or to the default one. The list is ``NO_WRITES``.
+        with its id and location. The list is ``NO_WRITES``.
 
         Raises ``IntegrityError`` TABLE_OR_VIEW_ALREADY_EXISTS, ``AnalysisError`` SCHEMA_NOT_FOUND, ``DataError``
         INVALID_WRITE_ID_LIST for a list with writes, and ``NotSupportedError`` for an external table: CREATE EXTERNAL
@@ -91,16 +91,16 @@ class MetastoreWrites(ABC):
         _check_definition(table)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))
-        clusters = clusters_of(snapshot.properties())
-        primary = clusters.default if cluster is None else clusters.named(cluster).name
-        root, home = str(self._catalog.warehouse.absolute()), database.location
-        if primary is not None and clusters:
-            root = cluster_directory(clusters.named(primary).root, root, lambda: self._catalog.identity)
-            home = home if primary == clusters.default else None
         with self._catalog.begin(snapshot) as transaction:
             id = transaction.allocate_id()
-            directory = managed_directory(table.name, id, home, root)
-            created = replace(table, id=id, location=directory, cluster=primary, copies=())
+            root, location = str(self._catalog.warehouse.absolute()), database.location
+            clusters = clusters_of(snapshot.properties())
+            name = clusters.default if cluster is None else clusters.named(cluster).name
+            if clusters and name is not None:
+                root = cluster_root(clusters.named(name), root, self._catalog.identity)
+                location = location if name == clusters.default else None
+            directory = managed_directory(table.name, id, location, root)
+            created = replace(table, id=id, location=directory, cluster=name if clusters else None, copies=())
             transaction.commit([CreateObject(created)])
         return created
 
@@ -234,11 +234,12 @@ class MetastoreWrites(ABC):
         return snapshot, live
 
     def _on_cluster(self, table: Table, snapshot: Snapshot, cluster: str | None) -> None:
+        """Raises ``AnalysisError`` TABLE_NOT_IN_CLUSTER unless a table is written on the cluster."""
         if cluster is not None:
             clusters = clusters_of(snapshot.properties())
-            named = clusters.named(cluster)
-            if not is_primary(table, named, clusters):
-                raise not_in_cluster(table, named, clusters, "cannot be written")
+            chosen = clusters.named(cluster)
+            if not is_primary(table, chosen, clusters):
+                raise not_on(table, chosen, clusters)
 
     def _check_directories(self, snapshot: Snapshot, table: Table, partitions: Sequence[PartitionValues]) -> None:
         if is_discovered(table):

@@ -11,21 +11,11 @@ from rewriter.catalog.model.key_ranges import KeyRange, merged, outside
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading.queries import check_readable, files, visible
+from rewriter.catalog.reading.queries import check_readable, copied_ranges, files
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.catalog.reading.versioned_reads import PartitionFiles, hold
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-
-
-def ranges_under(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -> dict[str, tuple[KeyRange, ...]]:
-    """Returns the merged key ranges that each secondary cluster has under a list, by its name in lower case."""
-    row = schema.partition_copies
-    query = sa.select(row.c.cluster, row.c.start_key, row.c.end_key)
-    by_cluster: dict[str, list[KeyRange]] = {}
-    for name, start, end in connection.execute(query.where(row.c.table_id == table_id, *visible(row, ids))):
-        by_cluster.setdefault(name, []).append(KeyRange(start, end))
-    return {name: merged(ranges) for name, ranges in by_cluster.items()}
 
 
 class CopyReads(ABC):
@@ -61,8 +51,7 @@ class CopyReads(ABC):
             return ()
         if table.id not in self._reads.copied_ranges:
             with self._store(table.id).read() as connection:
-                ranges = ranges_under(connection, table.id, self.write_ids(table.id))
-            self._reads.copied_ranges[table.id] = ranges
+                self._reads.copied_ranges[table.id] = copied_ranges(connection, table.id, self.write_ids(table.id))
         return self._reads.copied_ranges[table.id].get(cluster.lower(), ())
 
     def once_copied_ranges(self, table: Table, cluster: str) -> tuple[KeyRange, ...]:

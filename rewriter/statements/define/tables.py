@@ -37,7 +37,7 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import absolute, check_table_format, cluster_root
+from rewriter.statements.resolve.locations import absolute, check_table_format, root_of_cluster
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -260,15 +260,14 @@ def _row_format(
 
 def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:
     """Returns the location of a managed table: an absolute directory of its own, below that of its database, or below
-    the root of its cluster (``cluster_root``). The LOCATION of a database is one of the default cluster.
+    the root of its cluster (``root_of_cluster``). The LOCATION of a database is one of the default cluster.
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
-    root = str(context.catalog.warehouse.absolute())
     location = context.snapshot.database(database_of(name)).location
-    clusters = context.clusters
+    root, clusters = str(context.catalog.warehouse.absolute()), context.clusters
     if cluster is not None and clusters:
-        root = cluster_root(clusters.named(cluster), context.catalog)
+        root = root_of_cluster(clusters.named(cluster), context.catalog)
         location = location if cluster == clusters.default else None
     return managed_directory(name, table_id, location, root)
 

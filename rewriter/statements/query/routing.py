@@ -53,6 +53,9 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     names = candidates(clusters, tables) if required is None else (required,)
     if required is None and not tables:
         return plan, NO_ROUTE
+    if context.unreachable:
+        # Any cluster that has everything will do.
+        names = tuple(dict.fromkeys((*names, *(cluster.name for cluster in clusters.by_name.values()))))
     route = first_route(names, lambda name: lacks(plan.uses, name, context), why, context.unreachable)
     if isinstance(route, Route):
         return plan, route

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Cluster
-from rewriter.catalog.model.table_directories import cluster_directory
+from rewriter.catalog.clusters.located import cluster_root
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Name
 from rewriter.uris import is_uri, normalized, shown
@@ -53,11 +53,9 @@ def absolute(location: str, base: str | Path, name: Name) -> str:
     return os.path.normpath("/" + os.path.join(os.path.abspath(base), location).lstrip("/"))
 
 
-def cluster_root(cluster: Cluster, catalog: Catalog) -> str:
-    """Returns the directory above the managed tables of a cluster: the warehouse, or a directory below the root of the
-    cluster that bears the identity of the warehouse. So several warehouses may share a root.
-    """
-    return cluster_directory(cluster.root, str(catalog.warehouse.absolute()), lambda: catalog.identity)
+def root_of_cluster(cluster: Cluster, catalog: Catalog) -> str:
+    """Returns the directory above the managed tables of a cluster."""
+    return cluster_root(cluster, str(catalog.warehouse.absolute()), catalog.identity)
 
 
 def local(location: str, base: str | Path, name: Name) -> str:
