@@ -156,3 +156,21 @@ def test_another_catalog_writes_there(session: Session, object_store: ObjectStor
     assert rows(session, "VACUUM RETAIN 0 HOURS") == []
     assert foreign in object_store.files()
     assert rows(session, "SELECT a FROM d.t ORDER BY a") == [(1,), (2,)]
+
+
+def test_vacuum_passes_over_a_bucket(session: Session, object_store: ObjectStore) -> None:
+    """One that is gone, or refuses this user, is a warning; local tables are cleaned."""
+    session.execute("SET rewriter.least_retention_hours = 0")
+    session.execute("CREATE TABLE near AS SELECT 1 AS a")
+    session.execute("INSERT OVERWRITE d.t VALUES (2, 'y', 1)")
+    for fault, words in (("403", "Nothing is removed in"), (None, "does not exist")):
+        session.execute("INSERT OVERWRITE near VALUES (2)")
+        if fault is None:
+            object_store.client.delete_dir(object_store.bucket)
+        object_store.fail(lambda method, path, fault=fault: fault)
+        result = session.execute("VACUUM RETAIN 0 HOURS")
+        object_store.fail(None)
+        assert [row[:3] for row in result.fetch()] == [("near", "superseded", 1)]
+        assert len(result.warnings) == 1
+        assert f"{object_store.uri}" in result.warnings[0]
+        assert words in result.warnings[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from object_store import CREDENTIALS, ObjectStore
 
@@ -121,3 +123,29 @@ def test_a_process_ends(tmp_path: Path, object_store: ObjectStore) -> None:
         [*command, script], cwd=tmp_path, capture_output=True, text=True, timeout=60, env={**os.environ, **CREDENTIALS}
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_stream_writes_there(session: Session, tmp_path: Path, object_store: ObjectStore) -> None:
+    """In the background, too, with a success file for each partition that is complete."""
+    properties = (
+        "'rewriter.partition_commit.trigger' = 'partition time', "
+        "'rewriter.partition_commit.policies' = 'metastore, success-file'"
+    )
+    session.execute(f"CREATE TABLE d.hours (n BIGINT) PARTITIONED BY (h STRING) TBLPROPERTIES ({properties})")
+    session.execute("CREATE CUBE d.c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    session.execute("USE d")
+    session.execute("CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (h))")
+    source = tmp_path / "in"
+    source.mkdir()
+    for hour in (0, 1):
+        pq.write_table(pa.table({"n": [hour], "h": [f"2026-01-01-0{hour}"]}), source / f"{hour}.parquet")
+        session.execute(
+            f"INSERT INTO hours FROM STREAM parquet.`{source}` "
+            f"OPTIONS ('stream' = 's', 'checkpoint' = '{tmp_path / 'checkpoint'}')"
+        )
+    assert rows(session, "SELECT n, h FROM hours ORDER BY n") == [(0, "2026-01-01-00"), (1, "2026-01-01-01")]
+    markers = [key for key in object_store.files() if key.endswith("_SUCCESS")]
+    assert [key.split("/")[1] for key in markers] == ["h=2026-01-01-00"]
+    assert json.loads(object_store.get(markers[0]))["rows"] == 1
+    session.execute("ALTER TABLE hours DROP PARTITION (h = '2026-01-01-00')")
+    assert not [key for key in object_store.files() if key.endswith("_SUCCESS")]

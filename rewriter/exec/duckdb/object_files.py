@@ -7,10 +7,11 @@ known. A file of a managed table never changes, so that what is known of it is k
 from __future__ import annotations
 
 import datetime as dt
+import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import InterfaceError, NotSupportedError
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _MOST_KNOWN = 100_000
-_MOMENT = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+#: Not the first moment of 1970, which DuckDB takes for an unknown one.
+_MOMENT = dt.datetime(1971, 1, 1, tzinfo=dt.UTC)
 
 
 class ObjectFileSystems:
@@ -33,6 +35,8 @@ class ObjectFileSystems:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stores: Stores | None = None
+        #: The paths of files that may change although they look like those of a managed table.
+        self._changing: set[str] = set()
 
     def register(self, connection: duckdb.DuckDBPyConnection, relations: Iterable[Relation]) -> None:
         """Lets DuckDB read the files of the relations.
@@ -40,11 +44,15 @@ class ObjectFileSystems:
         Raises ``NotSupportedError`` if fsspec is not installed, and ``InterfaceError`` FILESYSTEMS_DIFFER if sessions
         with other options share the engine.
         """
-        if not any(is_uri(file.path) for relation in relations for file in relation.files):
+        relations = [relation for relation in relations if any(is_uri(file.path) for file in relation.files)]
+        if not relations:
             return
+        # An external table may be a copy of a managed one.
+        changing = {file.path for relation in relations for file in relation.files if file.modified != -1}
         with self._lock:
+            self._changing |= set(filter(is_managed_path, changing))
             if self._stores is None:
-                connection.register_filesystem(_file_system(current()))
+                connection.register_filesystem(_file_system(current(), self._changing))
                 self._stores = current()
             elif self._stores != current():
                 raise InterfaceError(
@@ -67,8 +75,8 @@ class _Handle:
         self._position = threading.local()
 
     def etag(self) -> bytes:
-        """Returns a text that differs when the content does."""
-        etag: bytes = self._opened().metadata().get("ETag", b"")
+        """Returns a text that differs when the content does; a new one each time from a store that has none."""
+        etag: bytes = self._opened().metadata().get("ETag") or os.urandom(16)
         return etag
 
     def _opened(self) -> Any:
@@ -105,7 +113,7 @@ class _Handle:
             self._file.close()
 
 
-def _file_system(stores: Stores) -> Any:
+def _file_system(stores: Stores, changing: Collection[str]) -> Any:
     try:
         import fsspec
     except ImportError as error:
@@ -115,6 +123,9 @@ def _file_system(stores: Stores) -> Any:
             object="fsspec",
             hint="pip install 'rewriter[s3]'",
         ) from error
+
+    def is_final(path: str) -> bool:
+        return is_managed_path(path) and path not in changing
 
     class ObjectFileSystem(fsspec.AbstractFileSystem):  # type: ignore[misc]
         """Reads files by their full paths."""
@@ -132,7 +143,7 @@ def _file_system(stores: Stores) -> Any:
             if mode != "rb":
                 raise OSError(f"{path} is only read")
             with self._known_lock:
-                known = self._known.get(path) if is_managed_path(path) else None
+                known = self._known.get(path) if is_final(path) else None
             if known is not None:
                 return _Handle(path, stores, known[0])
             handle = _Handle(path, stores)
@@ -168,7 +179,7 @@ def _file_system(stores: Stores) -> Any:
             return known
 
         def _note(self, path: str, size: int, etag: bytes) -> None:
-            moment = _MOMENT if is_managed_path(path) else _MOMENT + dt.timedelta(seconds=zlib.crc32(etag) % 10**8)
+            moment = _MOMENT if is_final(path) else _MOMENT + dt.timedelta(seconds=zlib.crc32(etag) % 10**9)
             with self._known_lock:
                 self._known[path] = size, moment
                 self._known.move_to_end(path)

@@ -21,7 +21,7 @@ from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile,
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
-from rewriter.errors import DataError
+from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
@@ -76,6 +76,26 @@ class _Folder:
     path: str
 
 
+class _Buckets:
+    """The buckets of object stores, each asked for once whether it can be reached."""
+
+    def __init__(self) -> None:
+        self._problems: dict[str, str | None] = {}
+
+    def problem(self, path: str) -> str | None:
+        """Returns why nothing is removed in the bucket of a path; ``None`` for a local one, and where it can be."""
+        if not is_uri(path):
+            return None
+        bucket = root_and_levels(path)[0]
+        if bucket not in self._problems:
+            try:
+                exists = store_of(bucket).has_directory(bucket)
+                self._problems[bucket] = None if exists else f"{bucket} does not exist: nothing is removed in it."
+            except OperationalError as error:
+                self._problems[bucket] = f"Nothing is removed in {bucket}: {error.message}"
+        return self._problems[bucket]
+
+
 @runs(s.Vacuum)
 def vacuum(statement: s.Vacuum, context: Context) -> Result:
     """VACUUM: rows of (table, reason, files, bytes) of the files that were removed, or with DRY RUN would be.
@@ -97,10 +117,11 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
         )
         locations = file_garbage.database_locations(connection)
     roots = _roots([str(context.catalog.warehouse.absolute()), *locations], all_tables, context)
-    files_of_writes = [file for file in unneeded if _is_of_a_write(file.path)]
+    buckets = _Buckets()
+    files_of_writes = [file for file in unneeded if _is_of_a_write(file.path) and buckets.problem(file.path) is None]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
-    searched = [] if only_table is not None else _searched(roots, context)
-    table_locations, skipped = _locations(tables, all_tables, searched, roots)
+    searched = [] if only_table is not None else _searched(roots, context, buckets)
+    table_locations, skipped = _locations(tables, all_tables, searched, roots, buckets)
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
@@ -139,11 +160,12 @@ def _removable(unneeded: UnneededFile) -> _Removable:
     )
 
 
-def _searched(roots: Sequence[str], context: Context) -> list[str]:
+def _searched(roots: Sequence[str], context: Context, buckets: _Buckets) -> list[str]:
     """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
     warehouse and of clusters.
     """
     homes = (roots[0], *(root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    homes = tuple(home for home in homes if buckets.problem(home) is None)
     databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
     return list(dict.fromkeys((*roots, *databases)))
 
@@ -182,7 +204,11 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _locations(
-    tables: Sequence[StoredTable], all_tables: Sequence[StoredTable], searched: Iterable[str], roots: Sequence[str]
+    tables: Sequence[StoredTable],
+    all_tables: Sequence[StoredTable],
+    searched: Iterable[str],
+    roots: Sequence[str],
+    buckets: _Buckets,
 ) -> tuple[dict[str, tuple[str, int]], list[str]]:
     """Returns the directories to search, each with the name and id of its table, and warnings.
 
@@ -200,13 +226,13 @@ def _locations(
         for place in (*table.places, *_left(table, all_tables))
     }
     ids = {table.table.id for table in tables}
-    skipped = {root: _skipped(root, roots) for root in searched}
+    skipped = {root: _skipped(root, roots) or buckets.problem(root) for root in searched}
     for root in searched:
         for name in () if skipped[root] else folders_in(root):
             match = _OF_A_TABLE.fullmatch(name)
             if match is not None and int(match[2]) not in ids:
                 locations.setdefault(os.path.join(root, name), (match[1], int(match[2])))
-    skipped |= {directory: _skipped(directory, roots) for directory in locations}
+    skipped |= {directory: _skipped(directory, roots) or buckets.problem(directory) for directory in locations}
     warnings = sorted({reason for reason in skipped.values() if reason is not None})
     return {directory: table for directory, table in locations.items() if skipped[directory] is None}, warnings
 

@@ -40,7 +40,7 @@ def absolute(location: str, base: str | Path, name: Name) -> str:
     """Returns a location as an absolute path, or as a URI in its normal form; relative ones lie below ``base``."""
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
-    if is_uri(location) or (is_uri(str(base)) and not location.startswith("/")):
+    if is_uri(location) or (location and is_uri(str(base)) and not location.startswith("/")):
         return _normal_uri(location if is_uri(location) else f"{base}/{location}", name)
     if "://" in location or not location or "\0" in location:
         raise NotSupportedError(
@@ -78,5 +78,5 @@ def _normal_uri(location: str, name: Name) -> str:
             f"The location '{shown(location)}' is not supported: {error}.",
             position=name.span,
             object=name.last,
-            hint="Write s3://bucket/directory. Credentials are those of the environment, or of rewriter.toml.",
+            hint="Use a path in this machine's file system, or a URI without credentials: s3://bucket/directory.",
         ) from None
