@@ -27,7 +27,7 @@ from rewriter.exec.spark.java import find_java_home
 
 HOST = "127.0.0.1"
 _HOME = Path(pyspark.__file__).parent
-_START_SECONDS = 120.0
+_START_SECONDS = 180.0
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 #: Keeps Python workers from importing the package under test.
@@ -258,7 +258,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def until(holds: Callable[[], Any], seconds: float = 60.0, pause: float = 0.05) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 180.0, pause: float = 0.05) -> Any:
     """Waits until a call returns a true value, and returns it."""
     deadline = time.monotonic() + seconds
     while not (value := holds()):
