@@ -16,8 +16,6 @@ from typing import Any
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
-from rewriter.catalog.model.temporary_names import plainly
-from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
@@ -57,6 +55,7 @@ from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
+from rewriter.runtime.session_clusters import SessionClusters
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
@@ -64,7 +63,7 @@ from rewriter.runtime.sources import name_is_taken
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database
-from rewriter.runtime.temporary_tables import Temporaries
+from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
 from rewriter.storage.filesystems.registry import Stores, using
 
@@ -116,7 +115,6 @@ class Session:
         self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
-        self._cluster_engines = ClusterEngines(self._started_engine, self.engine_name, master)
         self._prepared = PreparedQueries()
         self._queries = QueryLog()
         self._temporaries = Temporaries()
@@ -125,6 +123,7 @@ class Session:
             self._caching = CacheSettings()
             self._use_cache()
         self._database = DEFAULT_DATABASE
+        self._clusters = SessionClusters(ClusterEngines(self._started_engine, self.engine_name, master))
         self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
         self._cancellation = Cancellation()
         #: The results that may still have rows.
@@ -231,7 +230,7 @@ class Session:
             result = self._run_statement(statement, {})
         except Error as error:
             error.position = None
-            self._show_plainly(error)
+            show_plainly(error, self._temporaries.session)
             raise
         result.query_id = self.query_id
         return result
@@ -242,7 +241,7 @@ class Session:
 
         def as_typed(error: Error) -> Error:
             error.position = bound.original(error.position)
-            self._show_plainly(error)
+            show_plainly(error, self._temporaries.session)
             return error
 
         try:
@@ -307,7 +306,7 @@ class Session:
             self._prepared,
             streams=self.streams,
             queries=self._queries,
-            cluster_engines=self._cluster_engines,
+            session_clusters=self._clusters,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -348,7 +347,7 @@ class Session:
             )
         except Error as error:
             error.position = bound.original(error.position)
-            self._show_plainly(error)
+            show_plainly(error, self._temporaries.session)
             raise
 
     @property
@@ -388,6 +387,11 @@ class Session:
     def database(self) -> str:
         """Returns the current database, in lower case: ``default`` until USE names another one."""
         return self._database
+
+    @property
+    def cluster(self) -> str | None:
+        """Returns the cluster that USE CLUSTER chose, as declared; ``None`` without a choice."""
+        return self._clusters.chosen
 
     @property
     def query_id(self) -> str:
@@ -436,7 +440,7 @@ class Session:
         try:
             for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
-            self._cluster_engines.close()
+            self._clusters.close()
             if engine is not None and engine is not self._given_engine:
                 engine.close()
         finally:
@@ -451,13 +455,6 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _show_plainly(self, error: Error) -> None:
-        """Replaces the internal names of temporary tables and views in an error by those that were typed."""
-        for owner in (self._temporaries.session, OWNER):
-            error.message = plainly(error.message, owner)
-            error.hint = error.hint and plainly(error.hint, owner)
-            error.object = error.object and plainly(error.object, owner)
 
     def _started_engine(self) -> Engine:
         if self._engine is None:
@@ -489,7 +486,7 @@ class Session:
             raise
 
     def _set(self, statement: SetSetting | ResetSetting) -> Result:
-        result = run_set(statement, self.settings)
+        result = run_set(statement, self.settings, lambda: self.snapshot().properties())
         try:
             self._use_cache()
         except Error as error:

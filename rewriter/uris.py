@@ -27,6 +27,16 @@ def is_uri(path: str) -> bool:
     return "://" in path and not path.startswith("/")
 
 
+def is_in_store(path: str) -> bool:
+    """Tests whether a path that a user typed names a place in an object store that is supported.
+
+    >>> is_in_store("S3A://bucket/t"), is_in_store("hdfs://host/t"), is_in_store("file:///t")
+    (True, False, False)
+    """
+    scheme, separator, _ = path.partition("://")
+    return bool(separator) and scheme.lower() in _SCHEMES
+
+
 def normalized(uri: str) -> str:
     """Returns a URI in its normal form. Raises ``ValueError`` with a reason, which never repeats a password.
 

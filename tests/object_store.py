@@ -34,8 +34,8 @@ class Request(NamedTuple):
         return self.method == "GET" and "list-type" in self.query
 
 
-#: What happens to a request, if anything: "503", "cut" (no response), "cut body" (half of it), "short" (HEAD: another
-#: size), or seconds to wait.
+#: What happens to a request, if anything: "403", "503", "cut" (no response), "cut body" (half of it), "short" (HEAD:
+#: another size), or seconds to wait.
 Fault = Callable[[str, str], "str | float | None"]
 
 
@@ -110,10 +110,10 @@ class _Layer:
         fault = None if self.fault is None else self.fault(method, path)
         if isinstance(fault, float | int):
             time.sleep(fault)
-        if fault == "503":
+        if fault in ("403", "503"):
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             self.requests.append(Request(method, path, environ["QUERY_STRING"], 0))
-            start_response("503 Slow Down", [("Content-Length", "0")])
+            start_response("503 Slow Down" if fault == "503" else "403 Forbidden", [("Content-Length", "0")])
             return []
         if fault == "cut":
             environ["wsgi.input"].read(min(1000, int(environ.get("CONTENT_LENGTH") or 0)))

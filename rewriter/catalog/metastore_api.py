@@ -1,20 +1,23 @@
-"""Reads of a catalog by callers that pass their list of valid write ids as text (seed 001)."""
+"""Reads and writes of a catalog by callers that pass their list of valid write ids as text (seed 001)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import clusters_of
+from rewriter.catalog.clusters.located import is_primary, located_partitions, located_table
 from rewriter.catalog.filters.predicates import bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
+from rewriter.catalog.metastore_writes import MetastoreWrites, list_required
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading.versioned_reads import ListedReads
-from rewriter.errors import AnalysisError, DataError, Error, ProgrammingError
+from rewriter.errors import AnalysisError, DataError, Error
 
 
-class CachedCatalog:
+class CachedCatalog(MetastoreWrites):
     """Tables and partitions of a catalog, under write-id lists that the callers pass.
 
     A list is the text of ``valid_write_id_list``. The caller fetches it once for all its reads of a table. A result
@@ -23,6 +26,11 @@ class CachedCatalog:
     - a managed table is an error, ``ProgrammingError`` VALID_WRITE_ID_LIST_REQUIRED, because stale results could not be
       detected;
     - an external table is returned from the cache, which the log keeps current: eventually consistent.
+
+    With a ``cluster``, results are what it has, as after USE CLUSTER: a table with its location there, and the
+    partitions that are there. Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and TABLE_NOT_IN_CLUSTER if it does not have
+    the table. That costs a read of the catalog's properties.
+    ``metastore_writes`` describes the writes.
 
     Also works with a catalog without a cache; every read then goes to the store.
     """
@@ -38,16 +46,20 @@ class CachedCatalog:
         snapshot = self._catalog.snapshot()
         return str(snapshot.write_ids(snapshot.table(name).id))
 
-    def get_table(self, name: str, valid_write_id_list: str | None = None) -> Table:
+    def get_table(self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None) -> Table:
         """Returns the table of that name under the list.
 
         Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND, VALID_WRITE_ID_LIST_REQUIRED, and ``DataError``
         INVALID_WRITE_ID_LIST for text that is not a list of that table, or for a list that includes uncommitted writes.
         """
-        return self._listed(name, valid_write_id_list)[0]
+        table, _ = self._listed(name, valid_write_id_list)
+        if cluster is None:
+            return table
+        clusters = clusters_of(self._catalog.snapshot().properties())
+        return located_table(table, clusters.named(cluster), clusters)
 
     def get_partition(
-        self, name: str, values: PartitionValues, valid_write_id_list: str | None = None
+        self, name: str, values: PartitionValues, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> Partition | None:
         """Returns the partition with these canonical values, or ``None``.
 
@@ -55,28 +67,46 @@ class CachedCatalog:
         """
         table, listed = self._listed(name, valid_write_id_list)
         require_canonical(table.partition_columns, values)
-        return listed.partition(table, encode(table.id, [column.type for column in table.partition_columns], values))
+        key = encode(table.id, [column.type for column in table.partition_columns], values)
+        partition = listed.partition(table, key)
+        found = [] if partition is None else [partition]
+        return next(iter(self._located(found, table, listed, cluster)), None)
 
-    def get_partitions(self, name: str, valid_write_id_list: str | None = None) -> tuple[Partition, ...]:
+    def get_partitions(
+        self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None
+    ) -> tuple[Partition, ...]:
         """Returns all partitions, in key order. Raises the errors of ``get_table``."""
         table, listed = self._listed(name, valid_write_id_list)
-        return listed.satisfying(table, None)
+        return tuple(self._located(listed.satisfying(table, None), table, listed, cluster))
 
     def get_partitions_by_filter(
-        self, name: str, text: str, valid_write_id_list: str | None = None
+        self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> tuple[Partition, ...]:
         """Returns the partitions for which a filter is TRUE, in key order.
 
         Raises the errors of ``get_table`` and ``bind_text``.
         """
         table, listed = self._listed(name, valid_write_id_list)
-        return listed.satisfying(table, bind_text(text, table.partition_columns))
+        found = listed.satisfying(table, bind_text(text, table.partition_columns))
+        return tuple(self._located(found, table, listed, cluster))
 
     def list_partitions_by_filter(
-        self, name: str, text: str, valid_write_id_list: str | None = None
+        self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> tuple[Partition, ...]:
         """Returns the same as ``get_partitions_by_filter``, with the name from the Flink proposal."""
-        return self.get_partitions_by_filter(name, text, valid_write_id_list)
+        return self.get_partitions_by_filter(name, text, valid_write_id_list, cluster)
+
+    def _located(
+        self, found: Sequence[Partition], table: Table, listed: ListedReads, cluster: str | None
+    ) -> Sequence[Partition]:
+        """Returns the partitions that a cluster has; all without one."""
+        if cluster is None:
+            return found
+        clusters = clusters_of(self._catalog.snapshot().properties())
+        chosen = clusters.named(cluster)
+        located_table(table, chosen, clusters)
+        held = None if is_primary(table, chosen, clusters) else listed.copied_ranges(table, chosen.name)
+        return located_partitions(found, table, held)
 
     def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:
         if text is None:
@@ -103,12 +133,7 @@ class CachedCatalog:
             table = snapshot.table(name)
             ids = snapshot.write_ids(table.id)
         if not table.external or ids is None:
-            raise ProgrammingError(
-                f"the table '{table.name}' is managed: its content depends on the write ids that the reader sees",
-                condition="VALID_WRITE_ID_LIST_REQUIRED",
-                object=table.name,
-                hint="pass the list that valid_write_id_list returns; only external tables can be read without one",
-            )
+            raise list_required(table.name)
         return table, self._catalog.reads_under(ids)
 
 

@@ -1,4 +1,4 @@
-"""``rewriter catalog upgrade|check|dump|restore|adopt|new``: administration of the catalog as a whole."""
+"""``rewriter catalog upgrade|check|dump|restore|adopt|new|set``: administration of the catalog as a whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from rewriter.cli.connection import Connection, connection, connection_options
-from rewriter.errors import OperationalError, disk_full, is_disk_full
+from rewriter.errors import InterfaceError, OperationalError, disk_full, is_disk_full
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _HINT = "Name its directory with -w, and its catalog database with --catalog if 
 
 @click.group(no_args_is_help=True)
 def catalog() -> None:
-    """Upgrade, check, dump or restore the catalog."""
+    """Upgrade, check, dump or restore the catalog, and set its properties."""
 
 
 @catalog.command()
@@ -51,12 +51,13 @@ def upgrade(**options: Any) -> None:
 def check(form: str, **options: Any) -> int:
     """Check the invariants of the catalog, and list violations, with exit code 1 where there are any."""
     from rewriter.catalog.maintenance.consistency_check import findings
+    from rewriter.storage.filesystems.registry import using
     from rewriter.terminal.rendering import json_line
 
     named = connection(**options)
     named.require_warehouse(_HINT)
     count = 0
-    with _opened(named) as opened:
+    with using(named.filesystems), _opened(named) as opened:
         for finding in findings(opened.database):
             count += 1
             as_json = json_line({"object": finding.object, "problem": finding.problem})
@@ -131,9 +132,11 @@ def restore(file: str, is_adopted: bool, **options: Any) -> None:
 def adopt(copy_outside: bool, **options: Any) -> None:
     """Declare that catalog and directory belong together, after one was copied or has another identity."""
     from rewriter.catalog.catalog import Catalog
+    from rewriter.storage.filesystems.registry import using
 
     named = connection(**options)
-    adoption = Catalog.adopt(named.warehouse, named.catalog, copy_outside=copy_outside)
+    with using(named.filesystems):
+        adoption = Catalog.adopt(named.warehouse, named.catalog, copy_outside=copy_outside)
     for table in adoption.copied:
         print(f"copied the files of {table}")
     print(f"the catalog and {named.warehouse} now belong together, with a new identity")
@@ -148,6 +151,30 @@ def new(**options: Any) -> None:
     named = connection(**options)
     Catalog.create_new(named.warehouse, named.catalog)
     print(f"{named.warehouse} has an empty catalog")
+
+
+@catalog.command(name="set")
+@connection_options
+@click.argument("key")
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Remove the property.")
+def set_property(key: str, value: str | None, unset: bool, **options: Any) -> None:
+    """Set a property of the catalog, for all sessions: KEY is hive.cluster.properties, hive.default.cluster.name or
+    hive.use.default.cluster.
+    """
+    from rewriter.catalog.model.changes import SetCatalogProperty
+
+    if (value is None) != unset:
+        raise InterfaceError(
+            "Name a value or --unset." if value is None else "A value and --unset exclude each other.",
+            object=key,
+            hint="rewriter catalog set hive.default.cluster.name c1",
+        )
+    named = connection(**options)
+    named.require_warehouse(_HINT)
+    with _opened(named) as opened, opened.begin() as transaction:
+        transaction.commit([SetCatalogProperty(key, value)])
+    print(printable(f"{key} is {'removed' if value is None else 'set'}"))
 
 
 @contextlib.contextmanager

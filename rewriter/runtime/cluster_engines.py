@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from rewriter.catalog.clusters.definitions import Cluster
 from rewriter.exec.engine import Engine
+from rewriter.runtime.cluster_access import allowed_address, allowed_options, defined_in_catalog
 from rewriter.runtime.connection_settings import engine_of
 from rewriter.runtime.engine_start import start_engine
+from rewriter.runtime.settings import SessionSettings
 
 
 class ClusterEngines:
@@ -23,14 +25,24 @@ class ClusterEngines:
         self._own_address = own_name if own_name == "duckdb" else own_master
         self._started: dict[str, Engine] = {}
 
-    def of(self, cluster: Cluster) -> Engine:
-        """Returns the engine of a cluster. The options of the cluster that starts it count."""
-        if cluster.engine is None or cluster.engine == self._own_address:
+    def of(self, cluster: Cluster, settings: SessionSettings) -> Engine:
+        """Returns the engine of a cluster. The options of the cluster that starts it count, those that are allowed.
+
+        Raises ``OperationalError`` CLUSTER_ADDRESS_NOT_ALLOWED.
+        """
+        if self.is_own(cluster):
             return self._own()
-        if cluster.engine not in self._started:
-            name, master = engine_of(cluster.engine, None)
-            self._started[cluster.engine] = start_engine(name, master, options=cluster.options)
-        return self._started[cluster.engine]
+        from_catalog = defined_in_catalog(settings)
+        address = str(allowed_address(cluster, settings, from_catalog))
+        if address not in self._started:
+            name, master = engine_of(address, None)
+            options = allowed_options(cluster, settings, from_catalog)
+            self._started[address] = start_engine(name, master, options=options)
+        return self._started[address]
+
+    def is_own(self, cluster: Cluster) -> bool:
+        """Returns whether the engine of a cluster is the session's own one."""
+        return cluster.engine is None or cluster.engine == self._own_address
 
     def name_of(self, cluster: Cluster) -> str:
         """Returns ``spark`` or ``duckdb``. Starts nothing."""

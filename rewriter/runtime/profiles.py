@@ -9,12 +9,16 @@
     [profiles.default.settings]
     partial_data = true
 
+    [clusters]
+    allowed_addresses = ["sc://spark-a:15002"]    # of the definitions in the catalog
+    allowed_options = ["spark.executor.memory"]
+
 Tables ``[filesystems."s3://bucket"]`` have the options of object stores (``storage.filesystems.options``).
 
 A profile is read from the first file that has it: ``rewriter.toml`` in the working directory or the nearest directory
 above it, then ``rewriter/rewriter.toml`` in the directory of the user's configuration (``XDG_CONFIG_HOME``, otherwise
 ``~/.config``). A directory above the working directory that everybody may write is skipped, because anybody could put a
-file there.
+file there. The table ``[clusters]`` is for all profiles, and is read from the first file that has it.
 """
 
 from __future__ import annotations
@@ -47,6 +51,10 @@ FILE_NAME = "rewriter.toml"
 _SETTINGS = "settings"
 _SHELL = "shell"
 _FILESYSTEMS = "filesystems"
+_CLUSTERS = "clusters"
+_TABLES = ("profiles", _SHELL, _FILESYSTEMS, _CLUSTERS)
+#: The keys of ``[clusters]``, which are settings (``runtime.cluster_access``).
+_ALLOWED = ("allowed_addresses", "allowed_options")
 
 
 def resolved(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
@@ -73,6 +81,31 @@ def stores(environ: Mapping[str, str], directory: Path) -> dict[str, StoreOption
 
 
 def _sources(given: Source, environ: Mapping[str, str], directory: Path) -> Iterator[Source]:
+    yield from _of_connection(given, environ, directory)
+    yield from _of_clusters(environ, directory)
+
+
+def _of_clusters(environ: Mapping[str, str], directory: Path) -> Iterator[Source]:
+    """Yields the table ``[clusters]`` of the first file that has it, as settings."""
+    for path in profile_files(environ, directory):
+        table = _content(path).get(_CLUSTERS)
+        if table is None:
+            continue
+        if not isinstance(table, dict):
+            raise _wrong(path, _CLUSTERS, "it is no table", f"Write [{_CLUSTERS}].")
+        settings = {}
+        for key, value in table.items():
+            where = f"{_CLUSTERS}.{key}"
+            if key not in _ALLOWED:
+                raise _unknown(path, where, key, _ALLOWED)
+            if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+                raise _wrong(path, where, "it is no list of texts", f'Write {key} = ["…"].')
+            settings[key] = ", ".join(value)
+        yield source_of(f"[{_CLUSTERS}] of {path}", {}, settings)
+        return
+
+
+def _of_connection(given: Source, environ: Mapping[str, str], directory: Path) -> Iterator[Source]:
     first = list(with_url(given))
     yield from first
     variables = list(with_url(from_environment(environ)))
@@ -154,8 +187,8 @@ def _content(path: Path) -> Mapping[str, Any]:
             hint='Write [profiles.default], and below it lines such as warehouse = "/data/warehouse".',
         ) from None
     for key in content:
-        if key not in ("profiles", _SHELL, _FILESYSTEMS):
-            raise _unknown(path, key, key, ("profiles", _SHELL, _FILESYSTEMS))
+        if key not in _TABLES:
+            raise _unknown(path, key, key, _TABLES)
     return content
 
 

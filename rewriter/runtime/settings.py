@@ -7,10 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
 from rewriter.exec.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.exec.sinks.choice import SINK_SETTINGS
 from rewriter.planner.model.plan import Clock, Settings
+from rewriter.runtime.cluster_settings import (
+    ALLOWED_ADDRESSES,
+    ALLOWED_OPTIONS,
+    address_list,
+    cluster_property,
+    option_list,
+)
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
 
@@ -112,9 +120,12 @@ _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _sink: tuple(SINK_SETTINGS),
 }
 
+_OVERRIDES = "overrides the property of the catalog; empty is that of the catalog"
+
 _SETTINGS = {
     setting.name.lower(): setting
     for setting in (
+        *(_Setting(key, "", cluster_property(key), _OVERRIDES) for key in CLUSTER_KEYS),
         _Setting(
             "hive.exec.dynamic.partition",
             "true",
@@ -127,6 +138,13 @@ _SETTINGS = {
             _accept_only("nonstrict", "no partition column needs a value in PARTITION (…)"),
             "always nonstrict: every partition column may be dynamic",
         ),
+        _Setting(
+            ALLOWED_ADDRESSES,
+            "",
+            address_list,
+            "addresses of engines that clusters of the catalog may have; empty is none",
+        ),
+        _Setting(ALLOWED_OPTIONS, "", option_list, "options that clusters of the catalog may set; empty is none"),
         _Setting(
             "rewriter.cache_bytes",
             "0",
@@ -230,6 +248,10 @@ class SessionSettings:
             self._values.clear()
         else:
             self._values.pop(_setting(name).name, None)
+
+    def take(self, other: SessionSettings) -> None:
+        """Takes over all values of other settings."""
+        self._values = dict(other._values)
 
     def get(self, name: str) -> str:
         """Returns the value as text; for a setting without effect, the value that was set, or an empty text."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.clusters.definitions import NO_CLUSTERS, Cluster, Clusters
+from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
@@ -20,7 +19,7 @@ from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
-from rewriter.errors import AnalysisError, Error, ProgrammingError
+from rewriter.errors import AnalysisError, Error, NotSupportedError, ProgrammingError
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
@@ -31,18 +30,9 @@ from rewriter.runtime.progress import ProgressReporter
 from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.running_streams import RunningStreams
+from rewriter.runtime.session_clusters import SessionClusters
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
-
-
-class ClusterAccess(Protocol):
-    """The engines of clusters (``rewriter.engines``)."""
-
-    def of(self, cluster: Cluster) -> Engine:
-        """Returns the engine of a cluster, which it starts when it is first needed."""
-
-    def name_of(self, cluster: Cluster) -> str:
-        """Returns ``spark`` or ``duckdb``. Starts nothing."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +51,11 @@ class Context:
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
-    ``streams`` are those that the session has started, ``queries`` its last statements.
+    ``streams`` are those that the session has started, ``queries`` its last statements, ``session_clusters`` its choice
+    of a cluster.
 
-    ``clusters`` are those that the statement sees, ``chosen_cluster`` is that of USE CLUSTER. ``cluster`` is the one
-    whose engine and files are used, ``None`` without clusters. ``required`` is the only one that may be used, with the
-    reason. ``unreachable`` were tried by this statement.
+    ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
+    may be used, with the reason. ``unreachable`` were tried by this statement.
     """
 
     catalog: Catalog
@@ -84,31 +74,58 @@ class Context:
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
     queries: QueryLog = field(default_factory=QueryLog)
-    clusters: Clusters = NO_CLUSTERS
-    chosen_cluster: str | None = None
+    session_clusters: SessionClusters = field(default_factory=SessionClusters)
     cluster: str | None = None
     required: tuple[str, str] | None = None
     unreachable: tuple[Attempt, ...] = ()
-    cluster_engines: ClusterAccess | None = None
+
+    @property
+    def clusters(self) -> Clusters:
+        """The clusters that the statement sees. One read if the catalog has properties, otherwise none.
+
+        Raises ``DataError`` INVALID_CLUSTER_PROPERTIES if settings do not fit to the properties of the catalog.
+        """
+        return self.session_clusters.of(self.snapshot.properties(), self.settings)
+
+    @property
+    def chosen_cluster(self) -> str | None:
+        """The name of the cluster that USE CLUSTER chose; ``None`` without a choice. Raises ``AnalysisError``
+        CLUSTER_NOT_FOUND if it is not defined any more.
+        """
+        return self.session_clusters.chosen_in(self.clusters) if self.session_clusters.chosen is not None else None
 
     @property
     def required_cluster(self) -> tuple[str | None, str]:
         """Returns the only cluster that may be used, with the reason; ``None`` if the session chooses."""
         if self.required is not None:
             return self.required
-        return (
-            (None, "") if self.chosen_cluster is None else (self.chosen_cluster, f"USE CLUSTER {self.chosen_cluster}")
-        )
+        chosen = self.chosen_cluster
+        return chosen, "" if chosen is None else f"USE CLUSTER {chosen}"
 
     def on(self, cluster: str | None) -> Context:
         """Returns the context of the same statement on a cluster: with its engine, and its copies of files. ``None``
         is the session's own engine.
         """
-        if cluster is None or self.cluster_engines is None:
+        engines = self.session_clusters.engines
+        if cluster is None or engines is None:
             return self
         definition = self.clusters.named(cluster)
-        engine, name = partial(self.cluster_engines.of, definition), self.cluster_engines.name_of(definition)
-        return replace(self, cluster=definition.name, engine=engine, engine_name=name)
+        engine = partial(engines.of, definition, self.settings)
+        return replace(self, cluster=definition.name, engine=engine, engine_name=engines.name_of(definition))
+
+    def require_own_engine(self, table: Table) -> None:
+        """Raises ``NotSupportedError`` STREAM_ON_CLUSTER if the table's cluster has another engine than the session: a
+        stream has an engine of its own, of the session's kind.
+        """
+        engines = self.session_clusters.engines
+        if self.cluster is None or engines is None or engines.is_own(self.clusters.named(self.cluster)):
+            return
+        raise NotSupportedError(
+            f"{table.name} is on {self.cluster}, which has another engine than this session: a stream cannot load it.",
+            condition="STREAM_ON_CLUSTER",
+            object=table.name,
+            hint=f"Open a session whose engine is that of {self.cluster}: SHOW CLUSTERS has the address.",
+        )
 
     def writing(self, table: Table) -> Context:
         """Returns the context of a statement that writes a table: on its primary cluster, and no other.
@@ -156,6 +173,7 @@ class Context:
             engine=lambda: engine,
             progress=ProgressReporter(),
             prepared=PreparedQueries(),
+            session_clusters=SessionClusters(chosen=self.session_clusters.chosen),
         )
 
     def renewed(self) -> Context:

@@ -17,13 +17,22 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import DropObject
-from rewriter.catalog.model.temporary_views import NO_VIEWS
-from rewriter.errors import OperationalError, disk_full, is_disk_full
+from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.model.temporary_views import NO_VIEWS, OWNER
+from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.runtime.sources import Sources
 from rewriter.safe_removal import discard_tree
 
 _PREFIX = "temporary-"
 _OWNER = "owner"
+
+
+def show_plainly(error: Error, session: str | None) -> None:
+    """Replaces the internal names of temporary tables and views in an error by those that were typed."""
+    for owner in (session, OWNER):
+        error.message = plainly(error.message, owner)
+        error.hint = error.hint and plainly(error.hint, owner)
+        error.object = error.object and plainly(error.object, owner)
 
 
 class Temporaries:

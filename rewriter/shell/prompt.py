@@ -165,6 +165,8 @@ class Prompt:
         elif state == "failed":
             engine = f"{engine} did not start"
         parts = [f"{self._warehouse}.{session.database}", engine]
+        if session.cluster is not None:
+            parts.append(f"cluster {session.cluster}")
         if session.in_transaction:
             parts.append("transaction open")
         if self._shell.rows is not self._shell.terminal:

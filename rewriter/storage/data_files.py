@@ -14,7 +14,7 @@ from rewriter.catalog.commit.directory_moves import directory as directory
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import NotSupportedError, OperationalError
-from rewriter.storage.filesystems.file_system import StoredFile
+from rewriter.storage.filesystems.object_files import StoredFile
 from rewriter.storage.filesystems.registry import store_of
 from rewriter.storage.partition_directories import in_parallel, printable
 from rewriter.uris import is_uri, normalized, shown

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextvars
+import errno
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from io import FileIO
 from typing import Any
 
 from rewriter.cancellation import check_cancellation
@@ -19,7 +22,13 @@ from rewriter.storage.filesystems.registry import store_of
 from rewriter.uris import is_uri, shown
 
 _PIECE = 1 << 20
+#: The bytes that are compared at once: both pieces stay in a processor's cache.
+_COMPARED = 1 << 18
 _THREADS = 4
+#: The bytes of one call of the system.
+_SYSTEM_PIECE = 64 << 20
+#: Errors of systems and file systems that cannot copy by themselves. They are raised before the first byte is copied.
+_NOT_IN_SYSTEM = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
 #: Seconds between two looks whether the statement was canceled.
 _PATIENCE = 0.2
 
@@ -34,7 +43,8 @@ class FileCopy:
 
 
 def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callable[[int], None]) -> None:
-    """Copies files, several at a time, and compares sizes and checksums. A target must not exist.
+    """Copies files, several at a time, and compares each copy with its original: byte by byte if both are local,
+    otherwise by size and checksum. A target must not exist.
 
     ``roots`` are those of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each file
     that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy that is
@@ -69,7 +79,27 @@ def is_same(source: str, target: str, size: int) -> bool:
             return False
         except OSError as error:
             raise _unreadable(path, error) from error
-    return checksum(source) == checksum(target)
+    if is_uri(source) or is_uri(target):
+        return checksum(source) == checksum(target)
+    return _has_same_bytes(source, target)
+
+
+def _has_same_bytes(source: str, target: str) -> bool:
+    """Compares two local files. Raises ``OperationalError`` FAILED_READ_FILE."""
+    left, right = bytearray(_COMPARED), bytearray(_COMPARED)
+    path = source
+    try:
+        with open(source, "rb", buffering=0) as first, open(target, "rb", buffering=0) as second:
+            while True:
+                path = source
+                count = first.readinto(left) or 0
+                path = target
+                if (second.readinto(right) or 0) != count or left != right:
+                    return False
+                if count < _COMPARED:
+                    return count == 0 or not (first.read(1) or second.read(1))
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def checksum(path: str) -> int:
@@ -89,6 +119,7 @@ def checksum(path: str) -> int:
 
 
 def _copied(copy: FileCopy, roots: Sequence[str]) -> None:
+    is_local = not is_uri(copy.source) and not is_uri(copy.target)
     expected = _written(copy, roots)
     try:
         size = stored_size(copy.target)
@@ -96,17 +127,20 @@ def _copied(copy: FileCopy, roots: Sequence[str]) -> None:
         raise _unreadable(copy.target, error) from error
     if size != copy.bytes:
         raise _differs(copy, f"it has {size:,} bytes, and the catalog says {copy.bytes:,}")
-    if checksum(copy.target) != expected:
-        raise _differs(copy, "its checksum is another")
+    if not (_has_same_bytes(copy.source, copy.target) if is_local else checksum(copy.target) == expected):
+        raise _differs(copy, "its content is another")
 
 
 def _written(copy: FileCopy, roots: Sequence[str]) -> int:
-    """Writes a copy, and returns the checksum of the bytes that were read."""
+    """Writes a copy, and returns the checksum of the bytes that were read; 0 if both files are local."""
     with_retries = is_uri(copy.source) or is_uri(copy.target)
     try:
         if not is_uri(copy.target):
             make_directory(os.path.dirname(copy.target), roots, exist_ok=True)
-        return repeated(lambda: _streamed(copy)) if with_retries else _streamed(copy)
+        if not with_retries:
+            _copied_by_system(copy)
+            return 0
+        return repeated(lambda: _streamed(copy))
     except _ReadError as error:
         raise _unreadable(copy.source, error) from error
     except OSError as error:
@@ -130,6 +164,25 @@ def _streamed(copy: FileCopy) -> int:
                 return value
             value = zlib.crc32(piece, value)
             target.write(piece)
+
+
+def _copied_by_system(copy: FileCopy) -> None:
+    """Copies a local file inside the system, where it can do that."""
+    with _local_source(copy) as source, open(copy.target, "xb", buffering=0) as target:
+        try:
+            while os.copy_file_range(source.fileno(), target.fileno(), _SYSTEM_PIECE):
+                check_cancellation()
+        except OSError as error:
+            if error.errno not in _NOT_IN_SYSTEM:
+                raise
+            shutil.copyfileobj(source, target, _PIECE)
+
+
+def _local_source(copy: FileCopy) -> FileIO:
+    try:
+        return FileIO(copy.source)
+    except OSError as error:
+        raise _ReadError(error.errno, error.strerror or str(error)) from error
 
 
 class _ReadError(OSError):

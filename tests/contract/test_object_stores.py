@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from object_store import ObjectStore
 
+from rewriter.cli.main import main
 from rewriter.errors import Error
 from rewriter.session import Session
 from rewriter.storage.filesystems.options import store_options
@@ -130,3 +133,34 @@ def test_a_fact_in_a_store(tmp_path: Path, object_store: ObjectStore) -> None:
     in_store = outcomes(tmp_path / "b", f"{object_store.uri}/db", FACTS, object_store)
     assert in_store == on_disk
     assert not [text for _, text in on_disk if text.startswith("('")]
+
+
+def test_the_command_line_checks_and_copies(
+    tmp_path: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``rewriter catalog check`` measures the files, and ``adopt --copy-outside`` copies those of the original."""
+    options = "\n".join(
+        f"{name} = {json.dumps(value)}" for name, value in object_store.options[object_store.uri].items()
+    )
+    (tmp_path / "rewriter.toml").write_text(f'[filesystems."{object_store.uri}"]\n{options}\n')
+    monkeypatch.chdir(tmp_path)
+    original, copy = tmp_path / "a", tmp_path / "b"
+    script = (
+        f"CREATE DATABASE d LOCATION '{object_store.uri}/db'; CREATE TABLE d.t (a INT) PARTITIONED BY (p INT); "
+        "INSERT INTO d.t VALUES (1, 1), (2, 2)"
+    )
+    assert main(["sql", "-w", str(original), "--engine", "duckdb", "-e", script]) == 0
+    assert main(["catalog", "check", "-w", str(original)]) == 0
+    shutil.copytree(original, copy)
+    assert main(["catalog", "adopt", "-w", str(copy)]) == 1
+    assert main(["catalog", "adopt", "-w", str(copy), "--copy-outside"]) == 0
+    assert main(["catalog", "check", "-w", str(copy)]) == 0
+    before = object_store.files()
+    assert main(["sql", "-w", str(copy), "--engine", "duckdb", "-e", "INSERT INTO d.t VALUES (3, 3)"]) == 0
+    assert object_store.files() == before
+    assert list(copy.rglob("*.parquet"))
+    object_store.put(before[0], b"changed")
+    capsys.readouterr()
+    assert main(["catalog", "check", "-w", str(copy)]) == 0
+    assert main(["catalog", "check", "-w", str(original)]) == 1
+    assert f"{object_store.uri}/{before[0]} has 7 bytes" in capsys.readouterr().out

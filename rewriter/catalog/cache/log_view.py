@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from rewriter.catalog.model.qualified_names import database_key
+from rewriter.catalog.model.json_codec import key_of_kind
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 
 #: The event that closes a transaction.
@@ -82,8 +82,7 @@ class LogView:
         verb, _, kind = entry.kind.partition("_")
         if verb == "CREATE":
             self._made[of_kind(kind.lower())] = entry.commit
-        of_database = kind == "DATABASE"
-        self._made[of_name(database_key(entry.name) if of_database else entry.name.lower())] = entry.commit
+        self._made[of_name(key_of_kind(kind.lower(), entry.name))] = entry.commit
 
     def write_ids(self, object_id: int, sequence: int) -> ValidWriteIdList | None:
         """Returns the list of an object at a commit; ``None`` if the log read so far does not contain it."""

@@ -11,6 +11,7 @@ _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(, *[1-9]\d*)?\])?")
 _HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 _MASTER = re.compile(rf"spark://{_HOST}:\d+(,{_HOST}:\d+)*")
 _CONNECT = re.compile(rf"sc://{_HOST}(:\d+)?(/(;use_ssl=(true|false))?)?")
+_ANY_PORT = re.compile(rf"(spark|sc)://{_HOST}:\*")
 DUCKDB = "duckdb"
 ENGINE_FORMS = "duckdb, local[4], spark://host:7077 or sc://host:15002"
 
@@ -72,3 +73,8 @@ def is_engine(address: str) -> bool:
     [True, True, True, True, False]
     """
     return address == DUCKDB or any(form.fullmatch(address) for form in (_LOCAL, _MASTER, _CONNECT))
+
+
+def is_any_port(address: str) -> bool:
+    """Tests whether a text stands for all ports of a host: ``sc://host:*``."""
+    return _ANY_PORT.fullmatch(address) is not None

@@ -9,6 +9,7 @@ from rewriter.catalog.commit import (
     compact_changes,
     external_file_changes,
     location_claims,
+    property_changes,
     statistics_changes,
 )
 from rewriter.catalog.commit.commit_context import CommitContext
@@ -38,6 +39,7 @@ from rewriter.catalog.model.changes import (
     NoteStatistics,
     RefreshTimelines,
     RenameObject,
+    SetCatalogProperty,
     SetClusters,
     SetLateness,
     SetTrusted,
@@ -64,6 +66,8 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             objects.drop(change.object)
         elif isinstance(change, RenameObject):
             objects.rename(change)
+        elif isinstance(change, SetCatalogProperty):
+            property_changes.set_property(context, objects, change)
         elif isinstance(change, AlterTable):
             objects.alter(change)
         elif isinstance(change, AlterColumns):

@@ -26,7 +26,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
+from rewriter.catalog.model.objects import CatalogProperties, Cube, Fact, Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of, seen_from
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
@@ -202,6 +202,11 @@ class ObjectChanges:
                         object=column,
                         hint="create a new table with the type, and a new fact over it",
                     )
+
+    def alter_properties(self, properties: CatalogProperties) -> None:
+        """Makes a new version of the catalog's properties under their id."""
+        self.renew(properties)
+        self._context.log("ALTER_PROPERTIES", properties)
 
     def set_trusted(self, change: SetTrusted) -> None:
         """Makes a new version of a fact under its id, and rebuilds the timelines of the table."""

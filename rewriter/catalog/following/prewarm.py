@@ -98,7 +98,7 @@ def prewarm(database: Database, cache: CatalogCache, stop: Stop = lambda: False)
             break
         if time.monotonic() - list_read_at > LIST_LIFETIME_SECONDS:
             with database.read() as connection:
-                version, sequence, transactions = transaction_list(connection)
+                version, sequence, transactions, _ = transaction_list(connection)
             database.check_version(*version)
             list_read_at = time.monotonic()
         with database.read() as connection:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
+    CatalogProperties,
     ClusterLocation,
     Column,
     Cube,
@@ -32,7 +33,7 @@ class CreateObject:
     are built from the existing partitions, outdated rollups included.
     """
 
-    object: Table | View | Cube | Fact | Namespace
+    object: Table | View | Cube | Fact | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class DropObject:
     database.
     """
 
-    object: Table | View | Cube | Fact | Namespace
+    object: Table | View | Cube | Fact | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,16 @@ class RenameObject:
 
     object: Table | View
     name: str
+
+
+@dataclass(frozen=True)
+class SetCatalogProperty:
+    """A property of the catalog gets a value; ``None`` removes it. It conflicts with every concurrent change of a
+    property.
+    """
+
+    name: str
+    value: str | None
 
 
 @dataclass(frozen=True)
@@ -424,6 +435,7 @@ Change = (
     CreateObject
     | DropObject
     | RenameObject
+    | SetCatalogProperty
     | AlterTable
     | AlterColumns
     | SetLateness

@@ -1,4 +1,4 @@
-"""Databases, tables, views, cubes and facts as JSON text, and back."""
+"""Databases, tables, views, cubes, facts and the catalog's properties as JSON text, and back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from rewriter.catalog.model.objects import (
     Aggregate,
+    CatalogProperties,
     ClusterLocation,
     Column,
     Completeness,
@@ -25,14 +26,14 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
 from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
 
-Object = Table | View | Cube | Fact | Namespace
+Object = Table | View | Cube | Fact | Namespace | CatalogProperties
 
 _KINDS: Mapping[type, str] = {
     Table: "table",
@@ -41,17 +42,27 @@ _KINDS: Mapping[type, str] = {
     Cube: "cube",
     Fact: "fact",
     Namespace: "database",
+    CatalogProperties: "properties",
 }
 
 
 def kind_of(object_: Object) -> str:
-    """Returns ``table``, ``view``, ``cube``, ``fact`` or ``database``."""
+    """Returns ``table``, ``view``, ``cube``, ``fact``, ``database`` or ``properties``."""
     return _KINDS[type(object_)]
 
 
 def key_of(object_: Object) -> str:
-    """Returns the look-up key of an object. The key of a database differs from that of any other object."""
-    return database_key(object_.name) if isinstance(object_, Namespace) else object_.name.lower()
+    """Returns the look-up key of an object."""
+    return key_of_kind(kind_of(object_), object_.name)
+
+
+def key_of_kind(kind: str, name: str) -> str:
+    """Returns the look-up key of an object of a kind. The keys of databases and of the properties differ from those of
+    other objects.
+    """
+    if kind == "properties":
+        return PROPERTIES_KEY
+    return database_key(name) if kind == "database" else name.lower()
 
 
 def to_text(object_: Object, warehouse: str) -> str:
@@ -64,6 +75,8 @@ def to_text(object_: Object, warehouse: str) -> str:
         data = _cube_data(object_)
     elif isinstance(object_, Namespace):
         data = {"location": object_.location, "comment": object_.comment, "properties": dict(object_.properties)}
+    elif isinstance(object_, CatalogProperties):
+        data = {"properties": dict(object_.properties)}
     else:
         data = _fact_data(object_)
     return as_text(with_changed_paths(data, stored_location_in(warehouse)))
@@ -187,6 +200,8 @@ def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object
         return _view(id, name, data)
     if kind == "database":
         return Namespace(id, name, **data)
+    if kind == "properties":
+        return CatalogProperties(id, data["properties"], name)
     return _cube(id, name, data) if kind == "cube" else _fact(id, name, data)
 
 

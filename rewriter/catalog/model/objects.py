@@ -61,6 +61,15 @@ class ClusterLocation:
 
 
 @dataclass(frozen=True)
+class CatalogProperties:
+    """The properties of the catalog, at least one. A catalog has one such object, or none."""
+
+    id: int
+    properties: Mapping[str, str]
+    name: str = "properties"
+
+
+@dataclass(frozen=True)
 class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
 

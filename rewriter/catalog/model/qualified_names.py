@@ -13,6 +13,9 @@ DEFAULT_DATABASE = "default"
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"
 
+#: The key of the catalog's properties: that of a database without a name, which no object has.
+PROPERTIES_KEY = "."
+
 
 def full_name(database: str, name: str) -> str:
     """Returns the catalog's name of ``name`` in a database."""

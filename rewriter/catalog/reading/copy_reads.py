@@ -11,7 +11,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, merged, outside
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading.queries import check_readable, files, visible
+from rewriter.catalog.reading.queries import check_readable, copied_ranges, files
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.catalog.reading.versioned_reads import PartitionFiles, hold
 from rewriter.catalog.store import schema
@@ -50,13 +50,8 @@ class CopyReads(ABC):
         if not table.copies:
             return ()
         if table.id not in self._reads.copied_ranges:
-            row, ids = schema.partition_copies, self.write_ids(table.id)
-            query = sa.select(row.c.cluster, row.c.start_key, row.c.end_key)
-            by_cluster: dict[str, list[KeyRange]] = {}
             with self._store(table.id).read() as connection:
-                for name, start, end in connection.execute(query.where(row.c.table_id == table.id, *visible(row, ids))):
-                    by_cluster.setdefault(name, []).append(KeyRange(start, end))
-            self._reads.copied_ranges[table.id] = {name: merged(ranges) for name, ranges in by_cluster.items()}
+                self._reads.copied_ranges[table.id] = copied_ranges(connection, table.id, self.write_ids(table.id))
         return self._reads.copied_ranges[table.id].get(cluster.lower(), ())
 
     def once_copied_ranges(self, table: Table, cluster: str) -> tuple[KeyRange, ...]:

@@ -1,12 +1,13 @@
-"""The databases that a snapshot sees: those of the catalog, and those of system tables."""
+"""The databases and properties that a snapshot sees: databases of the catalog, and those of system tables."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Namespace
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of
+from rewriter.catalog.model.objects import NO_PROPERTIES, CatalogProperties, Namespace
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key, database_of
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, SystemTable
 from rewriter.catalog.reading.missing_objects import database_not_found
 
@@ -14,7 +15,10 @@ _DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")
 
 
 class DatabaseReads(ABC):
-    """Reads of databases and system tables, which are all reads of a snapshot by name or kind."""
+    """Reads of databases, system tables and properties, which are all reads of a snapshot by name or kind."""
+
+    #: Whether the catalog has properties.
+    _has_properties = False
 
     @abstractmethod
     def named(self, name: str) -> Object | None:
@@ -23,6 +27,11 @@ class DatabaseReads(ABC):
     @abstractmethod
     def _all(self, kind: str) -> tuple[Object, ...]:
         """Returns all objects of a kind by name."""
+
+    def properties(self) -> Mapping[str, str]:
+        """Returns the properties of the catalog by name. One indexed read, or none if there are no properties."""
+        object_ = self.named(PROPERTIES_KEY) if self._has_properties else None
+        return object_.properties if isinstance(object_, CatalogProperties) else NO_PROPERTIES
 
     def databases(self) -> tuple[Namespace, ...]:
         """Returns the databases of the catalog by name, including ``default``."""

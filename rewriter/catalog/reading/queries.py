@@ -303,6 +303,18 @@ def timelines(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -
     return ranges_by_key
 
 
+def copied_ranges(connection: sa.Connection, table_id: int, ids: ValidWriteIdList) -> dict[str, tuple[KeyRange, ...]]:
+    """Returns the merged key ranges of the partitions that each secondary cluster has, by its name in lower case. One
+    statement.
+    """
+    row = schema.partition_copies
+    query = sa.select(row.c.cluster, row.c.start_key, row.c.end_key)
+    by_cluster: dict[str, list[KeyRange]] = {}
+    for name, start, end in connection.execute(query.where(row.c.table_id == table_id, *visible(row, ids))):
+        by_cluster.setdefault(name, []).append(KeyRange(start, end))
+    return {name: merged(ranges) for name, ranges in by_cluster.items()}
+
+
 def _partition_columns() -> tuple[sa.Column[Any], ...]:
     row = schema.partitions.c
     return row.key, row.partition_values, row.location, row.rows, row.bytes, row.files, row.properties

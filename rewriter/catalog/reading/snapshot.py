@@ -87,11 +87,13 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads):
     @classmethod
     def on(cls, database: Database, connection: sa.Connection, session: str | None = None) -> Snapshot:
         """Takes a view of all that a connection sees. One statement."""
-        version, sequence, transactions = transaction_list(connection)
+        version, sequence, transactions, has_properties = transaction_list(connection)
         database.check_version(*version)
         if database.cache is not None:
             database.cache.note_seen_commit(sequence)
-        return cls(database, sequence, transactions, session)
+        snapshot = cls(database, sequence, transactions, session)
+        snapshot._has_properties = has_properties
+        return snapshot
 
     @property
     def session(self) -> str | None:
@@ -121,6 +123,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads):
         view.current = self.current
         view._temporary_views = self._temporary_views
         view._taken_at = self._taken_at
+        view._has_properties = self._has_properties
         return view
 
     @property

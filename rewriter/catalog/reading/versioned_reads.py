@@ -200,6 +200,12 @@ class ListedReads:
             lambda: tuple(self.lookup(table, scan_filter).files(self.satisfying(table, scan_filter))),
         )
 
+    def copied_ranges(self, table: Table, cluster: str) -> tuple[KeyRange, ...]:
+        """Returns the merged key ranges of the partitions that a secondary cluster has. One read, without the cache."""
+        self._check()
+        with self._database.read() as connection:
+            return queries.copied_ranges(connection, table.id, self.ids).get(cluster.lower(), ())
+
     def timelines(self) -> queries.StoredTimelines:
         """Returns all stored timelines of a table. One statement. Raises ``ValueError`` if one is damaged."""
         return self._cached_result(TIMELINES, partial(read_timelines, self._database, self.object_id, self.ids))

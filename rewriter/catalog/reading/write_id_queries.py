@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from rewriter.catalog.model.qualified_names import PROPERTIES_KEY
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import fetch, fetch_value, once
@@ -16,23 +17,27 @@ from rewriter.catalog.store.server_identity import IDENTITY
 ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
 
 
-def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList]:
-    """Returns the version of the schema and the tables' identity, the newest commit's number and the transactions.
+def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList, bool]:
+    """Returns the version of the schema and the tables' identity, the newest commit's number, the transactions, and
+    whether the catalog has properties.
 
     Runs one statement, so the result is one state of the database.
     """
     rows = fetch(connection, _transactions(connection.dialect))
     newest = {name: value for name, value, *_ in rows}
     open_ids = frozenset(transaction_id for _, _, transaction_id, *_ in rows if transaction_id is not None)
-    return rows[0][3:], newest["commit"], ValidTxnList(newest["transaction"], open_ids)
+    *_, version, identity, has_properties = rows[0]
+    return (version, identity), newest["commit"], ValidTxnList(newest["transaction"], open_ids), bool(has_properties)
 
 
 @once
 def _transactions() -> sa.Select[Any]:
     counter, transaction = schema.counters, schema.transactions
     version = sa.select(schema.schema_version.c.version).scalar_subquery()
+    is_live = sa.and_(schema.objects.c.name_key == PROPERTIES_KEY, schema.objects.c.ended == schema.NEVER)
+    has_properties = sa.select(schema.objects.c.row_id).where(is_live).exists()
     return (
-        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version, IDENTITY)
+        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version, IDENTITY, has_properties)
         .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
         .where(counter.c.name.in_(("commit", "transaction")))
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
+from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
 
 #: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
@@ -43,6 +44,9 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
         ours_kind = EngineError if own_error[1] == "FAILED_READ_FILE" else DataError
         message = _STATE.sub("", own_error[2]).strip().rstrip("'\"")
         return ours_kind(message, condition=own_error[1], sqlstate=_OUR_STATES[own_error[1]])
+    no_client = missing_client(f"{error}\n{text}")
+    if no_client is not None:
+        return no_client
     if is_disk_full(f"{error}\n{text}"):
         return disk_full(disk_content(directory), directory)
     python = _WORKER_PYTHON.search(f"{text}\n{error}")

@@ -23,10 +23,12 @@ from rewriter.errors import EngineError
 from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
+from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spark_uri, stored_sizes
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.single_column_csv import csv_lines
 from rewriter.exec.spark.text_files import text_rows
 from rewriter.exec.sql_types import parse_type
+from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -50,6 +52,8 @@ class Views:
         self._directory = tempfile.mkdtemp(prefix="scan-", dir=directory)
         self._names: list[str] = []
         self._manifests = 0
+        #: Sizes and times of files in object stores.
+        self._sizes: dict[str, tuple[int, int]] = {}
 
     def create(self, relation: Relation) -> None:
         """Creates the view. Reads no data; about 70 µs a file. Raises ``EngineError`` for files that do not exist."""
@@ -68,6 +72,7 @@ class Views:
 
     def _frame(self, relation: Relation) -> DataFrame:
         format = check_format(relation.format)
+        self._sizes |= stored_sizes(relation)
         groups = scan(relation)
         if format in TEXT_FORMATS:
             # With a manifest, Spark counts partition columns as columns of the file, and CSV is matched by position.
@@ -184,12 +189,14 @@ class Views:
     ) -> tuple[DataFrame, Sequence[Column], str]:
         """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
         if format == "textfile":
+            refuse_python_reader(paths, format)
             texts = [Column(column.name, "string") for column in relation.columns]
             columns = [(c.name, parse_type(c.type).name == "string") for c in relation.columns]
             schema = self._schema([*texts, Column(_FILE, "string")])
             return text_rows(self._session, paths, columns, relation.options, schema), texts, _FILE
         reader, stored = self._reader(relation, format, paths)
         if format == "csv" and len(stored) == 1:
+            refuse_python_reader(paths, "CSV, of one column,")
             schema = self._schema([*stored, Column(_FILE, "string")])
             return csv_lines(self._session, paths, delimiter(relation.options), schema), stored, _FILE
         # Without this option Spark would take levels of these paths as columns, and refuse paths of different shapes.
@@ -197,7 +204,7 @@ class Views:
         frame = reader.load(self._manifest(paths, format))
         # Spark returns a URI; url_decode would turn a plus sign into a space.
         path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', '/')"
-        return frame, stored, path
+        return frame, stored, path_sql(path) if any(map(is_uri, paths)) else path
 
     def _reader(self, relation: Relation, format: str, paths: Sequence[str]) -> tuple[DataFrameReader, list[Column]]:
         """Returns a reader for the format, and the columns as the files store them."""
@@ -228,7 +235,7 @@ class Views:
         with open(os.path.join(directory, "_spark_metadata", "0"), "w", encoding="ascii") as file:
             file.write("v1")
             for path in paths:
-                file.write("\n" + _manifest_line(path, format))
+                file.write("\n" + _manifest_line(path, format, self._sizes.get(path)))
         return directory
 
 
@@ -240,9 +247,9 @@ def _bytes(text: str) -> int:
     return int(size[1]) * 1024 ** " kmgtp".index(size[2] or " ") if size else -1
 
 
-def _manifest_line(path: str, format: str) -> str:
+def _manifest_line(path: str, format: str, known: tuple[int, int] | None) -> str:
     try:
-        status = os.stat(path)
+        size, milliseconds = _status(path) if known is None else known
     except OSError as error:
         raise EngineError(
             f"The file {path} cannot be read: {error.strerror}.",
@@ -251,19 +258,24 @@ def _manifest_line(path: str, format: str) -> str:
             object=path,
             hint="The catalog lists this file, but another program removed it.",
         ) from None
-    if status.st_size == 0 and format not in TEXT_FORMATS:
+    if size == 0 and format not in TEXT_FORMATS:
         # Spark would skip the file, and its rows would be missing.
         raise unreadable(path, f"it is empty, which is not a valid {format} file")
     entry = {
-        "path": file_uri(path),
-        "size": status.st_size,
+        "path": spark_uri(path) if is_uri(path) else file_uri(path),
+        "size": size,
         "isDir": False,
-        "modificationTime": int(status.st_mtime * 1000),
+        "modificationTime": milliseconds,
         "blockReplication": 1,
         "blockSize": 128 * 1024 * 1024,
         "action": "add",
     }
     return json.dumps(entry)
+
+
+def _status(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, int(status.st_mtime * 1000)
 
 
 def file_uri(path: str) -> str:

@@ -10,6 +10,7 @@ from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.expectations import (
     KINDS,
     Argument,
+    ClusterNames,
     Columns,
     Commands,
     Databases,
@@ -145,6 +146,9 @@ class _Source:
                 yield from (
                     (f"{text}{point}", f"{shown}{point}", "database") for text, shown in self._written(databases)
                 )
+            case ClusterNames():
+                clusters = self._written(self._found(self._names.clusters, fuzzy))
+                yield from ((text, shown, "cluster") for text, shown in clusters)
             case Columns():
                 yield from self._columns(expected, fuzzy)
             case PartitionValues() if not fuzzy and not quoted:

@@ -61,6 +61,11 @@ class Databases:
 
 
 @dataclass(frozen=True)
+class ClusterNames:
+    """Names of clusters."""
+
+
+@dataclass(frozen=True)
 class Columns:
     """Columns of relations, then those of ``outer`` queries. ``partitions``: only partition columns, if there are any.
     ``times``: TIME columns of cubes before all others.
@@ -124,6 +129,7 @@ Expectation = (
     | Objects
     | Options
     | Databases
+    | ClusterNames
     | Columns
     | PartitionValues
     | Functions

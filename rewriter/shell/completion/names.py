@@ -108,6 +108,7 @@ class Names:
     temporary: ObjectNames = NO_OBJECTS
     current: str = DEFAULT_DATABASE
     functions: SortedNames = EMPTY
+    clusters: SortedNames = EMPTY
     settings: tuple[Setting, ...] = ()
     commands: tuple[CommandName, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.model.objects import Cube, Fact, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES
@@ -21,6 +22,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, only_ours
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
+from rewriter.runtime.session_clusters import effective_properties
 from rewriter.session import Session
 from rewriter.shell.completion.names import NO_OBJECTS, Named, Names, ObjectNames, Setting
 from rewriter.shell.completion.sorted_names import SortedNames
@@ -46,6 +48,7 @@ class SessionNames:
     current: str = DEFAULT_DATABASE
     settings: tuple[Setting, ...] = ()
     engine: str = "spark"
+    clusters: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, session: Session) -> SessionNames:
@@ -56,10 +59,12 @@ class SessionNames:
         )
         try:
             snapshot = session.snapshot()
+            clusters = clusters_of(effective_properties(snapshot.properties(), session.settings))
         except Error:
             return cls(current=session.database, settings=settings, engine=session.engine_name)
         views = snapshot.temporary_views
-        return cls(snapshot.session, views, session.database, settings, session.engine_name)
+        names = tuple(cluster.name for cluster in clusters.by_name.values())
+        return cls(snapshot.session, views, session.database, settings, session.engine_name, names)
 
 
 @dataclass
@@ -91,7 +96,8 @@ class Refresher:
     def note(self, session: SessionNames) -> None:
         """Notes what the session adds, after a statement; the thread looks at the catalog then. Does not block."""
         self._session = session
-        self.names = replace(self.names, current=session.current, settings=session.settings)
+        clusters = SortedNames(session.clusters)
+        self.names = replace(self.names, current=session.current, settings=session.settings, clusters=clusters)
         self._wake.set()
 
     def start(self) -> None:
@@ -132,6 +138,7 @@ class Refresher:
             temporary=ObjectNames.of((), temporary),
             current=self._session.current,
             settings=self._session.settings,
+            clusters=SortedNames(self._session.clusters),
             functions=function_names(session.engine),
         )
         return True

@@ -10,6 +10,7 @@ from rewriter.grammar.lexer import Token
 from rewriter.grammar.statements import readers
 from rewriter.shell.completion.comparisons import compared_column, given_values
 from rewriter.shell.completion.expectations import (
+    ClusterNames,
     Columns,
     Databases,
     Expectation,
@@ -102,6 +103,8 @@ def subject(tokens: Sequence[Token]) -> Relation:
 def _named(context: tuple[str, ...], tokens: Sequence[Token], qualifier: tuple[str, ...]) -> tuple[Expectation, ...]:
     """Returns what a NAME behind these terminals can be; nothing for a new name."""
     last = context[-1] if context else ""
+    if last == "CLUSTER":
+        return () if qualifier else (ClusterNames(),)
     if last in ("FUNCTION", "FUNCTIONS") and not qualifier:
         return (Functions(called=False),)
     if _is_new(context):

@@ -10,6 +10,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Partition, Table
 from rewriter.errors import IntegrityError
+from rewriter.planner.routing.routes import named
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.show.content_statistics import files_of
 from rewriter.storage.file_copies import is_same
@@ -66,11 +67,9 @@ def register(
 
 def not_copied(table: Table, copy: ClusterLocation, absent: Sequence[Partition]) -> IntegrityError:
     """Returns the error of partitions whose files are not at the location of the copies."""
-    names = ", ".join(partition_name(table.partition_columns, partition.values) for partition in absent[:5])
-    more = ", …" if len(absent) > 5 else ""
+    names = [partition_name(table.partition_columns, partition.values) for partition in absent]
     return IntegrityError(
-        f"{copy.location} does not have the files of {len(absent)} partitions of {table.name} ({names}{more}), or they "
-        "differ from the originals.",
+        f"{copy.location} does not have the files of {named(names, table.name)}, or they differ from the originals.",
         condition="COPY_NOT_FOUND",
         object=table.name,
         hint=f"REPLICATE TABLE {table.name} TO CLUSTER {copy.cluster} copies them.",

@@ -37,7 +37,8 @@ def add_cluster(statement: s.AddCluster, context: Context) -> Result:
     copy = descriptor(table, cluster)
     if copy is None or statement.location is not None:
         copy = _new_descriptor(table, cluster, statement, copy, context)
-    partitions = absent_partitions(table, cluster, named_partitions(table, statement.partition, context), context)
+    named = named_partitions(table, statement.partition, context)
+    partitions = absent_partitions(table, cluster, named, context)
     present = existing_copies(table, copy, partitions, context)
     copied_keys = {part.key for part in present}
     absent = [partition for partition in partitions if partition.key not in copied_keys]
@@ -45,10 +46,10 @@ def add_cluster(statement: s.AddCluster, context: Context) -> Result:
         raise not_copied(table, copy, absent).at(statement.table.span)
     context, table = with_descriptor(table, copy, context)
     stale = register(table, copy, present, context) if present else ()
-    total = len(partitions)
     result = Result("ALTER TABLE")
-    if total:
-        result.warnings = (f"{cluster} has {len(present) - len(stale)} of {total} partitions of {table.name}",)
+    lacking = len(absent) + len(stale)
+    if lacking:
+        result.warnings = (f"{cluster} has {len(named) - lacking} of {len(named)} partitions of {table.name}",)
     return result
 
 

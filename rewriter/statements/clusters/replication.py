@@ -90,9 +90,12 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
         raise error.at(statement.table.span) from None
     result = listing("REPLICATE", _COLUMNS, rows)
     if changed:
-        named = ", ".join(changed[:_MOST_NAMED]) + (", …" if len(changed) > _MOST_NAMED else "")
+        was, copied = ("was", "it was") if len(changed) == 1 else ("were", "they were")
+        listed = ", ".join(changed[:_MOST_NAMED]) + (", …" if len(changed) > _MOST_NAMED else "")
+        noun = "partition" if len(changed) == 1 else "partitions"
         result.warnings = (
-            f"{len(changed)} partitions were changed while they were copied, and were not registered: {named}",
+            f"{len(changed)} {noun} {was} changed while {copied} copied, and {was} not registered: {listed}. "
+            "Run the statement again.",
         )
     return result
 
@@ -117,10 +120,21 @@ class _Step:
             paths = self._paths(folder)
             with removed_on_failure(directory), heartbeat(transaction):
                 copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)
-            copied = tuple(self._copied(partition, paths) for partition in self.partitions)
+            changed = self._changed_meanwhile()
+            kept = [partition for partition in self.partitions if partition.key not in changed]
+            copied = tuple(self._copied(partition, paths) for partition in kept)
             with removed_on_refusal(directory):
                 transaction.commit([AddCopies(table, self.copy.cluster, write_id, copied)])
-            return frozenset(transaction.stale_copies)
+            return frozenset(transaction.stale_copies) | changed
+
+    def _changed_meanwhile(self) -> frozenset[bytes]:
+        """Returns the keys of the partitions of an external table whose files are others than those that were copied.
+        Those of a managed table are compared by the commit.
+        """
+        if not self.table.external:
+            return frozenset()
+        files = files_of(self.table, self.partitions, self.context)
+        return frozenset(key for key, found in files.items() if list(found) != list(self.originals.get(key, ())))
 
     def _paths(self, folder: str) -> dict[str, tuple[str, int]]:
         """Returns the path of each copy, and its size, by the path of the original. No two copies have one path."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rewriter.catalog.model.changes import AlterStorages, Change, SetLateness, SetTrusted
 from rewriter.catalog.model.objects import Column, Fact, Storage
+from rewriter.catalog.model.qualified_names import parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
 from rewriter.grammar.families.facts import FactStorage
@@ -14,7 +15,7 @@ from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.fact_storage import invalid_fact
+from rewriter.statements.define.fact_storage import invalid_fact, with_table_names
 from rewriter.statements.define.facts import check_lateness, check_storages, read_storage
 from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.show_create import declared_fact
@@ -105,6 +106,7 @@ def _added_storages(fact: Fact, block: FactStorage, context: Context) -> tuple[S
         )
     if existing is not None:
         block = replace(block, start=existing.start, end=existing.end)
+    block = with_table_names(block, Name(parts_of(fact.name)), context)
     new = read_storage(block, cube, fact.columns, context)
     declared = declared_fact(fact)
     if existing is None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, Completeness, Cube, OtherTime, StorageTable, Table
-from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.model.qualified_names import database_of, seen_from
 from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar.families import facts as s
 from rewriter.grammar.terms import Name
-from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_context import Context, single
 from rewriter.statements.define.cubes import not_supported
 from rewriter.statements.define.raw_tables import raw_columns
 from rewriter.statements.define.table_properties import check_storage_table
@@ -21,9 +22,37 @@ from rewriter.timeline.layouts import TimeLayout, check_distinguishable
 from rewriter.timeline.periods import UpdatePeriod
 
 
+def with_table_names(block: s.FactStorage, fact: Name, context: Context) -> s.FactStorage:
+    """Returns a block whose tables are all named. A table without TABLE is ``<storage>_<fact>``, in the database of the
+    fact.
+
+    Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND if such a table does not exist.
+    """
+    return replace(block, tables=tuple(_with_table_name(clause, block, fact, context) for clause in block.tables))
+
+
+def _with_table_name(clause: s.FactTable, block: s.FactStorage, fact: Name, context: Context) -> s.FactTable:
+    if clause.table is not None:
+        return clause
+    # With its database, it is no temporary table.
+    name = Name((database_of(single(fact)), f"{block.name}_{fact.last}"), clause.span)
+    if context.named(name) is None:
+        raise AnalysisError(
+            f"the table or view '{name.last}' cannot be found",
+            condition="TABLE_OR_VIEW_NOT_FOUND",
+            sqlstate="42P01",
+            position=clause.span,
+            object=name.last,
+            hint="Without TABLE, the name of the table is <storage>_<fact>: create it first, or write TABLE t.",
+        )
+    return replace(clause, table=name)
+
+
 def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> StorageTable:
-    if clause.table is None:
-        raise not_supported("A storage table without a name", clause.span, "Name it: TABLE t PERIOD …")
+    """Returns a named table of a storage block, which fits the cube. Raises INVALID_FACT and TABLE_IN_USE for one that
+    does not.
+    """
+    assert clause.table is not None
     table = context.table(clause.table)
     if session_of(table.name):
         raise AnalysisError(

@@ -7,6 +7,7 @@ wrong result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from rewriter.catalog.model.changes import CreateObject
@@ -18,7 +19,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import not_supported
-from rewriter.statements.define.fact_storage import invalid_fact, storage_table
+from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists
 from rewriter.statements.resolve.named_objects import named_cube
@@ -37,6 +38,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             return Result("CREATE FACT")
         raise already_exists(statement.name)
     cube = named_cube(statement.cube, context)
+    blocks = tuple(with_table_names(block, statement.name, context) for block in statement.storages)
+    statement = replace(statement, storages=blocks)
     check_lateness(statement.lateness, statement.lateness_span, cube.calendar, context)
     columns = _fact_columns(statement, cube)
     storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)

@@ -18,9 +18,10 @@ from rewriter.catalog.model.changes import (
     DropObject,
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Cube, Fact, Namespace, Table, View
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
+from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
+from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.temporary_names import stored_name
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
@@ -36,7 +37,7 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import absolute, check_table_format, cluster_root
+from rewriter.statements.resolve.locations import absolute, check_table_format, root_of_cluster
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -75,7 +76,7 @@ class CreationTarget:
     context: Context
     name: str
     format: str
-    existing: Table | View | Cube | Fact | Namespace | None
+    existing: Object | None
     comment: str | None
     #: The separators of text files, as properties of the table.
     row_format: Mapping[str, str]
@@ -259,19 +260,16 @@ def _row_format(
 
 def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:
     """Returns the location of a managed table: an absolute directory of its own, below that of its database, or below
-    the root of its cluster (``cluster_root``). The LOCATION of a database is one of the default cluster.
+    the root of its cluster (``root_of_cluster``). The LOCATION of a database is one of the default cluster.
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
-    database, short = parts_of(name)
-    root = str(context.catalog.warehouse.absolute())
-    location = context.snapshot.database(database).location
-    clusters = context.clusters
+    location = context.snapshot.database(database_of(name)).location
+    root, clusters = str(context.catalog.warehouse.absolute()), context.clusters
     if cluster is not None and clusters:
-        root = cluster_root(clusters.named(cluster), context.catalog)
+        root = root_of_cluster(clusters.named(cluster), context.catalog)
         location = location if cluster == clusters.default else None
-    parent = location or (root if database == DEFAULT_DATABASE else f"{root}/{database}.db")
-    return f"{parent.rstrip('/')}/{short}-{table_id}"
+    return managed_directory(name, table_id, location, root)
 
 
 def _temporary(name: str, context: Context) -> Object | None:

@@ -13,6 +13,7 @@ from rewriter.planner.model.plan import SqlTemplate, quote_identifier
 from rewriter.planner.rewrite.union_arms import partition_column, relation
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.maintain.fact_comparison import engine_query, period_start, uses_of
+from rewriter.statements.query.routing import placed
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _START = "rewriter_period_start"
@@ -35,6 +36,8 @@ def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[i
             f"ORDER BY {_START}",
         )
     )
-    for batch in context.engine().execute(engine_query(template, uses_of((arm,)), context)):
+    uses = uses_of((arm,))
+    context = placed(uses, context)
+    for batch in context.engine().execute(engine_query(template, uses, context)):
         for start, count in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield None if start is None else period.ordinal((start - _EPOCH) // timedelta(microseconds=1)), count

@@ -18,6 +18,7 @@ from rewriter.planner.model.plan import Selection, SqlTemplate, TableToken, Tabl
 from rewriter.planner.rewrite.union_arms import relation
 from rewriter.planner.zones.zone_sql import truncated
 from rewriter.runtime.statement_context import Context
+from rewriter.statements.query.routing import placed
 from rewriter.statements.query.select import scan_files
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.civil import MIN_INSTANT
@@ -79,7 +80,9 @@ class Difference:
 
 def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
     """Runs the comparison. Yields the differences in order of time, dimensions and measures; none if both agree."""
-    reader = context.engine().execute(engine_query(_template(comparison), _uses(comparison), context))
+    uses = _uses(comparison)
+    context = placed(uses, context)
+    reader = context.engine().execute(engine_query(_template(comparison), uses, context))
     dimensions, period = len(comparison.keys), comparison.period
     for batch in reader:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):

@@ -32,6 +32,7 @@ from rewriter.statements.maintain.check_fact import (
 )
 from rewriter.statements.maintain.fact_comparison import engine_query, uses_of
 from rewriter.statements.maintain.refresh_query import layouts_of, rollup_query
+from rewriter.statements.query.routing import placed
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
@@ -292,6 +293,7 @@ def _write(
 ) -> None:
     arms = base_arms(base_periods(stored.fact), recomputed, context)
     uses = uses_of(arms)
+    context = placed(uses, context.writing(table))
     query = engine_query(rollup_query(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:

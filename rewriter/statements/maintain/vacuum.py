@@ -27,7 +27,7 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
-from rewriter.statements.resolve.locations import cluster_root
+from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.storage.filesystems.registry import store_of
 from rewriter.storage.partition_directories import folders_in, names_in
@@ -142,7 +142,7 @@ def _searched(roots: Sequence[str], context: Context) -> list[str]:
     """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
     warehouse and of clusters.
     """
-    homes = (roots[0], *(cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
+    homes = (roots[0], *(root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
     databases = (os.path.join(home, name) for home in homes for name in folders_in(home) if name.endswith(".db"))
     return list(dict.fromkeys((*roots, *databases)))
 
@@ -151,7 +151,7 @@ def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context
     """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
     are no longer defined.
     """
-    defined = [cluster_root(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
+    defined = [root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
     placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
     parents = [os.path.dirname(location) for location in placed]
     is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]

@@ -53,6 +53,9 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     names = candidates(clusters, tables) if required is None else (required,)
     if required is None and not tables:
         return plan, NO_ROUTE
+    if context.unreachable:
+        # Any cluster that has everything will do.
+        names = tuple(dict.fromkeys((*names, *(cluster.name for cluster in clusters.by_name.values()))))
     route = first_route(names, lambda name: lacks(plan.uses, name, context), why, context.unreachable)
     if isinstance(route, Route):
         return plan, route
@@ -61,6 +64,24 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
         other_plans = [(other, name) for name in names if (other := _planned_on(name, plan, replan, context))]
         if other_plans:
             return best_route(other_plans, route, why)
+    raise no_cluster(route, why)
+
+
+def placed(uses: Sequence[TableUse], context: Context) -> Context:
+    """Returns the context on the cluster that has all that is read of tables. Without clusters, returns it as it is.
+
+    Raises as ``routed`` does.
+    """
+    if not context.clusters:
+        return context
+    required, why = context.required_cluster
+    tables = [use.table for use in uses if _is_placed(use.table)]
+    names = candidates(context.clusters, tables) if required is None else (required,)
+    if not names:
+        return context
+    route = first_route(names, lambda name: lacks(uses, name, context), why)
+    if isinstance(route, Route):
+        return context.on(route.cluster)
     raise no_cluster(route, why)
 
 

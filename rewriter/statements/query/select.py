@@ -109,7 +109,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     context.progress.report("planning")
     snapshot, clock = context.snapshot, Clock(int(context.planning.now))
     key = None
-    if context.transaction is None:
+    if context.transaction is None and not context.unreachable:
         views = snapshot.temporary_views.version
         placing = (context.clusters, context.required_cluster[0])
         key = query_key(query, snapshot.current, views, context.planning, context.parameters, placing)
@@ -121,7 +121,7 @@ def prepare(query: Query, context: Context) -> Prepared:
         routed_plan, route = _routed(settled_plan, query, context)
         prepared = replace(_prepared(query, routed_plan, context.on(route.cluster)), route=route)
         is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
-        is_kept = is_settled and not context.unreachable and all(map(_is_listed, plan.uses))
+        is_kept = is_settled and all(map(_is_listed, plan.uses))
         if key is not None and is_kept:
             context.prepared.keep(key, snapshot.state, prepared)
     else:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Cluster
+from rewriter.catalog.clusters.located import cluster_root
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Name
 from rewriter.uris import is_uri, normalized, shown
 
-#: The digits of the identity of a warehouse in the names of directories.
-_IDENTITY_DIGITS = 12
 FORMATS = ("parquet", "csv", "json", "orc", "textfile")
 #: Formats that Hive and Spark have, and the reasons why they are not supported.
 _REFUSED = {
@@ -54,14 +53,21 @@ def absolute(location: str, base: str | Path, name: Name) -> str:
     return os.path.normpath("/" + os.path.join(os.path.abspath(base), location).lstrip("/"))
 
 
-def cluster_root(cluster: Cluster, catalog: Catalog) -> str:
-    """Returns the directory above the managed tables of a cluster: the warehouse, or a directory below the root of the
-    cluster that bears the identity of the warehouse. So several warehouses may share a root.
-    """
-    warehouse = str(catalog.warehouse.absolute())
-    if cluster.root is None or cluster.root.rstrip("/") == warehouse:
-        return warehouse
-    return f"{cluster.root.rstrip('/')}/{catalog.identity[:_IDENTITY_DIGITS]}"
+def root_of_cluster(cluster: Cluster, catalog: Catalog) -> str:
+    """Returns the directory above the managed tables of a cluster."""
+    return cluster_root(cluster, str(catalog.warehouse.absolute()), catalog.identity)
+
+
+def local(location: str, base: str | Path, name: Name) -> str:
+    """Returns a location in this machine's file system as an absolute path. Raises ``NotSupportedError`` for a URI."""
+    if "://" in location and not location.startswith("file:"):
+        raise NotSupportedError(
+            f"The location '{shown(location)}' is not a local directory.",
+            position=name.span,
+            object=name.last,
+            hint="Use a path in this machine's file system.",
+        )
+    return absolute(location, base, name)
 
 
 def _normal_uri(location: str, name: Name) -> str:

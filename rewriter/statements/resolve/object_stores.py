@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import NotSupportedError, Span
-from rewriter.uris import is_uri
+from rewriter.runtime.statement_context import Context
+from rewriter.uris import is_in_store, is_uri
 
 
 def refuse_external_write(table: Table, directories: Iterable[str] = (), position: Span | None = None) -> None:
@@ -28,7 +29,7 @@ def refuse_external_write(table: Table, directories: Iterable[str] = (), positio
 
 def refuse_uri(path: str, what: str, hint: str, position: Span | None = None) -> None:
     """Raises ``NotSupportedError`` OBJECT_STORE_UNSUPPORTED for a path in an object store, where ``what`` cannot be."""
-    if is_uri(path) and not path.startswith("file:"):
+    if is_in_store(path):
         raise NotSupportedError(
             f"{what} cannot be in an object store.",
             condition="OBJECT_STORE_UNSUPPORTED",
@@ -36,4 +37,18 @@ def refuse_uri(path: str, what: str, hint: str, position: Span | None = None) ->
             position=position,
             object=what,
             hint=hint,
+        )
+
+
+def refuse_spark_write(table: Table, context: Context) -> None:
+    """Raises ``NotSupportedError`` OBJECT_STORE_WRITE where Spark would write a managed table in an object store: its
+    tasks may run on other machines, and files are uploaded from this one.
+    """
+    if is_uri(table.location) and context.engine_name == "spark":
+        raise NotSupportedError(
+            f"Spark does not write {table.name}, which is in an object store.",
+            condition="OBJECT_STORE_WRITE",
+            sqlstate="0A000",
+            object=table.name,
+            hint="Write it with the DuckDB engine (engine duckdb).",
         )

@@ -143,5 +143,6 @@ def check_target(table: Table, checkpoint: str, context: Context) -> None:
             object=table.name,
             hint="Use a managed table.",
         )
+    context.require_own_engine(table)
     check_policies(table, context)
     check_output_directory(checkpoint, context)

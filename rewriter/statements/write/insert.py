@@ -49,7 +49,7 @@ from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
-from rewriter.statements.resolve.object_stores import refuse_external_write
+from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.batch_notes import with_batch
@@ -57,6 +57,7 @@ from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
 from rewriter.statements.write.external_base_changes import written as files_written
+from rewriter.statements.write.external_copies import copies_given_up
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
@@ -240,6 +241,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     ``check_events``.
     """
     table, limit = target.table, context.settings.max_dynamic_partitions
+    refuse_spark_write(table, context)
     sink = sink_of(target, query, context)
     write = Write(
         folder,
@@ -350,7 +352,7 @@ def write_external(
         old = old_files(table, replaced_partitions)
         refuse_foreign(table, old)
         moved_paths: list[str] = []
-        with taken_back(table, moved_paths, BaseException):
+        with copies_given_up(table, partitions, context), taken_back(table, moved_paths, BaseException):
             for values, data_files in partitions.items():
                 move(table, data_files, directories[values], unique, moved_paths)
             if table.partition_columns:

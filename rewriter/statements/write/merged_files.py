@@ -22,6 +22,7 @@ from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
+from rewriter.statements.resolve.object_stores import refuse_spark_write
 from rewriter.statements.write.sink_choice import grouped_sink
 from rewriter.statements.write.write_directories import (
     make_write_directory,
@@ -64,6 +65,7 @@ def merge_files(
     Raises ``ConflictError`` where another transaction replaced the files that were read, MANAGED_FILE_CHANGED where
     files do not hold the rows that were written. After an error of ours nothing has changed.
     """
+    refuse_spark_write(table, context)
     with context.catalog.begin(context.snapshot) as transaction:
         write_id = transaction.write_id(table)
         directory = make_write_directory(table, transaction, context, write_id)

@@ -29,8 +29,7 @@ from rewriter.statements.define.tables import check_columns_of_format, new_colum
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_output_directory
-from rewriter.statements.resolve.locations import absolute, check_table_format
-from rewriter.statements.resolve.object_stores import refuse_uri
+from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.reported_files import write_reported
 from rewriter.statements.write.written_files import rows_of, stats_of
@@ -61,13 +60,7 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
     """
     format = check_table_format(statement.format, statement.format_span or statement.path_span, statement.path)
     _check_options(statement, format)
-    refuse_uri(
-        statement.path,
-        "The directory of INSERT OVERWRITE DIRECTORY",
-        "Name a local directory, or write into a managed table of a database with such a LOCATION.",
-        statement.path_span,
-    )
-    path = absolute(statement.path, os.getcwd(), Name((statement.path,), statement.path_span))
+    path = local(statement.path, os.getcwd(), Name((statement.path,), statement.path_span))
     _check_place(path, statement.path_span, context)
     prepared = prepare(statement.query, context)
     context = context.on(prepared.route.cluster)

@@ -1,7 +1,7 @@
 """Files in an object store, through Arrow's client.
 
 A file appears with its whole content or not at all. What fails for a moment, because the store refuses a request (503)
-or a connection is cut, is repeated a few times, with growing pauses. A directory is the beginning of keys, and needs not
+or a connection is cut, is repeated a few times, with growing pauses. A directory is the beginning of keys, and need not
 be made.
 """
 
@@ -13,11 +13,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from rewriter.cancellation import check_cancellation
+from rewriter.cancellation import Cancellation, cancellable, check_cancellation
 from rewriter.errors import OperationalError
-from rewriter.storage.filesystems.file_system import StoredFile
 from rewriter.uris import bucket_and_key
 
 if TYPE_CHECKING:
@@ -32,38 +31,53 @@ _ATTEMPTS, _PAUSE = 4, 0.2
 _PIECE = 8 << 20
 #: Errors that do not pass, as Arrow's client spells them.
 _FINAL = re.compile(r"ACCESS_DENIED|NO_SUCH_|INVALID_|SIGNATURE|MALFORMED|HTTP status (400|401|403|404)|No credentials")
+#: How long requests are waited for after an error, in seconds.
+_LAST_SECONDS = 5.0
 #: The time between two looks at whether the statement was canceled, in seconds.
 _PATIENCE = 0.2
 
 
-class ObjectFiles:
-    """The files of the buckets that one client reaches. For several threads. Implements ``FileSystem``.
+class StoredFile(NamedTuple):
+    """A file: its path, its size in bytes, and the time of its last change, in nanoseconds, of whole seconds."""
 
-    ``client`` is a ``pyarrow.fs.FileSystem`` of paths ``bucket/key``.
+    path: str
+    bytes: int
+    modified: int
+
+
+class ObjectFiles:
+    """The files of the buckets that one client reaches, by their URIs. For several threads.
+
+    ``client`` is a ``pyarrow.fs.FileSystem`` of paths ``bucket/key``. Errors are ``OperationalError``: FAILED_READ_FILE
+    KD001 and FAILED_WRITE_FILE 58030, with the path.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def find(self, path: str) -> StoredFile | None:
+        """Returns the file of a path; ``None`` if there is none. One request, or two."""
         from pyarrow.fs import FileType
 
         info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
         return StoredFile(path, info.size, info.mtime_ns or 0) if info.type is FileType.File else None
 
     def has_files(self, path: str) -> bool:
+        """Tests whether there is any file at or below a path."""
         from pyarrow.fs import FileType
 
         info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
         return info.type is not FileType.NotFound and (info.type is FileType.File or bool(self.files_below(path)))
 
     def has_directory(self, path: str) -> bool:
+        """Tests whether there is a directory: any file below a path, or the marker of an empty directory."""
         from pyarrow.fs import FileType
 
         info = _read(path, lambda: self._client.get_file_info(bucket_and_key(path)))
         return bool(info.type is FileType.Directory)
 
     def files_below(self, path: str) -> list[StoredFile]:
+        """Returns all files below a directory, sorted by path. A request for each thousand."""
         return sorted(
             StoredFile(place, info.size, info.mtime_ns or 0)
             for place, info in self._listed(path, recursive=True)
@@ -71,6 +85,7 @@ class ObjectFiles:
         )
 
     def entries(self, path: str) -> list[tuple[str, bool]]:
+        """Returns the names of a directory's entries, sorted, and whether each is a directory."""
         return sorted((info.base_name, not info.is_file) for _, info in self._listed(path, recursive=False))
 
     def _listed(self, path: str, recursive: bool) -> list[tuple[str, Any]]:
@@ -82,6 +97,7 @@ class ObjectFiles:
         return [(f"{scheme}://{info.path}", info) for info in infos]
 
     def open(self, path: str) -> pa.NativeFile:
+        """Opens a file for reading at any position."""
         return _read(path, lambda: self._client.open_input_file(bucket_and_key(path)))
 
     def open_stream(self, path: str) -> pa.NativeFile:
@@ -90,6 +106,11 @@ class ObjectFiles:
         return _read(path, lambda: self._client.open_input_stream(place, compression=None, buffer_size=1 << 20))
 
     def upload(self, pairs: Sequence[tuple[str, str]], advance: Callable[[int], object] = lambda files: None) -> None:
+        """Copies local files to paths here, several at once, and checks their sizes. ``advance`` is called with the
+        number of further files, and may end the copying by an error.
+
+        After an error, some of the files may exist.
+        """
         for _ in _in_threads(self._upload_file, pairs):
             advance(1)
 
@@ -128,6 +149,7 @@ class ObjectFiles:
         return self._client.open_output_stream(bucket_and_key(path))
 
     def delete(self, paths: Iterable[str]) -> list[tuple[str, str]]:
+        """Deletes files, missing ones too, and returns those that could not be deleted, each with the reason."""
         failures: list[tuple[str, str]] = []
 
         def remove(path: str) -> tuple[str, str] | None:
@@ -143,26 +165,35 @@ class ObjectFiles:
         return failures
 
     def delete_below(self, path: str) -> None:
+        """Deletes all files below a directory, as far as possible. Raises nothing."""
         with suppress(OSError):
             self._client.delete_dir(bucket_and_key(path))
 
 
 def _in_threads(run: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-    """Yields the results as they come. After an error, or when the statement is canceled, what has not begun is left,
-    and what has begun is waited for.
+    """Yields the results as they come. After an error, or when the statement is canceled, what has not begun is left.
+    What has begun is not repeated, and is waited for, but not for long: a store may not respond.
     """
     if not items:
         return
+    stopping = Cancellation()
+
+    def work(item: Any) -> Any:
+        with cancellable(stopping):
+            return run(item)
+
     pool = ThreadPoolExecutor(min(_THREADS, len(items)), thread_name_prefix="rewriter-objects")
+    pending = {pool.submit(work, item) for item in items}
     try:
-        pending = {pool.submit(run, item) for item in items}
         while pending:
             check_cancellation()
             done, pending = wait(pending, _PATIENCE, FIRST_COMPLETED)
             for future in done:
                 yield future.result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        stopping.request()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in pending if not future.cancelled()], _LAST_SECONDS)
 
 
 def repeated(run: Callable[[], _Result]) -> _Result:

@@ -1,4 +1,4 @@
-"""The file system of a path, by the configuration of the running session.
+"""The store of a URI, by the configuration of the running session.
 
 Whatever reads or writes a URI, in any folder, asks ``store_of`` instead of passing a configuration down. A session sets
 its own for its statements (``using``); other threads that work for a statement get it by ``current`` and ``using``.

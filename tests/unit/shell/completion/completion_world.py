@@ -49,6 +49,7 @@ NAMES = Names(
     OBJECTS,
     temporary=ObjectNames.of((), [table("scratch@" + "0" * 32, "z")]),
     functions=SortedNames(["sum", "avg", "count", "substr", "current_date", "upper"]),
+    clusters=SortedNames(["c1", "west-1"]),
     settings=(
         Setting("rewriter.partial_data", "false", "compute from existing partitions", ("true", "false")),
         Setting("rewriter.sink", "auto", "the sink", ("auto", "grouped", "sorted")),

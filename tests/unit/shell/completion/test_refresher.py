@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.catalog import Catalog
+from rewriter.catalog.model.changes import SetCatalogProperty
 from rewriter.errors import OperationalError
 from rewriter.session import Session
 from rewriter.shell.completion import partition_values
@@ -112,6 +113,20 @@ def test_the_current_database_and_settings(session: Session) -> None:
     texts(session, refresher, "|")
     [setting] = [setting for setting in refresher.names.settings if setting.name == "rewriter.sink"]
     assert (setting.value, setting.choices) == ("sorted", ("auto", "grouped", "ungrouped", "sorted"))
+
+
+def test_clusters_of_the_catalog_and_the_session(session: Session) -> None:
+    refresher = Refresher(session.catalog)
+    assert texts(session, refresher, "USE CLUSTER |") == []
+    run(session, "CREATE TABLE t (x INT)")
+    with session.catalog.begin() as transaction:
+        properties = '{"west-1": {"filesystem": "/w"}, "east": {}}'
+        transaction.commit([SetCatalogProperty("hive.cluster.properties", properties)])
+    assert texts(session, refresher, "USE CLUSTER |") == ["east", "`west-1`"]
+    run(session, """SET hive.cluster.properties = '{"own": {}}'""")
+    assert texts(session, refresher, "USE CLUSTER |") == ["own"]
+    run(session, "RESET")
+    assert texts(session, refresher, "USE CLUSTER e|") == ["east"]
 
 
 def test_nothing_is_read_again_where_nothing_changed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
