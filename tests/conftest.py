@@ -73,7 +73,9 @@ def _spark_of(kind: str, stack: contextlib.ExitStack) -> SparkEngine:
     url = stack.enter_context(spark_cluster.cluster()).url
     if kind == "connect-cluster":
         return SparkEngine(stack.enter_context(spark_cluster.connect_server(url)).url, settings)
-    return SparkEngine(url, {**spark_cluster.SETTINGS, "spark.driver.host": spark_cluster.HOST, **settings})
+    # Of 600 MB in two pieces, an executor would not hold one.
+    pieces = {"spark.sql.shuffle.partitions": "16"}
+    return SparkEngine(url, {**spark_cluster.SETTINGS, "spark.driver.host": spark_cluster.HOST, **settings, **pieces})
 
 
 @pytest.fixture(scope="session")

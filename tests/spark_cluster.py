@@ -27,7 +27,7 @@ from rewriter.exec.spark.java import find_java_home
 
 HOST = "127.0.0.1"
 _HOME = Path(pyspark.__file__).parent
-_START_SECONDS = 120.0
+_START_SECONDS = 180.0
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 #: Keeps Python workers from importing the package under test.
@@ -48,7 +48,9 @@ sys.meta_path.insert(0, _NotInstalled())
 class SparkProcess:
     """A daemon of Spark and the processes that it started. Its output goes to a file."""
 
-    def __init__(self, name: str, arguments: list[str], started: str, directory: Path, memory: str = "256m") -> None:
+    def __init__(
+        self, name: str, arguments: list[str], started: str, directory: Path, memory: str = "256m", host: str = HOST
+    ) -> None:
         """``started`` is a pattern of the line by which the daemon reports that it serves."""
         self.log = directory / f"{name}.log"
         with self.log.open("ab") as sink:
@@ -58,7 +60,7 @@ class SparkProcess:
                 stdout=sink,
                 stderr=sink,
                 cwd=directory,
-                env=_environment(directory, memory),
+                env=_environment(directory, memory, host),
                 preexec_fn=_end_with_parent,
             )
         self._pattern = re.compile(started)
@@ -116,7 +118,9 @@ class StandaloneCluster:
         log = self.master.log.read_text()
         (page,) = re.findall(r"started at (http://\S+)", log)
         application = re.findall(r"Registered app \S+ with ID (\S+)", log)[-1]
-        urllib.request.urlopen(f"{page}/app/kill/", f"id={application}&terminate=true".encode(), 30).close()
+        (token,) = re.findall(r'name="csrfToken" value="(\w+)"', urllib.request.urlopen(page).read().decode())
+        form = f"id={application}&terminate=true&csrfToken={token}"
+        urllib.request.urlopen(f"{page}/app/kill/", form.encode(), 30).close()
 
     def java_commands(self) -> list[str]:
         """Returns the command lines of what the workers run."""
@@ -137,9 +141,10 @@ class StandaloneCluster:
         added = []
         for _ in range(count):
             self._count += 1
-            name = f"worker-{self._count}"
+            # Speculation takes another host.
+            name, host = f"worker-{self._count}", f"127.0.0.{self._count % 250 + 2}"
             arguments = [
-                *_class("deploy.worker.Worker"), "--host", HOST, "--port", "0", "--webui-port", "0", "--cores", "1",
+                *_class("deploy.worker.Worker"), "--host", host, "--port", "0", "--webui-port", "0", "--cores", "1",
                 "--memory", "1500m", "--work-dir", str(self._directory / name), self.url,
             ]  # fmt: skip
             if hidden is not None:
@@ -155,7 +160,9 @@ class StandaloneCluster:
                     str(hidden),
                     *arguments,
                 ]
-            added.append(SparkProcess(name, arguments, "Successfully registered with master", self._directory))
+            added.append(
+                SparkProcess(name, arguments, "Successfully registered with master", self._directory, host=host)
+            )
         for worker in added:
             worker.started()
         self.workers += added
@@ -251,7 +258,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def until(holds: Callable[[], Any], seconds: float = 60.0, pause: float = 0.05) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 180.0, pause: float = 0.05) -> Any:
     """Waits until a call returns a true value, and returns it."""
     deadline = time.monotonic() + seconds
     while not (value := holds()):
@@ -264,7 +271,7 @@ def _class(name: str) -> list[str]:
     return [str(_HOME / "bin" / "spark-class"), f"org.apache.spark.{name}"]
 
 
-def _environment(directory: Path, memory: str) -> dict[str, str]:
+def _environment(directory: Path, memory: str, host: str) -> dict[str, str]:
     site = directory / "site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(_SITE)
@@ -275,7 +282,7 @@ def _environment(directory: Path, memory: str) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_DIRS": str(directory / "local"),
         "SPARK_DAEMON_MEMORY": memory,
-        "SPARK_LOCAL_IP": HOST,
+        "SPARK_LOCAL_IP": host,
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
     }
 

@@ -48,9 +48,13 @@ class Client:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, __file__, str(warehouse), engine, json.dumps(settings), catalog or ""],
-            env={**os.environ, **(environment or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-            text=True, bufsize=1,
-        )  # fmt: skip
+            env=os.environ | dict(environment or {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            bufsize=1,
+        )
 
     def execute(self, sql: str, seconds: float = _SECONDS) -> list[list[Any]]:
         """Runs a statement, and returns its rows. Raises ``StatementFailed``."""

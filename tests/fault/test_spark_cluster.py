@@ -146,7 +146,7 @@ class TestWorkers:
             stopped = workers.workers[0].descendants()
             for pid in stopped:
                 os.kill(pid, signal.SIGSTOP)
-            until(lambda: len(data_files(warehouse)) >= FILES * ROWS + 1 or not client.is_busy, 90)
+            until(lambda: len(data_files(warehouse)) >= FILES * ROWS + 1 or not client.is_busy)
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
             client.result()

@@ -38,10 +38,18 @@ Write = tuple[int, int]
 
 @dataclass(frozen=True)
 class StoredTable:
-    """The last version of a table; ``dropped`` is the commit that dropped it, ``None`` for a live table."""
+    """The last version of a table; ``dropped`` is the commit that dropped it, ``None`` for a live table. ``former`` are
+    the directories that its writes had in earlier versions alone, on clusters that it left.
+    """
 
     table: Table
     dropped: int | None
+    former: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The directories of the table's writes: its location if it is managed, and those of its copies."""
+        return _places(self.table)
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,16 @@ def tables(connection: sa.Connection) -> list[StoredTable]:
     for *definition, ended, commit in connection.execute(query):
         table = decoded(*definition, warehouse)
         assert isinstance(table, Table)
-        by_id[table.id] = StoredTable(table, None if ended == schema.NEVER else commit)
+        earlier = by_id.get(table.id)
+        before = () if earlier is None else (*earlier.former, *earlier.places)
+        former = tuple(dict.fromkeys(place for place in before if place not in _places(table)))
+        by_id[table.id] = StoredTable(table, None if ended == schema.NEVER else commit, former)
     return list(by_id.values())
+
+
+def _places(table: Table) -> tuple[str, ...]:
+    own = () if table.external else (table.location,)
+    return (*own, *(copy.location for copy in table.copies))
 
 
 def table_ids(connection: sa.Connection) -> set[int]:

@@ -1,24 +1,20 @@
-"""CREATE FACT: its columns, storages and tables, checked against the cube and each other.
-
-Features that the dialect reads but this version does not support (clusters) are refused here, before they could give a
-wrong result.
-"""
+"""CREATE FACT: its columns, storages and tables, checked against the cube and each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from rewriter.catalog.clusters.located import is_primary, not_on
 from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage, Table
+from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import facts as s
 from rewriter.planner.cover.validity import between, described, window
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.cubes import not_supported
 from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists
@@ -134,11 +130,11 @@ def _fact_columns(statement: s.CreateFact, cube: Cube) -> tuple[str, ...] | None
 
 def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | None, context: Context) -> Storage:
     """Returns a storage with its tables, each of which fits the cube. Raises INVALID_FACT and TABLE_IN_USE for one that
-    does not.
+    does not, TABLE_NOT_IN_CLUSTER for one that is not on the cluster of the storage, and CLUSTER_NOT_FOUND.
     """
-    if block.cluster is not None:
-        raise not_supported("ON CLUSTER", block.span, "Omit ON CLUSTER: a session has one engine.")
     tables = tuple(storage_table(clause, cube, columns, context) for clause in block.tables)
+    if block.cluster is not None:
+        _check_cluster(block.cluster, tables, block.span, context)
     storage = Storage(block.name, tables, block.start, block.end)
     now, text, calendar = context.planning.now, described(storage), cube.calendar
     storage_text = f"The storage {block.name}"
@@ -148,6 +144,18 @@ def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | No
         text = described(storage, table)
         _check_window(partial(window, storage, table, now, calendar), at, f"The table {table.table}", text)
     return storage
+
+
+def _check_cluster(name: str, tables: Sequence[StorageTable], at: Span, context: Context) -> None:
+    """Checks that a cluster is the primary one of all tables of a storage. A fact remembers no cluster: tables do."""
+    try:
+        cluster = context.clusters.named(name)
+        for stored in tables:
+            table = context.snapshot.table(stored.table)
+            if not is_primary(table, cluster, context.clusters):
+                raise not_on(table, cluster, context.clusters)
+    except Error as error:
+        raise error.at(at) from None
 
 
 def _check_window(window: Callable[[], RangeSet], at: Span, subject: str, text: str) -> None:

@@ -120,9 +120,8 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     buckets = _Buckets()
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path) and buckets.problem(file.path) is None]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
-    table_locations, skipped = _locations(
-        tables, [] if only_table is not None else _searched(roots, context, buckets), roots, buckets
-    )
+    searched = [] if only_table is not None else _searched(roots, context, buckets)
+    table_locations, skipped = _locations(tables, all_tables, searched, roots, buckets)
     folders = _ended(_folders(table_locations), tables, context)
     removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
     if statement.dry_run:
@@ -132,7 +131,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
-    live = {place for table in tables if table.dropped is None for place in _places(table)}
+    live = {place for table in tables if table.dropped is None for place in table.places}
     _remove_empty(folders, live, roots, [item.path for item in removed_files])
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
@@ -176,20 +175,40 @@ def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context
     are no longer defined.
     """
     defined = [root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
-    placed = [location for table in tables if table.table.cluster or table.table.copies for location in _places(table)]
+    placed = [
+        location
+        for table in tables
+        if table.table.cluster or table.table.copies or table.former
+        for location in (*table.places, *table.former)
+    ]
     parents = [os.path.dirname(location) for location in placed]
     is_new = [parent for parent in parents if not any(is_in(parent, root) for root in (*roots, *defined))]
     return tuple(dict.fromkeys((*roots, *defined, *is_new)))
 
 
-def _places(table: StoredTable) -> list[str]:
-    """Returns the directories of a table's writes: its location if it is managed, and those of its copies."""
-    own = [] if table.table.external else [table.table.location]
-    return [*own, *(copy.location for copy in table.table.copies)]
+def _left(table: StoredTable, tables: Sequence[StoredTable]) -> list[str]:
+    """Returns the directories on clusters that a table has left, unless one is that of a table by another path: a link,
+    or another name of the cluster's root.
+    """
+    current = [place for other in tables for place in other.places] if table.former else []
+    return [place for place in table.former if not any(_is_same(place, other) for other in current)]
+
+
+def _is_same(path: str, other: str) -> bool:
+    if is_uri(path) or is_uri(other):
+        return path == other
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def _locations(
-    tables: Sequence[StoredTable], searched: Iterable[str], roots: Sequence[str], buckets: _Buckets
+    tables: Sequence[StoredTable],
+    all_tables: Sequence[StoredTable],
+    searched: Iterable[str],
+    roots: Sequence[str],
+    buckets: _Buckets,
 ) -> tuple[dict[str, tuple[str, int]], list[str]]:
     """Returns the directories to search, each with the name and id of its table, and warnings.
 
@@ -201,7 +220,11 @@ def _locations(
     link, or another host's name for the disk. The catalog does not name its files by that path, but they are not
     orphans.
     """
-    locations = {place: (table.table.name, table.table.id) for table in tables for place in _places(table)}
+    locations = {
+        place: (table.table.name, table.table.id)
+        for table in tables
+        for place in (*table.places, *_left(table, all_tables))
+    }
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) or buckets.problem(root) for root in searched}
     for root in searched:

@@ -11,7 +11,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from rewriter.catalog.commit.merged_changes import with_merged_inserts
@@ -19,8 +19,8 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import WritePartitions
 from rewriter.catalog.model.objects import PartitionValues
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
-from rewriter.exec.data_files import write_empty
-from rewriter.exec.engine import Write, WrittenFile
+from rewriter.exec.engine import EngineQuery, Write, WrittenFile
+from rewriter.exec.formats.parquet import PARQUET
 from rewriter.grammar.families.multi_inserts import MultiInsert, joined
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Query
@@ -37,6 +37,7 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
 from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
+from rewriter.statements.write.reported_files import write_reported
 from rewriter.statements.write.rollup_proof import fact_binding
 from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
@@ -257,6 +258,13 @@ def _computed(shared_relation: Shared | None, source: Query, context: Context) -
         discard_tree(folder, (str(context.catalog.warehouse),))
 
 
+def _write_empty(folder: str, query: EngineQuery, context: Context) -> None:
+    """Writes a file without rows, of the types of a query."""
+    empty = context.engine().execute(query.with_sql(f"SELECT * FROM (\n{query.sql}\n) AS s LIMIT 0"))
+    with closing(PARQUET.open(os.path.join(folder, "none.parquet"), empty.schema, {})) as writer:
+        writer.write_table(empty.schema.empty_table())
+
+
 def _fill(folder: str, shared_relation: Shared, prepared: Prepared, context: Context) -> None:
     try:
         columns = context.engine().columns(prepared.query)
@@ -274,11 +282,13 @@ def _fill(folder: str, shared_relation: Shared, prepared: Prepared, context: Con
                 object=column.name,
                 hint="Give each column a different name." if has_type else "Write CAST(NULL AS type).",
             )
-    write = Write(folder, "parquet", columns, ())
+
+    def fill(directory: str) -> tuple[WrittenFile, ...]:
+        return context.engine().write(prepared.query, Write(directory, "parquet", columns, ()))
+
     try:
-        context.engine().write(prepared.query, write)
-        if not os.listdir(folder):
-            write_empty(os.path.join(folder, "none.parquet"), columns)
+        if not write_reported(fill, folder):
+            _write_empty(folder, prepared.query, context)
     except Error as error:
         raise placed(error, shared_relation.query, prepared.query.sql) from None
     except OSError as error:

@@ -31,6 +31,7 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
+from rewriter.statements.write.reported_files import write_reported
 from rewriter.statements.write.written_files import rows_of, stats_of
 
 #: Options of a format that state how its files are written anyway.
@@ -69,15 +70,18 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
     except Error as error:
         raise placed(error, statement.query, prepared.query.sql) from None
     columns = _columns(query_columns, format, statement)
+
+    def fill(directory: str) -> tuple[WrittenFile, ...]:
+        write = Write(directory, format, columns, (), options=_separators(statement.row_format, format))
+        with context.progress.watching(directory):
+            return context.engine().write(prepared.query, write)
+
     with _replacing(path, statement.path_span) as staging:
-        write = Write(staging, format, columns, (), options=_separators(statement.row_format, format))
         try:
-            with context.progress.watching(staging):
-                files = context.engine().write(prepared.query, write)
+            files = write_reported(fill, staging)
         except Error as error:
             raise placed(error, statement.query, prepared.query.sql) from None
         if not files:
-            os.makedirs(staging, exist_ok=True)
             with suppress(NotSupportedError):  # A directory without files has no rows, either.
                 write_empty(os.path.join(staging, f"part-{uuid.uuid4().hex}.{format}"), columns, format)
         # A directory of the way may have become a link.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -158,12 +160,10 @@ def test_a_cluster_must_have_the_table(w: Warehouse, write: Write):
         write(calls, listed, "c1")
     assert raised.value.condition == "CLUSTER_NOT_FOUND"
     w.commit(lambda tx: [SetCatalogProperty("hive.cluster.properties", '{"c1": {"filesystem": "/c1"}, "c2": {}}')])
-    with pytest.raises(AnalysisError) as raised:
+    w.commit(lambda tx: [SetCatalogProperty("hive.default.cluster.name", "c2")])
+    with pytest.raises(AnalysisError, match="it is on the cluster c2") as raised:
         write(calls, listed, "c1")
     assert raised.value.condition == "TABLE_NOT_IN_CLUSTER"
-    w.commit(lambda tx: [SetCatalogProperty("hive.default.cluster.name", "c2")])
-    with pytest.raises(AnalysisError, match="it is on the cluster c2"):
-        write(calls, listed, "c1")
     assert state(w) == before
     write(calls, listed, "C2")
     assert state(w) != before
@@ -189,6 +189,61 @@ def test_reads_on_a_cluster(w: Warehouse):
                 read(cluster)
             assert raised.value.condition == condition
     assert isinstance(reads[1]("c2"), Partition)
+
+
+def test_copies_on_a_secondary_cluster(tmp_path: Path):
+    with Session(tmp_path / "w", "duckdb") as session:
+        session.execute("CREATE DATABASE d")
+        definition = json.dumps({"here": {}, "c1": {"filesystem": str(tmp_path / "c1")}})
+        changes = {"hive.cluster.properties": definition, "hive.default.cluster.name": "here"}
+        with session.catalog.begin() as transaction:
+            transaction.commit([SetCatalogProperty(*change) for change in changes.items()])
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (dt STRING)")
+        session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+        session.execute("REPLICATE TABLE t PARTITION (dt = 'b') TO CLUSTER c1")
+        session.execute("REPLICATE TABLE t PARTITION (dt = 'c') TO CLUSTER c1")
+        calls = CachedCatalog(session.catalog)
+        seen = calls.valid_write_id_list("t")
+        assert calls.get_table("t", seen, "C1").location.startswith(str(tmp_path / "c1"))
+        assert calls.get_table("t", seen, "here") == calls.get_table("t", seen)
+        session.execute("INSERT INTO t VALUES (4, 'b')")  # The copy has not its rows.
+        newest = calls.valid_write_id_list("t")
+
+        def on(cluster: str, ids: str) -> list[object]:
+            return [values for partition in calls.get_partitions("t", ids, cluster) for values in partition.values]
+
+        assert (on("here", seen), on("c1", seen)) == (["a", "b", "c"], ["b", "c"])
+        assert (on("here", newest), on("c1", newest)) == (["a", "b", "c"], ["c"])
+        assert calls.get_partition("t", ("b",), newest, "c1") is None
+        assert calls.get_partition("t", ("b",), newest, "here") is not None
+        assert calls.get_partitions_by_filter("t", "dt <= 'b'", newest, "c1") == ()
+        with pytest.raises(AnalysisError, match="is not on the cluster c1"):
+            calls.append_partition("t", ("d",), newest, "c1")
+        calls.append_partition("t", ("d",), newest, "here")
+
+
+@pytest.mark.parametrize("name", ["n", "d.n"])
+def test_a_new_table_is_where_its_statement_would_put_it(tmp_path: Path, name: str):
+    with Session(tmp_path / "w", "duckdb") as session:
+        session.execute(f"CREATE DATABASE d LOCATION '{tmp_path / 'd'}'")
+        calls = CachedCatalog(session.catalog)
+        for default in (None, "here", "c1"):
+            if default is not None:
+                definition = json.dumps({"here": {}, "c1": {"filesystem": str(tmp_path / "c1")}})
+                changes = {"hive.cluster.properties": definition, "hive.default.cluster.name": default}
+                with session.catalog.begin() as transaction:
+                    transaction.commit([SetCatalogProperty(*change) for change in changes.items()])
+            for cluster in (None,) if default is None else (None, "here", "C1"):
+                on = "" if cluster is None else f" ON CLUSTER {cluster}"
+                columns = {"columns": (Column("x", "int"),), "partition_columns": ()}
+                table = Table(0, name, **columns, format="parquet", location="")  # type: ignore[arg-type]
+                ours = calls.create_table(table, NO_WRITES, cluster)
+                session.execute(f"DROP TABLE {name}")
+                session.execute(f"CREATE TABLE {name} (x INT){on}")
+                theirs = session.snapshot().table(name)
+                assert ours.location.rpartition("-")[0] == theirs.location.rpartition("-")[0]
+                assert (ours.cluster, ours.copies) == (theirs.cluster, theirs.copies)
+                session.execute(f"DROP TABLE {name}")
 
 
 class TestCreateTable:
