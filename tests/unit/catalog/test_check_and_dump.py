@@ -17,7 +17,8 @@ from rewriter.catalog.catalog import FILE_NAME
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.maintenance.dump import dump, restore
 from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import CommitBatch
+from rewriter.catalog.model.changes import AddCopies, CommitBatch, CopiedPartition, SetClusters
+from rewriter.catalog.model.objects import ClusterLocation
 from rewriter.catalog.store import schema
 from rewriter.cli import main
 from rewriter.errors import Error
@@ -180,6 +181,16 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
     table = catalog.snapshot().table("hours")
     with catalog.begin() as transaction:
         transaction.commit([CommitBatch(table, Batch("a")), CommitBatch(table, Batch("0", "stream", "checkpoint"))])
+    with catalog.begin() as transaction:
+        transaction.commit([SetClusters(table, (ClusterLocation("c2", str(catalog.warehouse / "c2" / "hours")),))])
+    with catalog.begin() as transaction:
+        table = transaction.snapshot.table("hours")
+        (partition, file), *_ = transaction.snapshot.files(table)
+        copy = file._replace(path=f"{catalog.warehouse}/c2/hours/rewriter_write_id=9/part-0.parquet")
+        Path(copy.path).parent.mkdir(parents=True)
+        shutil.copyfile(file.path, copy.path)
+        copied = (CopiedPartition(partition.key, (file.path,), (copy,)),)
+        transaction.commit([AddCopies(table, "c2", transaction.write_id(table), copied)])
     lines = list(dump(catalog.database, catalog.warehouse))
     counted = {table.name: 0 for table in schema.metadata.sorted_tables}
     for line in lines[1:-1]:
