@@ -16,7 +16,7 @@ from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.stored_paths import stored
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.path_upgrade import replace_prefixes
+from rewriter.catalog.store.path_upgrade import give_up_copies, replace_prefixes
 from rewriter.errors import OperationalError
 from rewriter.storage.filesystems.reading import fetch
 from rewriter.storage.filesystems.registry import store_of
@@ -36,7 +36,8 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     After that, any other directory or catalog with the old identity is refused. With ``is_copy``, the original stays in
     use with a catalog of its own. Managed tables outside the warehouse (in databases with a LOCATION) then belong to
     the original: with ``copy_outside`` their files are copied into this warehouse, without it ``OperationalError``
-    WAREHOUSE_SHARES_TABLES is raised if such tables exist. O(rows), and the bytes that are copied. A failure or a kill
+    WAREHOUSE_SHARES_TABLES is raised if such tables exist. So do the copies of partitions on secondary clusters, which
+    are given up here. O(rows), and the bytes that are copied. A failure or a kill
     before the end changes nothing, except files below the warehouse that no table names.
     """
     with database.read() as connection:
@@ -59,6 +60,8 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     databases = {os.path.dirname(location): os.path.dirname(inside) for location, inside in prefixes.items()}
     old_identity = read_identity(warehouse)
     with database.write() as connection:
+        if is_copy:
+            give_up_copies(connection)
         replace_prefixes(connection, {**databases, **prefixes})
         record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
     apply_new_identity(database, warehouse)

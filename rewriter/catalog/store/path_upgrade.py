@@ -57,6 +57,20 @@ def replace_prefixes(connection: sa.Connection, prefixes: Mapping[str, str]) -> 
             connection.execute(sa.update(column.table).where(inside).values({column.name: value}))
 
 
+def give_up_copies(connection: sa.Connection) -> None:
+    """Removes all secondary clusters from all versions of tables, and their copies: the files are those of another
+    warehouse. O(rows).
+    """
+    connection.execute(schema.partition_copies.delete())
+    connection.execute(schema.copied_files.delete())
+    row = schema.objects
+    query = sa.select(row.c.row_id, row.c.definition).where(row.c.kind == "table")
+    for row_id, text in connection.execute(query).all():
+        definition = json.loads(text)
+        if definition.pop("copies", None) is not None:
+            connection.execute(sa.update(row).where(row.c.row_id == row_id).values(definition=as_text(definition)))
+
+
 def _roots(connection: sa.Connection, warehouse: str) -> set[str]:
     """Returns the earlier directories of the warehouse, by all their names in stored paths."""
     row = schema.objects.c

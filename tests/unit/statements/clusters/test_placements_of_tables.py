@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
@@ -483,3 +485,25 @@ class TestCubes:
         assert (rows(fact, self.QUERY), runs_on(fact, self.QUERY)) == ([(60,)], "c1")
         text = "\n".join(str(row[0]) for row in rows(fact, f"EXPLAIN SCAN {self.QUERY}"))
         assert text.startswith("runs on c1\n  c2 lacks 1 partition of days (dt=2013-03-01)\ndays: 60 partitions")
+
+
+class TestCopiedWarehouses:
+    def test_a_copy_of_a_warehouse_leaves_the_copies_of_its_original(
+        self, tmp_path: Path, duckdb: DuckDBEngine
+    ) -> None:
+        settings = {"hive.cluster.properties": json.dumps({"c1": {}, "c2": {"filesystem": str(tmp_path / "c2")}})}
+        with Session(tmp_path / "w", duckdb, settings=settings) as original:
+            original.execute("CREATE TABLE t (x INT)")
+            original.execute("INSERT INTO t VALUES (1)")
+            original.execute("REPLICATE TABLE t TO CLUSTER c2")
+        shutil.copytree(tmp_path / "w", tmp_path / "v")
+        Catalog.adopt(tmp_path / "v")
+        settings["rewriter.least_retention_hours"] = "0"
+        with Session(tmp_path / "v", duckdb, settings=settings) as copy:
+            assert copy.snapshot().table("t").copies == ()
+            copy.execute("DROP TABLE t")
+            copy.execute("VACUUM RETAIN 0 HOURS")
+            assert list(findings(copy.catalog.database)) == []
+        with Session(tmp_path / "w", duckdb, settings=settings) as original:
+            original.execute("USE CLUSTER c2")
+            assert rows(original, "SELECT * FROM t") == [(1,)]
