@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [pages] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the tables of
-``benchmarks/README.md``.
+[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the
+tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks import (
     cache,
+    clusters,
     commits,
     completion,
     cover,
@@ -52,6 +53,7 @@ GROUPS = (
     "footers",
     "results",
     "pages",
+    "clusters",
     "streams",
     "shell",
     "duckdb",
@@ -103,6 +105,9 @@ def main(
             print(wide_markdown(results.measure(engine)), flush=True)
     if not chosen or "pages" in chosen:
         show(pages.measure())
+    if not chosen or "clusters" in chosen:
+        for table in clusters.measure():
+            show(table)
     if not chosen or "streams" in chosen:
         print(wide_markdown(streams.measure()), flush=True)
     if not chosen or "shell" in chosen:
