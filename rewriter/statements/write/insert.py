@@ -160,6 +160,8 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     with errors_at(at if query is not statement.query else None):
         prepared = prepare(query, deriving(target, context))
         _refuse_partial(statement, table, prepared, context)
+        # A temporary table is written by the cluster of the query.
+        context = context.on(prepared.route.cluster)
         try:
             columns = context.engine().columns(prepared.query)
         except Error as error:
@@ -180,6 +182,7 @@ def _insert(statement: s.Insert, context: Context) -> Result:
         checked_insert = checked(statement, context)
     if checked_insert is None:
         return Result("INSERT", rowcount=0)
+    context = context.on(checked_insert.prepared.route.cluster)
     write = _write_external if checked_insert.target.table.external else _write_managed
     try:
         files = write(checked_insert, context)
