@@ -8,6 +8,7 @@ from dataclasses import replace
 from rewriter.catalog.clusters.definitions import Cluster, Clusters
 from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.model.real_paths import is_in
 from rewriter.errors import AnalysisError
 
 #: The digits of the identity of a warehouse in the names of directories.
@@ -24,6 +25,15 @@ def cluster_root(cluster: Cluster, warehouse: str, identity: str) -> str:
     if cluster.root is None or cluster.root.rstrip("/") == warehouse:
         return warehouse
     return f"{cluster.root.rstrip('/')}/{identity[:_IDENTITY_DIGITS]}"
+
+
+def is_owned(path: str, warehouse: str, identity: str) -> bool:
+    """Tests whether a path is in a warehouse, or in a directory of a cluster that bears its identity.
+
+    >>> [is_owned(path, "/w", "0123456789abcdef") for path in ("s3://bucket/c/0123456789ab/t-1", "/data/t")]
+    [True, False]
+    """
+    return is_in(path, warehouse) or identity[:_IDENTITY_DIGITS] in path.split("/")
 
 
 def is_primary(table: Table, cluster: Cluster, clusters: Clusters) -> bool:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
+from rewriter.catalog.clusters.located import is_owned
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
@@ -200,10 +201,12 @@ def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context
 
 
 def _left(table: StoredTable, tables: Sequence[StoredTable], context: Context) -> list[str]:
-    """Returns the directories on clusters that a table has left, inside those that bear the identity of the warehouse.
-    Others belong to the user. The directory of a table by another path is none: a link, or another name of the root.
+    """Returns the directories that a table has left, in the warehouse and in directories of clusters that bear its
+    identity. Others belong to the user. The directory of a table by another path is left out: a link, or another
+    name of the root.
     """
-    ours = [place for place in table.former if context.catalog.identity in place.split("/")]
+    warehouse, identity = str(context.catalog.warehouse.absolute()), context.catalog.identity
+    ours = [place for place in table.former if is_owned(place, warehouse, identity)]
     current = [place for other in tables for place in other.places] if ours else []
     return [place for place in ours if not any(_is_same(place, other) for other in current)]
 
