@@ -63,7 +63,8 @@ def _hold(session: Session, cluster: str) -> None:
     """Registers copies of all partitions, which are empty."""
     table = session.snapshot().table("t")
     with session.catalog.begin() as transaction:
-        copies = tuple(CopiedPartition(p.key, (), ()) for p in transaction.snapshot.partitions(table))
+        contents = transaction.snapshot.contents(table)
+        copies = tuple(CopiedPartition(content.key, content.commit, (), ()) for content in contents)
         transaction.commit([AddCopies(table, cluster, transaction.write_id(table), copies)])
 
 

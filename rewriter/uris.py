@@ -21,10 +21,10 @@ _REFUSED = re.compile(r"[*?\[\]#\\\x00-\x1f\x7f]")
 def is_uri(path: str) -> bool:
     """Tests whether a path names a place in an object store. A local path is absolute.
 
-    >>> is_uri("s3://bucket/t"), is_uri("/data/t")
-    (True, False)
+    >>> is_uri("s3://bucket/t"), is_uri("/data/t"), is_uri("file:///data/t")
+    (True, False, False)
     """
-    return "://" in path and not path.startswith("/")
+    return "://" in path and not path.startswith(("/", "file:"))
 
 
 def is_in_store(path: str) -> bool:
@@ -50,7 +50,8 @@ def normalized(uri: str) -> str:
     if scheme is None:
         raise ValueError(f"files of {match[1].lower()}:// are not supported; those of {', '.join(SCHEMES)}:// are")
     bucket, *levels = match[2].split("/")
-    if "@" in bucket:
+    if "@" in bucket or (":" in bucket and "@" in match[2]):
+        # A secret may contain slashes.
         raise ValueError("a URI has no user and no password")
     if _BUCKET.fullmatch(bucket) is None:
         raise ValueError("its bucket is not named by letters, digits, dots and dashes")
@@ -62,12 +63,12 @@ def normalized(uri: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """Returns a URI for messages: without a user and password.
+    """Returns a URI for messages: without a user and password, which may contain slashes.
 
-    >>> shown("s3://me:secret@bucket/a")
+    >>> shown("s3://me:sec/ret@bucket/a")
     's3://…@bucket/a'
     """
-    return re.sub(r"://[^/]*@", "://…@", uri)
+    return re.sub(r"://.*@", "://…@", uri, flags=re.DOTALL)
 
 
 def bucket_and_key(uri: str) -> str:

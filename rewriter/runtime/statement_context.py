@@ -55,7 +55,8 @@ class Context:
     of a cluster.
 
     ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
-    may be used, with the reason. ``unreachable`` were tried by this statement.
+    may be used, with the reason. ``written`` are the tables that have required one. ``unreachable`` were tried by this
+    statement.
     """
 
     catalog: Catalog
@@ -77,6 +78,7 @@ class Context:
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
     cluster: str | None = None
     required: tuple[str, str] | None = None
+    written: tuple[str, ...] = ()
     unreachable: tuple[Attempt, ...] = ()
 
     @property
@@ -147,7 +149,8 @@ class Context:
                 if self.required is None
                 else "Write tables of different primary clusters by separate statements.",
             )
-        return replace(self.on(primary), required=(primary, f"the primary cluster of {table.name}"))
+        reason = f"the primary cluster of {table.name}"
+        return replace(self.on(primary), required=(primary, reason), written=(*self.written, table.name))
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
@@ -177,8 +180,18 @@ class Context:
         )
 
     def renewed(self) -> Context:
-        """Returns the context of the same statement over the newest state; its present moment stays."""
-        return self.over(self.catalog.snapshot(self.snapshot.session))
+        """Returns the context of the same statement over the newest state; its present moment stays. Another
+        transaction may have given another primary cluster to a table that is written. Raises as ``writing`` does.
+        """
+        context = self.over(self.catalog.snapshot(self.snapshot.session))
+        if not self.written:
+            return context
+        context = replace(context, required=None, written=())
+        for name in self.written:
+            table = context.snapshot.named(name)
+            if isinstance(table, Table):
+                context = context.writing(table)
+        return context
 
     def over(self, snapshot: Snapshot) -> Context:
         """Returns the context of the same statement over another snapshot of its session."""

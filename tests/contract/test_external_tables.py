@@ -59,6 +59,13 @@ def insert_all(session: Session) -> list[tuple[object, ...]]:
     return list(written)
 
 
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
+def test_a_directory_is_named_by_a_path_or_a_uri(session: Session, tmp_path: Path, scheme: str) -> None:
+    session.execute(f"CREATE EXTERNAL TABLE e (x INT) LOCATION '{scheme}{tmp_path}/e'")
+    session.execute("INSERT INTO e VALUES (1)")
+    assert session.execute(f"SELECT x FROM parquet.`{scheme}{tmp_path}/e`").fetch() == [(1,)]
+
+
 def test_plain_duckdb_and_spark_read_what_is_written(session: Session, spark: SparkEngine, tmp_path: Path) -> None:
     folder = tmp_path / "outside"
     create(session, folder)

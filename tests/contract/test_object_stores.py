@@ -135,6 +135,39 @@ def test_a_fact_in_a_store(tmp_path: Path, object_store: ObjectStore) -> None:
     assert not [text for _, text in on_disk if text.startswith("('")]
 
 
+def test_a_cluster_in_a_store(tmp_path: Path, object_store: ObjectStore) -> None:
+    """Copies are made, found again, changed to be the table's own files, and removed."""
+    clusters = {
+        "near": {"filesystem": str(tmp_path / "near"), "engine": "duckdb"},
+        "far": {"filesystem": f"{object_store.uri}/far", "engine": "duckdb"},
+        "own": {"filesystem": f"{object_store.uri}/own", "engine": "duckdb"},
+    }
+    settings = {"hive.cluster.properties": json.dumps(clusters), "rewriter.least_retention_hours": "0"}
+    filesystems = store_options(object_store.options, "test")
+    with Session(tmp_path / "w", "duckdb", settings=settings, filesystems=filesystems) as session:
+        session.execute("CREATE TABLE t (x INT) PARTITIONED BY (p STRING)")
+        session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b=/%'), (3, NULL)")
+        session.execute("REPLICATE TABLE t TO CLUSTER far")
+        session.execute("USE CLUSTER far")
+        assert session.execute("SELECT sum(x) FROM t WHERE x > 0").fetch() == [(6,)]
+        session.execute("ALTER TABLE t SET PRIMARY CLUSTER far")
+        session.execute("INSERT INTO t VALUES (4, 'a')")
+        near = Path(session.snapshot().table("t").copies[0].location)
+        location = session.snapshot().table("t").location.removeprefix(f"{object_store.uri}/")
+        for key in object_store.files(location):
+            object_store.put(key.replace(location, "own/t"), object_store.get(key))
+        session.execute(f"ALTER TABLE t ADD CLUSTER own LOCATION '{object_store.uri}/own/t'")
+        session.execute("USE CLUSTER own")
+        assert session.execute("SELECT sum(x) FROM t").fetch() == [(10,)]
+        session.execute("ALTER TABLE t DROP CLUSTER own")
+        session.execute("USE CLUSTER far")
+        session.execute("ALTER TABLE t DROP CLUSTER near")
+        session.execute("VACUUM RETAIN 0 HOURS")
+        assert not [key for key in object_store.files() if key.startswith("own/")]
+        assert not list(near.rglob("*.parquet"))
+        assert session.execute("SELECT * FROM t ORDER BY x").fetch() == [(1, "a"), (2, "b=/%"), (3, None), (4, "a")]
+
+
 def test_the_command_line_checks_and_copies(
     tmp_path: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 
-_SCHEMES = ("s3", "s3a", "s3n", "gs", "hdfs", "abfs", "abfss")
+from rewriter.uris import is_uri, normalized
+
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(, *[1-9]\d*)?\])?")
 _HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
@@ -34,15 +35,10 @@ def root_problem(root: str) -> str | None:
         return "has a step . or .. in it: write the directory itself"
     if uri is None:
         return None
-    if uri[1].lower() not in _SCHEMES:
-        return f"has the scheme {uri[1]}, and known are {', '.join(_SCHEMES)}"
-    if not uri[2]:
-        return "names no bucket or host"
-    container, at, _ = uri[2].rpartition("@")
-    if at and (uri[1].lower() not in ("abfs", "abfss") or ":" in container or "@" in container):
-        return "has a user or a password: credentials are never stored in the catalog"
-    if "?" in path or "#" in path:
-        return "has a query or a fragment: credentials are never stored in the catalog"
+    try:
+        normalized(root)
+    except ValueError as error:
+        return f"is not supported: {error}"
     return None
 
 
@@ -52,12 +48,7 @@ def normal_root(root: str) -> str:
     >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
     ('s3://bucket/prefix', '/data/c1', '/')
     """
-    uri = _URI.fullmatch(root)
-    if uri is None:
-        return "/" + posixpath.normpath(root).lstrip("/")
-    scheme = uri[1].lower()
-    steps = [uri[2], *filter(None, uri[3].split("/"))]
-    return f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{'/'.join(steps)}"
+    return normalized(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")
 
 
 def contains(root: str, other: str) -> bool:

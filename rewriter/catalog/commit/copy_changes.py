@@ -7,7 +7,7 @@ leaves the copies as they are. RENAME and EXCHANGE take the copies along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -81,6 +81,8 @@ class CopyChanges:
         table = self._context.live_table(change.table)
         live = self._context.live(table)
         cluster = change.cluster.lower()
+        if table.external:
+            raise InternalError(f"the files of the external table '{table.name}' have no copies")
         if live is None or cluster not in {copy.cluster.lower() for copy in live.copies}:
             raise ConflictError(
                 f"another transaction has dropped the cluster {change.cluster} of '{table.name}'", object=table.name
@@ -88,6 +90,9 @@ class CopyChanges:
         if self._context.write_id(table.id) != change.write_id:
             raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
         copied = {partition.key: partition for partition in self._unchanged(table, change.partitions)}
+        if change.were_there:
+            given_up = self._given_up({file.path for partition in copied.values() for file in partition.files})
+            copied = {k: p for k, p in copied.items() if not any(file.path in given_up for file in p.files)}
         self._context.stale_copies += [part.key for part in change.partitions if part.key not in copied]
         if not copied:
             return
@@ -116,7 +121,7 @@ class CopyChanges:
         live = self._context.live(table)
         if live is None or (live.cluster, live.copies, live.location) != (table.cluster, table.copies, table.location):
             raise ConflictError(f"another transaction has altered the clusters of '{table.name}'", object=table.name)
-        altered = replace(live, copies=change.copies)
+        altered = replace(live, copies=change.copies, cluster=live.cluster or change.cluster)
         if change.primary is not None:
             altered = self._with_primary(live, change)
         remaining = {copy.cluster.lower() for copy in change.copies}
@@ -149,6 +154,7 @@ class CopyChanges:
         originals = {key: [file for files in by_origin.values() for file in files.get(key, ())] for key in keys}
         rows.end_files(connection, keys, version.made)
         self._give_up(table, (whole,), primary)
+        self._give_up(table, (whole,), previous)
         rows.insert_files(connection, copied, version, base=True)
         self._insert_files(previous, originals, version)
         stored = rows.stored_by_key(connection, keys)
@@ -178,14 +184,26 @@ class CopyChanges:
             self._insert_files(cluster, by_key, version)
             self._insert_ranges(change.target, cluster, list(map(KeyRange.of_key, sorted(by_key))), version)
 
+    def _given_up(self, paths: Collection[str]) -> set[str]:
+        """Returns those of the paths that an ended row has. Reads the paths of all ended rows of files."""
+        warehouse = warehouse_of(self._context.connection)
+        ended: set[str] = set()
+        for files in (schema.files, schema.copied_files):
+            query = sa.select(files.c.path).where(files.c.ended != schema.NEVER)
+            ended.update(loaded(path, warehouse) for path in self._context.connection.execute(query).scalars())
+        return ended & set(paths)
+
     def _unchanged(self, table: Table, partitions: Sequence[CopiedPartition]) -> Iterator[CopiedPartition]:
-        """Yields the partitions that have the files that were copied."""
+        """Yields the partitions that have the content and the files that were copied. Partitions of one packed file
+        may have changed their names.
+        """
         connection, keys = self._context.connection, [partition.key for partition in partitions]
-        live = rows.live_by_key(connection, keys)
+        stored = rows.stored_by_key(connection, keys)
         by_origin = rows.live_files(connection, keys)
         for partition in partitions:
             paths = {file.path for files in by_origin.values() for file in files.get(partition.key, ())}
-            if partition.key in live and (table.external or paths == set(partition.originals)):
+            live = stored.get(partition.key)
+            if live is not None and live.commit_seq == partition.commit and paths == set(partition.originals):
                 yield partition
 
     def _ranges(self, table_id: int) -> list[_Held]:

@@ -16,7 +16,7 @@ from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.stored_paths import stored
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.path_upgrade import give_up_copies, replace_prefixes
+from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
 from rewriter.errors import OperationalError
 from rewriter.storage.filesystems.reading import fetch
 from rewriter.storage.filesystems.registry import store_of
@@ -63,6 +63,8 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
         if is_copy:
             give_up_copies(connection)
         replace_prefixes(connection, {**databases, **prefixes})
+        if is_copy:
+            give_up_former_places(connection)
         record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
     apply_new_identity(database, warehouse)
     return Adoption(tuple(sorted(shown(table_row.table.name) for table_row in live)))

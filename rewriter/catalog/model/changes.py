@@ -336,6 +336,7 @@ class SetClusters:
     """Other descriptors of a table: its primary cluster, and its secondary ones. ``primary`` is ``None`` if the primary
     cluster stays.
 
+    ``cluster`` is the primary cluster of a table that names none. The table does not follow the default one any more.
     A new primary cluster must have copies of all partitions. Then the copies become the files of the table, its
     location is that of the copies, and the previous files become copies of the previous primary cluster. The copies of
     clusters that are no longer secondary ones are given up.
@@ -345,18 +346,19 @@ class SetClusters:
 
     table: Table
     copies: tuple[ClusterLocation, ...]
+    cluster: str | None = None
     primary: str | None = None
     previous: str | None = None
 
 
 @dataclass(frozen=True)
 class CopiedPartition:
-    """A partition that was copied: the paths of the files of the primary cluster, and their copies.
-
-    For an external table the catalog lists no files: ``originals`` is empty, and is not compared.
+    """A partition that was copied: the commit of its content, the paths of its files on the primary cluster, and their
+    copies.
     """
 
     key: bytes
+    commit: int
     originals: tuple[str, ...]
     files: tuple[DataFile, ...]
 
@@ -367,12 +369,16 @@ class AddCopies:
 
     A partition whose files differ at commit from those that were copied, or that was dropped, is left out
     (``Transaction.stale_copies``). The copies that a partition had before are given up. It conflicts with nothing.
+
+    ``were_there`` says that the copies were not made for this change. A file that the catalog gave up once is not taken
+    again: VACUUM may be removing it.
     """
 
     table: Table
     cluster: str
     write_id: int
     partitions: tuple[CopiedPartition, ...]
+    were_there: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rewriter.catalog.model.json_codec import as_text, with_changed_paths
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.stored_paths import root_of, stored
 from rewriter.catalog.store import schema
+from rewriter.uris import is_uri
 
 _LOCATED = ("table", "database")
 
@@ -69,6 +70,28 @@ def give_up_copies(connection: sa.Connection) -> None:
         definition = json.loads(text)
         if definition.pop("copies", None) is not None:
             connection.execute(sa.update(row).where(row.c.row_id == row_id).values(definition=as_text(definition)))
+
+
+def give_up_former_places(connection: sa.Connection) -> None:
+    """Removes the ended files outside the warehouse, and the places outside it that managed tables had before: they are
+    those of another warehouse, and no VACUUM of this one may remove them. O(rows).
+    """
+    file = schema.files.c
+    for id, path in connection.execute(sa.select(file.row_id, file.path).where(file.ended != schema.NEVER)).all():
+        if _is_outside(path):
+            connection.execute(sa.delete(schema.files).where(file.row_id == id))
+    row = schema.objects
+    query = sa.select(row.c.row_id, row.c.object_id, row.c.definition).where(row.c.kind == "table")
+    versions = [(row_id, id, json.loads(text)) for row_id, id, text in connection.execute(query.order_by(row.c.row_id))]
+    newest = {id: definition["location"] for _, id, definition in versions}
+    for row_id, id, definition in versions:
+        if not definition["external"] and _is_outside(definition["location"]):
+            definition["location"] = newest[id]
+            connection.execute(sa.update(row).where(row.c.row_id == row_id).values(definition=as_text(definition)))
+
+
+def _is_outside(path: str) -> bool:
+    return path.startswith(os.sep) or is_uri(path)
 
 
 def _roots(connection: sa.Connection, warehouse: str) -> set[str]:

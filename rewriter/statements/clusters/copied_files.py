@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
-from rewriter.catalog.commit.directory_moves import default_directory, directory
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Partition, Table
 from rewriter.errors import IntegrityError
 from rewriter.planner.routing.routes import named
 from rewriter.runtime.statement_context import Context
-from rewriter.statements.show.content_statistics import files_of
+from rewriter.statements.show.content_statistics import contents_of, files_of
 from rewriter.storage.file_copies import is_same
+from rewriter.storage.partition_directories import is_directory
 
 
-def relative_path(table: Table, partition: Partition, file: DataFile) -> str:
-    """Returns the path of a file below the location of its table. A partition with a location of its own counts as
-    lying in the default one; a file that came from another table keeps the last levels of its path.
+def relative_path(table: Table, file: DataFile) -> str:
+    """Returns the path of a file below the location of its table. A file that came from another table keeps the last
+    levels of its path.
     """
-    if table.external:
-        inside = os.path.relpath(file.path, directory(table, partition))
-        return os.path.join(os.path.relpath(default_directory(table, partition.values), table.location), inside)
     if file.path.startswith(f"{table.location}/"):
         return file.path.removeprefix(f"{table.location}/")
     levels = file.path.split("/")
@@ -35,24 +31,26 @@ def existing_copies(
     """Returns those of the partitions whose files all lie below the location of the copies, under the same relative
     paths and with the same content. Reads the files on both clusters.
     """
-    if not os.path.isdir(copy.location):
+    if not is_directory(copy.location):
         return []
     originals = files_of(table, partitions, context)
+    contents = contents_of(table, partitions, context)
     compared: dict[str, bool] = {}
     present = []
     for partition in partitions:
         files = originals.get(partition.key, ())
-        copies = [_copy_of(table, copy, partition, file) for file in files]
+        copies = [_copy_of(table, copy, file) for file in files]
         for file, copied in zip(files, copies, strict=True):
             if copied.path not in compared:
                 compared[copied.path] = is_same(file.path, copied.path, file.file_bytes)
         if all(compared[copied.path] for copied in copies):
-            present.append(CopiedPartition(partition.key, tuple([file.path for file in files]), tuple(copies)))
+            commit = contents[partition.key].commit
+            present.append(CopiedPartition(partition.key, commit, tuple([file.path for file in files]), tuple(copies)))
     return present
 
 
-def _copy_of(table: Table, copy: ClusterLocation, partition: Partition, file: DataFile) -> DataFile:
-    return file._replace(path=f"{copy.location}/{relative_path(table, partition, file)}")
+def _copy_of(table: Table, copy: ClusterLocation, file: DataFile) -> DataFile:
+    return file._replace(path=f"{copy.location}/{relative_path(table, file)}")
 
 
 def register(
@@ -61,7 +59,7 @@ def register(
     """Commits copies. Returns the keys of the partitions that were changed meanwhile, which are left out."""
     with context.catalog.begin(context.snapshot) as transaction:
         (write_id,) = transaction.write_ids((table,))
-        transaction.commit([AddCopies(table, copy.cluster, write_id, tuple(copies))])
+        transaction.commit([AddCopies(table, copy.cluster, write_id, tuple(copies), were_there=True)])
         return transaction.stale_copies
 
 

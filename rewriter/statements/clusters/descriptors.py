@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import SetClusters
 from rewriter.catalog.model.key_ranges import outside
 from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
@@ -14,6 +13,7 @@ from rewriter.grammar.families import clusters as s
 from rewriter.grammar.terms import ClusterName, PartitionItem
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.define.tables import default_location
+from rewriter.statements.resolve.location_conflicts import check_apart, copies_of
 from rewriter.statements.resolve.named_objects import not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
 
@@ -21,8 +21,8 @@ from rewriter.statements.resolve.partition_specs import read_spec, read_static, 
 def placed_table(statement: s.AddCluster | s.SetPrimaryCluster | s.Replicate, context: Context) -> tuple[Table, str]:
     """Returns the table of a statement, and its cluster's name as declared.
 
-    Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and ``NotSupportedError`` for tables without copies: temporary ones,
-    those whose partitions are discovered, and external tables without partitions.
+    Raises ``AnalysisError`` CLUSTER_NOT_FOUND, and ``NotSupportedError`` NOT_REPLICABLE for temporary and
+    external tables.
     """
     table = context.table(statement.table)
     try:
@@ -32,10 +32,8 @@ def placed_table(statement: s.AddCluster | s.SetPrimaryCluster | s.Replicate, co
     reason = None
     if session_of(table.name) is not None:
         reason = "it is a temporary table"
-    elif is_discovered(table):
-        reason = "its partitions are discovered, not registered"
-    elif table.external and not table.partition_columns:
-        reason = "it is external, and has no partitions that the catalog lists"
+    elif table.external:
+        reason = "it is external, so its files may change without the catalog's knowledge"
     if reason is not None:
         raise NotSupportedError(
             f"{statement.table.last} cannot be on several clusters: {reason}.",
@@ -71,8 +69,13 @@ def require_descriptor(table: Table, cluster: ClusterName, context: Context) -> 
 
 
 def new_descriptor(table: Table, cluster: str, context: Context) -> ClusterLocation:
-    """Returns the descriptor of a further cluster of a table, at the place of a new table there."""
-    return ClusterLocation(cluster, default_location(table.name, table.id, context, cluster))
+    """Returns the descriptor of a further cluster of a table, at the place of a new table there.
+
+    Raises ``IntegrityError`` UNSAFE_LOCATION if that is the place of the table by another path.
+    """
+    location = default_location(table.name, table.id, context, cluster)
+    check_apart(location, [table.location, *copies_of(table)])
+    return ClusterLocation(cluster, location)
 
 
 def with_descriptor(table: Table, copy: ClusterLocation, context: Context) -> tuple[Context, Table]:
@@ -81,7 +84,7 @@ def with_descriptor(table: Table, copy: ClusterLocation, context: Context) -> tu
     """
     if copy not in table.copies:
         with context.begin() as transaction:
-            transaction.commit([SetClusters(table, (*table.copies, copy))])
+            transaction.commit([SetClusters(table, (*table.copies, copy), context.clusters.primary_of(table))])
     context = context.renewed()
     return context, context.snapshot.table(table.name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewriter.catalog.model.changes import DropCopies, SetClusters
 from rewriter.catalog.model.objects import ClusterLocation, Table
-from rewriter.errors import Error, IntegrityError, NotSupportedError
+from rewriter.errors import Error, IntegrityError
 from rewriter.grammar.families import clusters as s
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
@@ -81,24 +81,16 @@ def set_primary_cluster(statement: s.SetPrimaryCluster, context: Context) -> Res
     another transaction writes the table. O(files of the table).
     """
     table, cluster = placed_table(statement, context)
-    if table.external:
-        raise NotSupportedError(
-            f"The primary cluster of the external table {table.name} cannot be changed: its files belong to the user.",
-            condition="EXTERNAL_TABLE_PRIMARY",
-            sqlstate="0A000",
-            position=statement.table.span,
-            object=table.name,
-            hint="Create an external table over the other directory: CREATE EXTERNAL TABLE … ON CLUSTER ….",
-        )
     primary = context.clusters.primary_of(table)
     if primary is not None and primary.lower() == cluster.lower():
         return Result("ALTER TABLE")
     copy = require_descriptor(table, statement.cluster, context)
     previous = ClusterLocation(str(primary), table.location)
-    copies = (*(other for other in table.copies if other != copy), previous)
+    left = {copy.cluster.lower(), previous.cluster.lower()}
+    copies = (*(other for other in table.copies if other.cluster.lower() not in left), previous)
     try:
         with context.begin() as transaction:
-            transaction.commit([SetClusters(table, copies, copy.cluster, previous.cluster)])
+            transaction.commit([SetClusters(table, copies, primary=copy.cluster, previous=previous.cluster)])
     except Error as error:
         raise error.at(statement.table.span) from None
     return Result("ALTER TABLE")
@@ -117,7 +109,10 @@ def _new_descriptor(
             hint="A secondary cluster is another one. ALTER TABLE … SET PRIMARY CLUSTER exchanges two.",
         )
     if statement.location is None:
-        return new_descriptor(table, cluster, context)
+        try:
+            return new_descriptor(table, cluster, context)
+        except Error as error:
+            raise error.at(statement.cluster.span) from None
     location = absolute(statement.location, context.catalog.warehouse, statement.table)
     if present is not None and present.location != location:
         raise IntegrityError(

@@ -29,7 +29,7 @@ from rewriter.statements.clusters.descriptors import (
     placed_table,
     with_descriptor,
 )
-from rewriter.statements.show.content_statistics import files_of
+from rewriter.statements.show.content_statistics import contents_of, files_of
 from rewriter.statements.write.write_directories import WriteDirectory, removed_on_failure, removed_on_refusal
 from rewriter.storage.file_copies import FileCopy, copy_files
 from rewriter.uris import is_uri
@@ -66,7 +66,10 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
             hint="Name another cluster; SHOW CLUSTERS lists all.",
         )
     partitions = named_partitions(table, statement.partition, context)
-    copy = descriptor(table, cluster) or new_descriptor(table, cluster, context)
+    try:
+        copy = descriptor(table, cluster) or new_descriptor(table, cluster, context)
+    except Error as error:
+        raise error.at(statement.cluster.span) from None
     context, table = with_descriptor(table, copy, context)
     chosen = absent_partitions(table, cluster, partitions, context)
     if statement.only_stale:
@@ -125,21 +128,11 @@ class _Step:
                 directory.uploaded.update(target for target, _ in paths.values())
             with removed_on_failure(directory), heartbeat(transaction):
                 copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)
-            changed = self._changed_meanwhile()
-            kept = [partition for partition in self.partitions if partition.key not in changed]
-            copied = tuple(self._copied(partition, paths) for partition in kept)
+            contents = contents_of(table, self.partitions, context)
+            copied = tuple(self._copied(part, contents[part.key].commit, paths) for part in self.partitions)
             with removed_on_refusal(directory):
                 transaction.commit([AddCopies(table, self.copy.cluster, write_id, copied)])
-            return frozenset(transaction.stale_copies) | changed
-
-    def _changed_meanwhile(self) -> frozenset[bytes]:
-        """Returns the keys of the partitions of an external table whose files are others than those that were copied.
-        Those of a managed table are compared by the commit.
-        """
-        if not self.table.external:
-            return frozenset()
-        files = files_of(self.table, self.partitions, self.context)
-        return frozenset(key for key, found in files.items() if list(found) != list(self.originals.get(key, ())))
+            return frozenset(transaction.stale_copies)
 
     def _paths(self, folder: str) -> dict[str, tuple[str, int]]:
         """Returns the path of each copy, and its size, by the path of the original. No two copies have one path."""
@@ -149,7 +142,7 @@ class _Step:
             for file in self.originals.get(partition.key, ()):
                 if file.path in paths:
                     continue
-                levels = relative_path(self.table, partition, file).split("/")
+                levels = relative_path(self.table, file).split("/")
                 inside = "/".join(level for level in levels if not level.startswith(f"{WRITE_ID_LEVEL}="))
                 stem, name = os.path.split(inside)
                 target, number = f"{folder}/{inside}", 0
@@ -160,10 +153,10 @@ class _Step:
                 paths[file.path] = target, file.file_bytes
         return paths
 
-    def _copied(self, partition: Partition, paths: Mapping[str, tuple[str, int]]) -> CopiedPartition:
+    def _copied(self, partition: Partition, commit: int, paths: Mapping[str, tuple[str, int]]) -> CopiedPartition:
         files = self.originals.get(partition.key, ())
         copies = tuple([file._replace(path=paths[file.path][0]) for file in files])
-        return CopiedPartition(partition.key, tuple([file.path for file in files]), copies)
+        return CopiedPartition(partition.key, commit, tuple([file.path for file in files]), copies)
 
 
 def _chunks(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -76,6 +76,18 @@ class _Folder:
     path: str
 
 
+@dataclass(frozen=True)
+class _Recent:
+    """The directories of copies, in which a user may be putting files for ADD CLUSTER, and the retention in seconds."""
+
+    places: Collection[str]
+    retained: float
+
+    def keeps(self, folder: _Folder, modified: float) -> bool:
+        """Tests whether a file is too recent to be an orphan."""
+        return os.path.dirname(folder.path) in self.places and modified > time.time() - self.retained
+
+
 class _Buckets:
     """The buckets of object stores, each asked for once whether it can be reached."""
 
@@ -121,9 +133,10 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     files_of_writes = [file for file in unneeded if _is_of_a_write(file.path) and buckets.problem(file.path) is None]
     tables = [table for table in all_tables if only_table is None or table.table.id == only_table.id]
     searched = [] if only_table is not None else _searched(roots, context, buckets)
-    table_locations, skipped = _locations(tables, all_tables, searched, roots, buckets)
+    table_locations, skipped = _locations(tables, all_tables, searched, roots, buckets, context)
     folders = _ended(_folders(table_locations), tables, context)
-    removable = [*_orphans(folders, roots, context), *_staging(tables, retained)]
+    elsewhere = {place for table in all_tables for place in (*_copy_places(table), *table.former)}
+    removable = [*_orphans(folders, roots, _Recent(elsewhere, retained), context), *_staging(tables, retained)]
     if statement.dry_run:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
     given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
@@ -186,12 +199,13 @@ def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context
     return tuple(dict.fromkeys((*roots, *defined, *is_new)))
 
 
-def _left(table: StoredTable, tables: Sequence[StoredTable]) -> list[str]:
-    """Returns the directories on clusters that a table has left, unless one is that of a table by another path: a link,
-    or another name of the cluster's root.
+def _left(table: StoredTable, tables: Sequence[StoredTable], context: Context) -> list[str]:
+    """Returns the directories on clusters that a table has left, inside those that bear the identity of the warehouse.
+    Others belong to the user. The directory of a table by another path is none: a link, or another name of the root.
     """
-    current = [place for other in tables for place in other.places] if table.former else []
-    return [place for place in table.former if not any(_is_same(place, other) for other in current)]
+    ours = [place for place in table.former if context.catalog.identity in place.split("/")]
+    current = [place for other in tables for place in other.places] if ours else []
+    return [place for place in ours if not any(_is_same(place, other) for other in current)]
 
 
 def _is_same(path: str, other: str) -> bool:
@@ -209,6 +223,7 @@ def _locations(
     searched: Iterable[str],
     roots: Sequence[str],
     buckets: _Buckets,
+    context: Context,
 ) -> tuple[dict[str, tuple[str, int]], list[str]]:
     """Returns the directories to search, each with the name and id of its table, and warnings.
 
@@ -223,7 +238,7 @@ def _locations(
     locations = {
         place: (table.table.name, table.table.id)
         for table in tables
-        for place in (*table.places, *_left(table, all_tables))
+        for place in (*table.places, *_left(table, all_tables, context))
     }
     ids = {table.table.id for table in tables}
     skipped = {root: _skipped(root, roots) or buckets.problem(root) for root in searched}
@@ -270,12 +285,21 @@ def _ended(folders: Iterable[_Folder], tables: Iterable[StoredTable], context: C
     return [folder for folder in folder_list if folder.write in ended and folder.write[0] not in since]
 
 
-def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context) -> list[_Removable]:
+def _copy_places(table: StoredTable) -> tuple[str, ...]:
+    return tuple(copy.location for copy in table.table.copies)
+
+
+def _orphans(folders: Sequence[_Folder], roots: Sequence[str], recent: _Recent, context: Context) -> list[_Removable]:
     """Returns the files and links of ended writes that no row names; for a link, also no row names a file behind it.
 
     The rows are read last: by then an ended write has all of its rows.
     """
-    files = [(folder.table, file) for folder in folders for file in _files_of(folder.path, roots)]
+    files = [
+        (folder.table, file)
+        for folder in folders
+        for file, modified in _files_of(folder.path, roots)
+        if not recent.keeps(folder, modified)
+    ]
     with context.catalog.database.read() as connection:
         referenced_paths = file_garbage.referenced_paths(connection, {file.path for _, file in files})
         referenced_paths |= file_garbage.referenced_below(connection, {file.path for _, file in files if file.is_link})
@@ -286,10 +310,15 @@ def _orphans(folders: Sequence[_Folder], roots: Sequence[str], context: Context)
     ]
 
 
-def _files_of(folder: str, roots: Sequence[str]) -> Iterable[Entry]:
+def _files_of(folder: str, roots: Sequence[str]) -> Iterator[tuple[Entry, float]]:
+    """Yields the files and links below a directory, with the times of their last changes."""
     if is_uri(folder):
-        return [Entry(file.path, file.bytes, False) for file in store_of(folder).files_below(folder)]
-    return files_below(folder, roots)
+        for file in store_of(folder).files_below(folder):
+            yield Entry(file.path, file.bytes, False), file.modified / 1e9
+        return
+    for entry in files_below(folder, roots):
+        with suppress(FileNotFoundError):
+            yield entry, os.lstat(entry.path).st_mtime
 
 
 def _staging(tables: Sequence[StoredTable], retained: float) -> list[_Removable]:

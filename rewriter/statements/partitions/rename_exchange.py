@@ -98,7 +98,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
 def _check_same_cluster(target: Table, source: Table, context: Context) -> None:
     """Raises ``NotSupportedError`` EXCHANGE_BETWEEN_CLUSTERS if the tables have different primary clusters."""
     primaries = [context.clusters.primary_of(table) for table in (source, target)]
-    if primaries[0] == primaries[1]:
+    if (primaries[0] or "").lower() == (primaries[1] or "").lower():
         return
     raise NotSupportedError(
         f"{source.name} is on {primaries[0]} and {target.name} on {primaries[1]}, but a partition is on the primary "

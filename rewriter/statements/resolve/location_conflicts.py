@@ -24,6 +24,7 @@ from rewriter.catalog.model.real_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.runtime.statement_context import Context
+from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.uris import is_uri, root_and_levels
 
 #: A directory with such a name in the warehouse, or in the LOCATION of a database, is a managed table's, or may become
@@ -295,9 +296,9 @@ def _refuse_managed(
     above them.
     """
     chain = _Chain.of(path)
-    warehouse = str(context.catalog.warehouse.absolute())
+    warehouse, homes = str(context.catalog.warehouse.absolute()), _homes(context)
     for root, name in _roots(context):
-        if (is_ancestor or root == warehouse) and chain.holds(_Chain.of(root)):
+        if (is_ancestor or root in homes) and chain.holds(_Chain.of(root)):
             raise _error_unsafe(path, f"is or contains {name}")
         write_directory = _first_level(path, root)
         pattern = _IN_THE_WAREHOUSE if root == warehouse else None
@@ -320,10 +321,22 @@ def _first_level(path: str, root: str) -> str | None:
 
 
 def _roots(context: Context) -> Iterator[tuple[str, str]]:
+    """Yields the directories above those of managed tables, with their names."""
     yield str(context.catalog.warehouse.absolute()), "the warehouse"
     for database in context.snapshot.databases():
         if database.location is not None:
             yield database.location, f"the directory of the database {database.name}"
+    for cluster in context.clusters.by_name.values():
+        if cluster.root is not None:
+            yield cluster.root, f"the filesystem of the cluster {cluster.name}"
+            yield root_of_cluster(cluster, context.catalog), f"the directory of the cluster {cluster.name}"
+
+
+def _homes(context: Context) -> set[str]:
+    """Returns the directories that are ours alone: those of the warehouse on each cluster."""
+    clusters = context.clusters.by_name.values()
+    homes = {root_of_cluster(cluster, context.catalog) for cluster in clusters}
+    return homes | {str(context.catalog.warehouse.absolute())}
 
 
 def _at_default(table: Table, location: str, context: Context) -> Iterator[Partition]:

@@ -57,7 +57,6 @@ from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
 from rewriter.statements.write.external_base_changes import written as files_written
-from rewriter.statements.write.external_copies import copies_given_up
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
@@ -355,7 +354,7 @@ def write_external(
         old = old_files(table, replaced_partitions)
         refuse_foreign(table, old)
         moved_paths: list[str] = []
-        with copies_given_up(table, partitions, context), taken_back(table, moved_paths, BaseException):
+        with taken_back(table, moved_paths, BaseException):
             for values, data_files in partitions.items():
                 move(table, data_files, directories[values], unique, moved_paths)
             if table.partition_columns:

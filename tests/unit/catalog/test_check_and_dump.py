@@ -189,7 +189,8 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         copy = file._replace(path=f"{catalog.warehouse}/c2/hours/rewriter_write_id=9/part-0.parquet")
         Path(copy.path).parent.mkdir(parents=True)
         shutil.copyfile(file.path, copy.path)
-        copied = (CopiedPartition(partition.key, (file.path,), (copy,)),)
+        content = next(c for c in transaction.snapshot.contents(table) if c.key == partition.key)
+        copied = (CopiedPartition(partition.key, content.commit, (file.path,), (copy,)),)
         transaction.commit([AddCopies(table, "c2", transaction.write_id(table), copied)])
     lines = list(dump(catalog.database, catalog.warehouse))
     counted = {table.name: 0 for table in schema.metadata.sorted_tables}

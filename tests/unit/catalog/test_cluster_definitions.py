@@ -135,12 +135,12 @@ def test_a_missing_cluster_is_an_error_with_the_nearest_name():
         ({"c1": {"filesystem": ""}}, "relative"),
         ({"c1": {"filesystem": "/data/../etc"}}, "step . or .."),
         ({"c1": {"filesystem": "/data\n"}}, "cannot be printed"),
-        ({"c1": {"filesystem": "ftp://host/x"}}, "scheme ftp"),
-        ({"c1": {"filesystem": "s3:///x"}}, "names no bucket"),
+        ({"c1": {"filesystem": "ftp://host/x"}}, "files of ftp:// are not supported"),
+        ({"c1": {"filesystem": "s3:///x"}}, "bucket is not named"),
         ({"c1": {"filesystem": "/a"}, "c2": {"filesystem": "/a/"}}, "are equal"),
         ({"c1": {"filesystem": "/a"}, "c2": {"filesystem": "//a/b"}}, "inside one another"),
         ({"c1": {"filesystem": "/"}, "c2": {"filesystem": "/b"}}, "inside one another"),
-        ({"c1": {"filesystem": "s3://b/x/y"}, "c2": {"filesystem": "s3n://b/x"}}, "inside one another"),
+        ({"c1": {"filesystem": "s3://bucket/x/y"}, "c2": {"filesystem": "s3n://bucket/x"}}, "inside one another"),
         ({"c1": {}, "c2": {"engine": "duckdb"}}, "warehouse directory"),
         ({"c1": {"engine": "sqlite"}}, "no address of an engine"),
         ({"c1": {"engine": "local[0]"}}, "no address of an engine"),
@@ -161,7 +161,7 @@ def test_definitions_that_cannot_be_used(definition, words):
 
 def test_similar_roots_are_not_inside_one_another():
     _clusters({"c1": {"filesystem": "/data/a"}, "c2": {"filesystem": "/data/ab"}, "c3": {"filesystem": "s3://data/a"}})
-    _clusters({"c1": {"filesystem": "s3://b/x"}, "c2": {"filesystem": "s3://b2/x"}, "here": {}})
+    _clusters({"c1": {"filesystem": "s3://bucket/x"}, "c2": {"filesystem": "s3://bucket2/x"}, "here": {}})
 
 
 @pytest.mark.parametrize(
@@ -210,16 +210,15 @@ def test_credentials_in_addresses_of_engines_are_refused_and_not_shown(address):
     [
         "s3://key:zzsecret@bucket/x",
         "s3://zzsecret@bucket/x",
+        "s3://key:zz/secret@bucket/x",
         "s3://bucket/x?secret=zzsecret",
         "s3://bucket/x#zzsecret",
-        "abfs://c:zzsecret@account/x",
         "gs://zzsecret@bucket",
     ],
 )
 def test_credentials_in_filesystems_are_refused_and_not_shown(root):
     error = _refusal({"c1": {"filesystem": root}})
-    assert "zzsecret" not in str(error)
-    assert "never stored" in error.message
+    assert "secret" not in str(error)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +240,10 @@ def test_addresses_of_engines(engine):
     assert _clusters({"c1": {"engine": engine}}).named("c1").engine == engine
 
 
-def test_containers_of_azure_are_no_users():
-    clusters = _clusters({"c1": {"filesystem": "abfss://container@account.dfs.core.windows.net/x/"}})
-    assert clusters.named("c1").root == "abfss://container@account.dfs.core.windows.net/x"
+@pytest.mark.parametrize("root", ["hdfs://host/x", "gs://bucket/x", "abfss://c@account.dfs.core.windows.net/x"])
+def test_filesystems_that_cannot_be_read_are_refused(root):
+    error = _refusal({"c1": {"filesystem": root}})
+    assert f"files of {root.partition(':')[0]}:// are not supported" in error.message
 
 
 def test_other_values_of_the_properties():

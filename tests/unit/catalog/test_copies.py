@@ -43,10 +43,13 @@ def with_clusters(w: Warehouse, table: Table, *copies: ClusterLocation) -> Table
 def copied(tx: Transaction, table: Table, cluster: str, *values: str) -> AddCopies:
     """Copies all files that the transaction sees of these partitions."""
     write_id, parts = tx.write_id(table), []
+    commits = {content.key: content.commit for content in tx.snapshot.contents(table)}
     for value in values:
         files = [file for partition, file in tx.snapshot.files(table) if partition.values == (value,)]
         copies = [file._replace(path=f"/{cluster}/{write_id}/{file.path.rpartition('/w/')[2]}") for file in files]
-        parts.append(CopiedPartition(key(table, value), tuple(file.path for file in files), tuple(copies)))
+        partition = key(table, value)
+        originals = tuple(file.path for file in files)
+        parts.append(CopiedPartition(partition, commits[partition], originals, tuple(copies)))
     return AddCopies(table, cluster, write_id, tuple(parts))
 
 
@@ -158,7 +161,7 @@ class TestPrimary:
     def test_it_needs_every_partition(self, w: Warehouse, t: Table) -> None:
         replicate(w, t, "c2", *"abcd")
         with pytest.raises(IntegrityError) as caught:
-            w.commit(lambda tx: [SetClusters(t, (ClusterLocation("c1", t.location),), "c2", "c1")])
+            w.commit(lambda tx: [SetClusters(t, (ClusterLocation("c1", t.location),), primary="c2", previous="c1")])
         assert caught.value.condition == "CLUSTER_INCOMPLETE"
         assert "c2 lacks 1 of 5 partitions of 't'" in str(caught.value)
 
@@ -168,7 +171,7 @@ class TestPrimary:
         w.commit(lambda tx: [compacted(tx, t, "a")])
         before = w.catalog.snapshot()
         old = paths(before, t)
-        w.commit(lambda tx: [SetClusters(t, (ClusterLocation("c1", t.location), C3), "c2", "c1")])
+        w.commit(lambda tx: [SetClusters(t, (ClusterLocation("c1", t.location), C3), primary="c2", previous="c1")])
         after = w.catalog.snapshot()
         new = after.table("t")
         assert (new.cluster, new.location, [c.cluster for c in new.copies]) == ("c2", "/c2/t", ["c1", "C3"])
@@ -184,7 +187,7 @@ class TestPrimary:
         replicate(w, t, "c2", *"abcde")
         with w.catalog.begin() as tx:
             change = write(tx, t, "f")
-            w.commit(lambda other: [SetClusters(t, (), "c2", "c1")])
+            w.commit(lambda other: [SetClusters(t, (), primary="c2", previous="c1")])
             with pytest.raises(ConflictError):
                 tx.commit([change])
 

@@ -12,9 +12,12 @@ import pytest
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.maintenance.consistency_check import findings
+from rewriter.catalog.model.batches import Batch
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
+from rewriter.runtime.statement_context import Context
 from rewriter.session import Session
+from rewriter.statements.write import insert
 from rewriter.storage import file_copies
 
 
@@ -265,15 +268,12 @@ class TestReplicate:
         assert rows(session, "SELECT x FROM odd WHERE a IS NULL") == [(1,)]
 
     def test_an_external_table(self, session: Session, tmp_path: Path) -> None:
+        """Other programs change its files, and no copy would show that."""
         session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p INT) LOCATION '{tmp_path}/e' ON CLUSTER c1")
         session.execute("INSERT INTO e VALUES (1, 1), (2, 2)")
-        session.execute("REPLICATE TABLE e TO CLUSTER c2")
-        shutil.rmtree(tmp_path / "e" / "p=1")
-        session.execute("USE CLUSTER c2")
-        assert rows(session, "SELECT * FROM e ORDER BY x") == [(1, 1), (2, 2)]
-        session.execute("USE CLUSTER")
-        assert refused(session, "ALTER TABLE e SET PRIMARY CLUSTER c2") == "EXTERNAL_TABLE_PRIMARY"
-        session.execute("INSERT INTO e VALUES (3, 2)")
+        assert refused(session, "REPLICATE TABLE e TO CLUSTER c2") == "NOT_REPLICABLE"
+        assert refused(session, "ALTER TABLE e ADD CLUSTER c2") == "NOT_REPLICABLE"
+        assert refused(session, "ALTER TABLE e SET PRIMARY CLUSTER c2") == "NOT_REPLICABLE"
         session.execute("USE CLUSTER c2")
         assert refused(session, "SELECT * FROM e") == "CLUSTER_LACKS_PARTITIONS"
 
@@ -340,6 +340,26 @@ class TestReplicate:
         assert rows(session, "SELECT x FROM t WHERE p <> 2 ORDER BY x") == [(1,), (3,)]
         assert refused(session, "SELECT x FROM t") == "CLUSTER_LACKS_PARTITIONS"
 
+    def test_partitions_that_change_names_meanwhile_are_left_out(
+        self, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """All three partitions are in one packed file, so their files are the same before and after."""
+        copy_by_system = file_copies._copied_by_system
+
+        def slow(copy: file_copies.FileCopy) -> None:
+            copy_by_system(copy)
+            with Session(tmp_path / "w", "duckdb", settings={"hive.cluster.properties": clusters(tmp_path)}) as writer:
+                if writer.execute("SELECT 1 FROM t WHERE p = 9").fetch():
+                    return
+                writer.execute("ALTER TABLE t PARTITION (p = 1) RENAME TO PARTITION (p = 9)")
+                writer.execute("ALTER TABLE t PARTITION (p = 2) RENAME TO PARTITION (p = 1)")
+
+        monkeypatch.setattr(file_copies, "_copied_by_system", slow)
+        assert [row[0] for row in rows(session, "REPLICATE TABLE t TO CLUSTER c2")] == ["p=3"]
+        assert rows(session, "SELECT * FROM t WHERE p = 1") == [(2, 1)]
+        session.execute("USE CLUSTER c2")
+        assert refused(session, "SELECT * FROM t WHERE p = 1") == "CLUSTER_LACKS_PARTITIONS"
+
     def test_vacuum_removes_given_up_copies_and_nothing_else(self, session: Session, tmp_path: Path) -> None:
         session.execute("SET rewriter.least_retention_hours = 0")
         session.execute("REPLICATE TABLE t TO CLUSTER c2")
@@ -383,6 +403,30 @@ class TestOwnCopies:
         assert refused(session, "ALTER TABLE t PARTITION (p = 2) ADD CLUSTER c2") == "COPY_NOT_FOUND"
         session.execute("USE CLUSTER c2")
         assert rows(session, "SELECT sum(x) FROM t WHERE p <> 2") == [(4,)]
+
+    def test_vacuum_leaves_files_that_the_user_is_putting_there(self, session: Session, tmp_path: Path) -> None:
+        session.execute(f"ALTER TABLE t ADD CLUSTER c2 LOCATION '{tmp_path}/own'")
+        shutil.copytree(session.snapshot().table("t").location, tmp_path / "own", copy_function=shutil.copyfile)
+        assert rows(session, "VACUUM RETAIN 24 HOURS") == []
+        session.execute("ALTER TABLE t ADD CLUSTER c2")
+        session.execute("USE CLUSTER c2")
+        assert rows(session, "SELECT sum(x) FROM t") == [(6,)]
+
+    def test_files_that_were_given_up_are_not_taken_again(self, session: Session) -> None:
+        """VACUUM may be removing them at this moment."""
+        session.execute("REPLICATE TABLE t TO CLUSTER c2")
+        session.execute("ALTER TABLE t DROP CLUSTER c2")
+        assert session.execute("ALTER TABLE t ADD CLUSTER c2").warnings == ("c2 has 0 of 3 partitions of t",)
+        session.execute("REPLICATE TABLE t TO CLUSTER c2")
+        session.execute("USE CLUSTER c2")
+        assert rows(session, "SELECT sum(x) FROM t") == [(6,)]
+
+    def test_the_filesystems_of_clusters_are_no_places_for_others(self, session: Session, tmp_path: Path) -> None:
+        home = os.path.dirname(session.snapshot().table("t").location)
+        for place in (home, f"{home}/u-99", os.path.dirname(home)):
+            external = f"CREATE EXTERNAL TABLE e (x INT) LOCATION '{place}'"
+            assert refused(session, external) == "UNSAFE_LOCATION"
+        session.execute(f"CREATE EXTERNAL TABLE e (x INT) LOCATION '{os.path.dirname(home)}/own'")
 
     def test_a_location_among_other_files_is_refused(self, session: Session, tmp_path: Path) -> None:
         location = session.snapshot().table("t").location
@@ -436,6 +480,46 @@ class TestPrimary:
         with pytest.raises(ConflictError):
             session.execute("COMMIT")
         assert rows(session, "SELECT sum(x) FROM t") == [(6,)]
+
+    def test_a_table_without_a_cluster_keeps_the_one_that_was_the_default(
+        self, tmp_path: Path, duckdb: DuckDBEngine
+    ) -> None:
+        with Session(tmp_path / "w", duckdb) as session:
+            session.execute("CREATE TABLE t (x INT) PARTITIONED BY (p INT)")
+            session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+            three = clusters(tmp_path, c3={"filesystem": str(tmp_path / "c3")}).replace("'", "")
+            session.execute(f"SET hive.cluster.properties = '{three}'")
+            session.execute("SET hive.default.cluster.name = c1")
+            session.execute("REPLICATE TABLE t TO CLUSTER c2")
+            session.execute("REPLICATE TABLE t TO CLUSTER c3")
+            session.execute("SET hive.default.cluster.name = c3")
+            assert session.snapshot().table("t").cluster == "c1"
+            session.execute("ALTER TABLE t SET PRIMARY CLUSTER c2")
+            copies = session.snapshot().table("t").copies
+            assert [copy.cluster for copy in copies] == ["c3", "c1"]
+            for cluster in ("c1", "c2", "c3"):
+                session.execute(f"USE CLUSTER {cluster}")
+                assert rows(session, "SELECT sum(x) FROM t") == [(3,)]
+
+    def test_a_repeated_insert_runs_on_the_new_one(
+        self, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session.execute("REPLICATE TABLE t TO CLUSTER c2")
+        settings = {"hive.cluster.properties": clusters(tmp_path)}
+        attempts = []
+
+        def write(checked: insert.Checked, context: Context, batch: Batch | None = None) -> object:
+            attempts.append((context.cluster, checked.target.table.cluster))
+            if len(attempts) == 1:
+                with Session(tmp_path / "w", "duckdb", settings=settings) as other:
+                    other.execute("ALTER TABLE t SET PRIMARY CLUSTER c2")
+            return written(checked, context, batch)
+
+        written = insert._write_managed
+        monkeypatch.setattr(insert, "_write_managed", write)
+        session.execute("INSERT INTO t VALUES (4, 4)")
+        assert attempts == [("c1", "c1"), ("c2", "c2")]
+        assert rows(session, "SELECT sum(x) FROM t") == [(10,)]
 
     def test_an_incomplete_cluster_is_refused(self, session: Session) -> None:
         session.execute("REPLICATE TABLE t PARTITION (p = 1) TO CLUSTER c2")
@@ -507,3 +591,27 @@ class TestCopiedWarehouses:
         with Session(tmp_path / "w", duckdb, settings=settings) as original:
             original.execute("USE CLUSTER c2")
             assert rows(original, "SELECT * FROM t") == [(1,)]
+
+    def test_a_copy_of_a_warehouse_leaves_the_former_places_of_tables(
+        self, tmp_path: Path, duckdb: DuckDBEngine
+    ) -> None:
+        """The catalog has ended rows of files on a cluster that the table has left."""
+        settings = {"hive.cluster.properties": json.dumps({"c1": {}, "c2": {"filesystem": str(tmp_path / "c2")}})}
+        with Session(tmp_path / "w", duckdb, settings=settings) as original:
+            original.execute("CREATE TABLE t (x INT) PARTITIONED BY (p INT) ON CLUSTER c2")
+            original.execute("INSERT INTO t VALUES (1, 1)")
+            original.execute("REPLICATE TABLE t TO CLUSTER c1")
+            original.execute("ALTER TABLE t SET PRIMARY CLUSTER c1")
+        shutil.copytree(tmp_path / "w", tmp_path / "v")
+        Catalog.adopt(tmp_path / "v")
+        settings["rewriter.least_retention_hours"] = "0"
+        with Session(tmp_path / "v", duckdb, settings=settings) as copy:
+            assert rows(copy, "SELECT * FROM t") == [(1, 1)]
+            copy.execute("VACUUM RETAIN 0 HOURS")
+            copy.execute("DROP TABLE t")
+            copy.execute("VACUUM RETAIN 0 HOURS")
+            assert list(findings(copy.catalog.database)) == []
+        with Session(tmp_path / "w", duckdb, settings=settings) as original:
+            for cluster in ("c1", "c2"):
+                original.execute(f"USE CLUSTER {cluster}")
+                assert rows(original, "SELECT * FROM t") == [(1, 1)]
