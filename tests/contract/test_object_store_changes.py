@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,19 +103,3 @@ def test_loaded_data(session: Session, object_store: ObjectStore) -> None:
     assert (caught.value.condition, done) == ("FAILED_READ_FILE", [1])
     session.execute(f"LOAD DATA INPATH '{uri}' INTO TABLE t")
     assert session.execute("SELECT a, count(*) FROM t GROUP BY a").fetch() == [(2 * FACTOR, COUNT)]
-
-
-def test_copies(session: Session, tmp_path: Path, object_store: ObjectStore) -> None:
-    uri = object_store.put("ext/p=1/f.parquet", content("parquet", 1)).rpartition("/p=1")[0]
-    clusters = {name: {"filesystem": str(tmp_path / name), "engine": "duckdb"} for name in ("C1", "C2")}
-    session.execute(f"SET hive.cluster.properties = '{json.dumps(clusters)}'")
-    session.execute("SET hive.default.cluster.name = 'C1'")
-    session.execute(f"CREATE EXTERNAL TABLE e (a BIGINT) PARTITIONED BY (p INT) ON CLUSTER C1 LOCATION '{uri}'")
-    session.execute("MSCK REPAIR TABLE e")
-    done = replace_at(object_store, "ext/p=1/f.parquet", content("parquet", 2), 3)
-    with pytest.raises(Error, match="changed while it was read"):
-        session.execute("REPLICATE TABLE e TO CLUSTER C2")
-    assert done == [1]
-    session.execute("REPLICATE TABLE e TO CLUSTER C2")
-    session.execute("USE CLUSTER C2")
-    assert session.execute("SELECT a, count(*) FROM e GROUP BY a").fetch() == [(2 * FACTOR, COUNT)]
