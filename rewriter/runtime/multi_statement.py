@@ -26,7 +26,7 @@ from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import remove_empty
-from rewriter.storage.filesystems.removal import discard_directory
+from rewriter.storage.filesystems.removal import discard_directory, discard_files
 from rewriter.uris import is_uri
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
@@ -169,11 +169,16 @@ class OpenTransaction:
                 remove_empty(table.location, roots_of(table, self._warehouse))
 
     def _remove_files(self, kept: Collection[str]) -> None:
-        """Removes the directories of all writes, except those with these paths."""
+        """Removes the directories of all writes, except those with these paths; in object stores, their files."""
         for change in self._workspace.changes:
             if isinstance(change, WritePartitions):
                 for folder in _folders(change):
-                    if folder not in kept:
+                    if folder in kept:
+                        continue
+                    if is_uri(folder):
+                        files = [file.path for partition in change.partitions for file in partition.files]
+                        discard_files(path for path in dict.fromkeys(files) if path.startswith(f"{folder}/"))
+                    else:
                         discard_directory(folder, roots_of(change.table, self._warehouse))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import FileIO
 from typing import Any
 
-from rewriter.cancellation import check_cancellation
+from rewriter.cancellation import Cancellation, cancellable, check_cancellation
 from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.safe_removal import make_directory
 from rewriter.storage.filesystems.object_files import repeated
@@ -29,6 +29,8 @@ _THREADS = 4
 _SYSTEM_PIECE = 64 << 20
 #: Errors of systems and file systems that cannot copy by themselves. They are raised before the first byte is copied.
 _NOT_IN_SYSTEM = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM})
+#: How long copies that have begun are waited for after an error, in seconds.
+_LAST_SECONDS = 5.0
 #: Seconds between two looks whether the statement was canceled.
 _PATIENCE = 0.2
 
@@ -48,22 +50,30 @@ def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callab
 
     ``roots`` are those of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each file
     that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy that is
-    not its original. What was written stays then. Reads each original once and each copy once.
+    not its original. What was written stays then. After an error, or when the statement is canceled, what has begun
+    ends soon; a store that does not respond is waited for some seconds only. Reads each original once and each copy
+    once.
     """
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-copy") as pool:
-        # The configuration of object stores is that of this thread's statement.
-        jobs = [pool.submit(contextvars.copy_context().run, _copied, copy, roots) for copy in copies]
-        try:
-            for copy, job in zip(copies, jobs, strict=True):
-                while not job.done():
-                    check_cancellation()
-                    wait([job], timeout=_PATIENCE)
-                job.result()
-                advance(copy.bytes)
-        except BaseException:
-            for job in jobs:
-                job.cancel()
-            raise
+    stopping = Cancellation()
+
+    def work(copy: FileCopy) -> None:
+        with cancellable(stopping):
+            _copied(copy, roots)
+
+    pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-copy")
+    # The configuration of object stores is that of this thread's statement.
+    jobs = [pool.submit(contextvars.copy_context().run, work, copy) for copy in copies]
+    try:
+        for copy, job in zip(copies, jobs, strict=True):
+            while not job.done():
+                check_cancellation()
+                wait([job], timeout=_PATIENCE)
+            job.result()
+            advance(copy.bytes)
+    finally:
+        stopping.request()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait([job for job in jobs if not job.cancelled()], _LAST_SECONDS)
 
 
 def is_same(source: str, target: str, size: int) -> bool:
@@ -91,6 +101,7 @@ def _has_same_bytes(source: str, target: str) -> bool:
     try:
         with open(source, "rb", buffering=0) as first, open(target, "rb", buffering=0) as second:
             while True:
+                check_cancellation()
                 path = source
                 count = first.readinto(left) or 0
                 path = target
@@ -205,6 +216,7 @@ def _created(path: str) -> Any:
 
 def _pieces(file: Any) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
+        check_cancellation()
         yield piece
 
 

@@ -174,3 +174,23 @@ def test_vacuum_passes_over_a_bucket(session: Session, object_store: ObjectStore
         assert len(result.warnings) == 1
         assert f"{object_store.uri}" in result.warnings[0]
         assert words in result.warnings[0]
+
+
+def test_a_name_like_a_final_error(session: Session, object_store: ObjectStore) -> None:
+    """What the path contains does not decide whether a request is repeated."""
+    session.execute("CREATE TABLE d.n (a INT) PARTITIONED BY (q STRING) TBLPROPERTIES ('rewriter.packed' = 'false')")
+    object_store.fail(times(2, "503", "PUT"))
+    session.execute("INSERT INTO d.n VALUES (1, 'INVALID_CODE')")
+    object_store.fail(None)
+    assert rows(session, "SELECT * FROM d.n") == [(1, "INVALID_CODE")]
+
+
+def test_a_load_survives(session: Session, object_store: ObjectStore) -> None:
+    """Pieces of a file whose responses are cut are read again."""
+    key = next(key for key in object_store.files() if key.endswith(".parquet"))
+    session.execute("CREATE TABLE d.l (a INT, b STRING)")
+    uri = object_store.put("in/f.parquet", object_store.get(key))
+    object_store.fail(times(2, "cut body", "GET"))
+    session.execute(f"LOAD DATA INPATH '{uri}' INTO TABLE d.l")
+    object_store.fail(None)
+    assert rows(session, "SELECT * FROM d.l") == [(1, "x")]

@@ -53,12 +53,13 @@ def test_no_managed_table_is_listed(session: Session, tmp_path: Path, object_sto
     assert not [request for request in object_store.requests if request.is_listing]
 
 
-def test_one_request_checks_the_directory_of_a_write(session: Session, object_store: ObjectStore) -> None:
+def test_two_listings_check_the_directory_of_a_write(session: Session, object_store: ObjectStore) -> None:
+    """One before the engine writes, and one before the upload."""
     session.execute("CREATE TABLE d.t (a INT)")
     object_store.forget()
     session.execute("INSERT INTO d.t VALUES (1)")
     listings = [request.query for request in object_store.requests if request.is_listing]
-    assert len(listings) == 1
+    assert len(listings) == 2
     assert "max-keys=1&" in listings[0]
 
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from object_store import CREDENTIALS, ObjectStore
 
 from rewriter.errors import ConflictError, Error
 from rewriter.session import Session
+from rewriter.statements.write import insert
 from rewriter.storage.filesystems.options import store_options
 
 
@@ -149,3 +151,109 @@ def test_a_stream_writes_there(session: Session, tmp_path: Path, object_store: O
     assert json.loads(object_store.get(markers[0]))["rows"] == 1
     session.execute("ALTER TABLE hours DROP PARTITION (h = '2026-01-01-00')")
     assert not [key for key in object_store.files() if key.endswith("_SUCCESS")]
+
+
+def two_warehouses(tmp_path: Path, store: ObjectStore) -> tuple[Session, Session]:
+    """Returns the sessions of two catalogs that keep one database at one place, where they give the same write ids."""
+    both = []
+    for name in ("a", "b"):
+        session = Session(tmp_path / name, "duckdb", filesystems=store_options(store.options, "test"))
+        session.execute(f"CREATE DATABASE d LOCATION '{store.uri}/shared'")
+        session.execute("CREATE TABLE d.t (x INT)")
+        both.append(session)
+    return both[0], both[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "condition"),
+    [
+        ("SELECT CAST('no' AS INT)", "CAST_INVALID_INPUT"),
+        ("SELECT 1 WHERE false", None),
+        ("SELECT 3", "WRITE_DIRECTORY_EXISTS"),
+    ],
+)
+def test_what_another_catalog_has_committed_stays(
+    tmp_path: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch, query: str, condition: str | None
+) -> None:
+    """A statement that has begun fails, writes nothing, or finds files under its write id when it uploads."""
+    first, second = two_warehouses(tmp_path, object_store)
+    original = insert.write_rows
+
+    def meanwhile(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(insert, "write_rows", original)
+        first.execute("INSERT INTO d.t VALUES (1), (2)")
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(insert, "write_rows", meanwhile)
+    with first, second:
+        if condition is None:
+            second.execute(f"INSERT INTO d.t {query}")
+        else:
+            with pytest.raises(Error) as caught:
+                second.execute(f"INSERT INTO d.t {query}")
+            assert caught.value.condition == condition
+        assert len(object_store.files()) == 1
+        assert rows(first, "SELECT * FROM d.t ORDER BY x") == [(1,), (2,)]
+        second.execute("SET rewriter.least_retention_hours = 0")
+        if condition == "WRITE_DIRECTORY_EXISTS":
+            second.execute("VACUUM RETAIN 0 HOURS")
+            assert rows(first, "SELECT * FROM d.t ORDER BY x") == [(1,), (2,)]
+
+
+def test_a_rollback_keeps_what_another_catalog_has(tmp_path: Path, object_store: ObjectStore) -> None:
+    first, second = two_warehouses(tmp_path, object_store)
+    with first, second:
+        second.execute("START TRANSACTION")
+        second.execute("INSERT INTO d.t VALUES (3)")
+        (key,) = object_store.files()
+        other = object_store.put(f"{key.rpartition('/')[0]}/other.parquet", b"of another catalog")
+        second.execute("ROLLBACK")
+        assert [f"{object_store.uri}/{key}" for key in object_store.files()] == [other]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_copies_of_another_catalog_stay(tmp_path: Path, object_store: ObjectStore, fails: bool) -> None:
+    """REPLICATE removes only its own copies, and does not begin where others are."""
+    clusters = {"C1": {"engine": "duckdb"}, "C2": {"filesystem": f"{object_store.uri}/c2", "engine": "duckdb"}}
+    with opened(tmp_path, object_store) as session:
+        session.execute(f"SET hive.cluster.properties = '{json.dumps(clusters)}'")
+        session.execute("SET hive.default.cluster.name = 'C1'")
+        session.execute("CREATE TABLE t (a INT) ON CLUSTER C1")
+        session.execute("INSERT INTO t VALUES (1)")
+        placed: list[str] = []
+
+        def fault(method: str, path: str) -> str | None:
+            if method != "PUT" or not path.endswith(".parquet"):
+                return None
+            object_store.fail(lambda method, path: "403" if method == "PUT" else None)
+            placed.append(path)
+            return "403"
+
+        object_store.fail(fault)
+        with pytest.raises(Error, match="cannot be written"):
+            session.execute("REPLICATE TABLE t TO CLUSTER C2")
+        object_store.fail(None)
+        folder = placed[0].removeprefix(f"/{object_store.bucket}/").rpartition("/")[0]
+        stem, _, write_id = folder.rpartition("=")
+        other = f"{stem}={int(write_id) + 1}/other.parquet"
+        if fails:
+            object_store.put(other, b"of another catalog")
+            with pytest.raises(Error) as caught:
+                session.execute("REPLICATE TABLE t TO CLUSTER C2")
+            assert caught.value.condition == "WRITE_DIRECTORY_EXISTS"
+        else:
+
+            def put_other(method: str, path: str) -> str | None:
+                if method == "PUT" and "part-" in path:
+                    object_store.fail(lambda method, path: "403" if method == "PUT" and "part-" in path else None)
+                    object_store.put(other, b"of another catalog")
+                    return "403"
+                return None
+
+            object_store.fail(put_other)
+            with pytest.raises(Error, match="cannot be written"):
+                session.execute("REPLICATE TABLE t TO CLUSTER C2")
+        object_store.fail(None)
+        assert object_store.files() == [other]
+        session.execute("REPLICATE TABLE t TO CLUSTER C2")
+        assert len(object_store.files()) == 2

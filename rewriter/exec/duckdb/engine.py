@@ -287,7 +287,7 @@ class DuckDBEngine:
         opened = _OpenedQuery(self._connected(managed))
         is_clean = False
         try:
-            with self._own_errors(query, directory):
+            with self._own_errors(query, directory), self._object_files.unchanged(query.relations):
                 if prepared is None:
                     interruptible(lambda: self._define_relations(query, opened), opened.connection.interrupt)
                 if translation.literals is not None:

@@ -11,7 +11,8 @@ import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import InterfaceError, NotSupportedError
@@ -19,7 +20,8 @@ from rewriter.exec.engine import Relation
 from rewriter.exec.file_groups import is_managed_path
 from rewriter.storage.filesystems.object_files import repeated
 from rewriter.storage.filesystems.registry import Stores, current, store_of
-from rewriter.uris import SCHEMES, is_uri
+from rewriter.storage.filesystems.stored_reader import Version, changed, version_of
+from rewriter.uris import SCHEMES, is_uri, root_and_levels
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +39,7 @@ class ObjectFileSystems:
         self._stores: Stores | None = None
         #: The paths of files that may change although they look like those of a managed table.
         self._changing: set[str] = set()
+        self._opened = _OpenedVersions()
 
     def register(self, connection: duckdb.DuckDBPyConnection, relations: Iterable[Relation]) -> None:
         """Lets DuckDB read the files of the relations.
@@ -52,7 +55,7 @@ class ObjectFileSystems:
         with self._lock:
             self._changing |= set(filter(is_managed_path, changing))
             if self._stores is None:
-                connection.register_filesystem(_file_system(current(), self._changing))
+                connection.register_filesystem(_file_system(current(), self._changing, self._opened))
                 self._stores = current()
             elif self._stores != current():
                 raise InterfaceError(
@@ -61,6 +64,88 @@ class ObjectFileSystems:
                     object="filesystems",
                     hint="Give each session an engine of its own.",
                 )
+
+    @contextmanager
+    def unchanged(self, relations: Iterable[Relation]) -> Iterator[None]:
+        """Asks after the block for the versions of the files that DuckDB has opened in it, except those of managed
+        tables. A request for each.
+
+        Raises ``OperationalError`` FAILED_READ_FILE for a file that another program has replaced meanwhile.
+        """
+        paths = {file.path for relation in relations for file in relation.files if file.modified != -1}
+        paths = set(filter(is_uri, paths))
+        if not paths:
+            yield
+            return
+        with self._opened.since_now() as opened:
+            try:
+                yield
+                self._require({path: versions for path, versions in opened().items() if path in paths})
+            except BaseException:
+                self._opened.distrust(paths)
+                raise
+
+    def _require(self, seen: Mapping[str, set[Version]]) -> None:
+        by_bucket: dict[str, list[str]] = {}
+        for path in seen:
+            by_bucket.setdefault(root_and_levels(path)[0], []).append(path)
+        for bucket_paths in by_bucket.values():
+            for path, version in store_of(bucket_paths[0], self._stores).versions(bucket_paths).items():
+                if seen[path] != {version}:
+                    raise changed(path)
+
+
+class _OpenedVersions:
+    """The versions of the files that DuckDB opens, while there are queries that ask for them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queries = 0
+        self._moment = 0
+        #: The moment when each version of a file was opened last.
+        self._moments: dict[str, dict[Version, int]] = {}
+        #: How often DuckDB may have kept content of another version than it has opened.
+        self._distrusted: dict[str, int] = {}
+
+    def note(self, path: str, version: Version) -> None:
+        with self._lock:
+            if self._queries:
+                self._moment += 1
+                self._moments.setdefault(path, {})[version] = self._moment
+
+    def distrust(self, paths: Iterable[str]) -> None:
+        """Makes DuckDB forget what it keeps of files, which may be of a version that is not the one it opened."""
+        with self._lock:
+            for path in paths:
+                self._distrusted[path] = self._distrusted.get(path, 0) + 1
+
+    def content_id(self, path: str, etag: bytes) -> bytes:
+        """Returns a text that differs when the content does, or what DuckDB keeps of it is not trusted."""
+        with self._lock:
+            return etag + b"%d" % self._distrusted.get(path, 0)
+
+    @contextmanager
+    def since_now(self) -> Iterator[Callable[[], dict[str, set[Version]]]]:
+        """Yields a function that returns the versions opened since the beginning of the block, by path."""
+        with self._lock:
+            self._queries += 1
+            start = self._moment
+
+        def opened() -> dict[str, set[Version]]:
+            with self._lock:
+                found = {
+                    path: {version for version, moment in moments.items() if moment > start}
+                    for path, moments in self._moments.items()
+                }
+            return {path: versions for path, versions in found.items() if versions}
+
+        try:
+            yield opened
+        finally:
+            with self._lock:
+                self._queries -= 1
+                if not self._queries:
+                    self._moments.clear()
 
 
 class _Handle:
@@ -78,6 +163,9 @@ class _Handle:
         """Returns a text that differs when the content does; a new one each time from a store that has none."""
         etag: bytes = self._opened().metadata().get("ETag") or os.urandom(16)
         return etag
+
+    def version(self) -> Version:
+        return version_of(self._opened())
 
     def _opened(self) -> Any:
         with self._lock:
@@ -113,7 +201,7 @@ class _Handle:
             self._file.close()
 
 
-def _file_system(stores: Stores, changing: Collection[str]) -> Any:
+def _file_system(stores: Stores, changing: Collection[str], opened: _OpenedVersions) -> Any:
     try:
         import fsspec
     except ImportError as error:
@@ -147,7 +235,9 @@ def _file_system(stores: Stores, changing: Collection[str]) -> Any:
             if known is not None:
                 return _Handle(path, stores, known[0])
             handle = _Handle(path, stores)
-            self._note(path, handle.size, handle.etag())
+            if not is_final(path):
+                opened.note(path, handle.version())
+            self._note(path, handle.size, opened.content_id(path, handle.etag()))
             return handle
 
         def info(self, path: str, **_: object) -> dict[str, object]:

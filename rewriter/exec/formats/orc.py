@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.file_format import FileFormat, FileWriter
 from rewriter.storage.filesystems.reading import arrow_source
+from rewriter.storage.filesystems.stored_reader import StoredReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +111,8 @@ def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     import pyarrow.compute as pc
     import pyarrow.orc
 
-    file = pyarrow.orc.ORCFile(arrow_source(path))
+    source = arrow_source(path)
+    file = pyarrow.orc.ORCFile(source)
     stored_names = list(file.schema.names)
     if stored_names and all(name.startswith("_col") for name in stored_names):
         raise ValueError("[DUCKDB_UNSUPPORTED] The ORC file has numbers instead of names of columns (_col0, …)")
@@ -147,4 +149,6 @@ def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
                         f"[DUCKDB_UNSUPPORTED] The column {field.name} of the ORC file has the value {refused}, which "
                         "programs read differently"
                     )
+        if number == file.nstripes - 1 and isinstance(source, StoredReader):
+            source.require_unchanged()
         yield table

@@ -32,6 +32,7 @@ from rewriter.statements.clusters.descriptors import (
 from rewriter.statements.show.content_statistics import contents_of, files_of
 from rewriter.statements.write.write_directories import WriteDirectory, removed_on_failure, removed_on_refusal
 from rewriter.storage.file_copies import FileCopy, copy_files
+from rewriter.uris import is_uri
 
 _COLUMNS = (Column("partition", "string"), Column("files", "bigint"), Column("bytes", "bigint"))
 #: The bytes after which a transaction commits.
@@ -119,8 +120,12 @@ class _Step:
         with context.catalog.begin(context.snapshot) as transaction:
             (write_id,) = transaction.write_ids((table,))
             folder = f"{self.copy.location}/{WRITE_ID_LEVEL}={write_id}"
-            directory = WriteDirectory(write_id, folder, folder, folder, (os.path.dirname(self.copy.location),))
+            roots = (os.path.dirname(self.copy.location),)
+            directory = WriteDirectory(table, write_id, folder, folder, folder, roots)
             paths = self._paths(folder)
+            if is_uri(folder):
+                directory.require_ours(context)
+                directory.uploaded.update(target for target, _ in paths.values())
             with removed_on_failure(directory), heartbeat(transaction):
                 copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)
             contents = contents_of(table, self.partitions, context)

@@ -2,8 +2,8 @@
 
 On this machine's disks an engine fills it in place. For a table in an object store, an engine fills a directory on this
 machine, and then its files are uploaded under the same names. Nothing is renamed, and no reader lists the place: files
-are seen once the catalog names them. After a failure what was uploaded is deleted; what a killed process leaves is
-found by VACUUM.
+are seen once the catalog names them. After a failure what was uploaded is deleted, and nothing else: another catalog
+may have used the same write id meanwhile. What a killed process leaves is found by VACUUM.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rewriter.catalog.commit.transaction import Writer, note_foreign_write
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, Table
@@ -22,7 +22,7 @@ from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory
 from rewriter.storage.filesystems.registry import store_of
-from rewriter.storage.filesystems.removal import discard_directory
+from rewriter.storage.filesystems.removal import discard_directory, discard_files
 from rewriter.uris import is_uri
 
 
@@ -31,15 +31,18 @@ class WriteDirectory:
     """The place where one statement writes into a table.
 
     ``folder`` is the local directory that an engine fills, and ``location`` is where its files are in the end: the same
-    for a local table. ``owned`` is what is removed after a failure, and holds nothing else.
+    for a local table. ``owned`` is what is removed after a failure, and holds nothing else: a local directory. In an
+    object store, where nobody can own a directory, that are the files ``uploaded``.
     """
 
+    table: Table
     write_id: int
     folder: str
     location: str
     owned: str
     roots: tuple[str, ...]
     scratch: ScratchDirectory | None = None
+    uploaded: set[str] = field(default_factory=set)
 
     def path_of(self, path: str) -> str:
         """Returns where a file of ``folder`` is in the end; the path of any other file."""
@@ -53,17 +56,31 @@ class WriteDirectory:
     def publish(self, files: Iterable[DataFile], context: Context) -> None:
         """Uploads those of the files that are in ``folder``, each once. Does nothing for a local table.
 
-        Raises ``OperationalError`` FAILED_WRITE_FILE; some files may have been uploaded then.
+        Raises ``OperationalError`` FAILED_WRITE_FILE; some files may have been uploaded then. Raises
+        WRITE_DIRECTORY_EXISTS where another catalog has written meanwhile.
         """
         if self.scratch is None:
             return
         paths = dict.fromkeys(file.path for file in files)
         pairs = [(path, self.path_of(path)) for path in paths if self.path_of(path) != path]
+        self.require_ours(context)
+        self.uploaded.update(path for _, path in pairs)
         store_of(self.location).upload(pairs, context.progress.counter("uploading", "files", len(pairs)))
+
+    def require_ours(self, context: Context) -> None:
+        """Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS if there are files of another catalog at ``location``, in
+        an object store. Lists it.
+        """
+        if any(file.path not in self.uploaded for file in store_of(self.location).files_below(self.location)):
+            note_foreign_write(context.catalog.database, self.table, self.write_id)
+            raise directory_exists(self.table, self.location)
 
     def discard(self) -> None:
         """Removes what was written, as far as possible."""
-        discard_directory(self.owned, self.roots)
+        if is_uri(self.location):
+            discard_files(self.uploaded)
+        else:
+            discard_directory(self.owned, self.roots)
 
     def close(self) -> None:
         """Removes the working directory of a table in an object store. Idempotent."""
@@ -85,7 +102,8 @@ def make_write_directory(table: Table, transaction: Writer, context: Context, wr
             note_foreign_write(context.catalog.database, table, write_id)
             raise directory_exists(table, folder)
         scratch = ScratchDirectory("upload")
-        return WriteDirectory(write_id, os.path.join(scratch.path, "files"), folder, folder, (scratch.path,), scratch)
+        local = os.path.join(scratch.path, "files")
+        return WriteDirectory(table, write_id, local, folder, local, (scratch.path,), scratch)
     try:
         make_directory(folder, roots)
     except FileExistsError:
@@ -102,7 +120,7 @@ def make_write_directory(table: Table, transaction: Writer, context: Context, wr
             object=table.name,
             hint="Check that this user can write to the table's location, and that it has free space.",
         ) from error
-    return WriteDirectory(write_id, folder, folder, folder, roots)
+    return WriteDirectory(table, write_id, folder, folder, folder, roots)
 
 
 def of_new_table(directory: WriteDirectory, table: Table) -> WriteDirectory:

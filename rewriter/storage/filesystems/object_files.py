@@ -7,6 +7,7 @@ be made.
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import time
@@ -16,7 +17,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rewriter.cancellation import Cancellation, cancellable, check_cancellation
-from rewriter.errors import OperationalError
+from rewriter.errors import OperationalError, is_disk_full
+from rewriter.storage.filesystems.stored_reader import StoredReader, Version, version_of
 from rewriter.uris import bucket_and_key
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ _THREADS = 8
 #: How often a request is tried, and the first pause between two, in seconds, which doubles each time.
 _ATTEMPTS, _PAUSE = 4, 0.2
 _PIECE = 8 << 20
-#: Errors that do not pass, as Arrow's client spells them.
+#: The bytes of a request of a stream.
+_STREAM_PIECE = 1 << 20
+#: Errors that do not pass, as Arrow's client spells them behind the name of the file.
 _FINAL = re.compile(r"ACCESS_DENIED|NO_SUCH_|INVALID_|SIGNATURE|MALFORMED|HTTP status (400|401|403|404)|No credentials")
 #: How long requests are waited for after an error, in seconds.
 _LAST_SECONDS = 5.0
@@ -100,10 +104,37 @@ class ObjectFiles:
         """Opens a file for reading at any position."""
         return _read(path, lambda: self._client.open_input_file(bucket_and_key(path)))
 
-    def open_stream(self, path: str) -> pa.NativeFile:
-        """Opens a file for reading from its beginning, in pieces of a megabyte."""
-        place = bucket_and_key(path)
-        return _read(path, lambda: self._client.open_input_stream(place, compression=None, buffer_size=1 << 20))
+    def open_reader(self, path: str) -> StoredReader:
+        """Opens a file as a Python file. Its reads are repeated as all requests are."""
+        file = self.open(path)
+        size = file.size()
+
+        def read_at(start: int, wanted: int) -> bytes:
+            def piece() -> bytes:
+                content: bytes = file.read_at(wanted, start)
+                if len(content) != wanted and self._version(path) == version:
+                    raise OSError(f"the store returned {len(content):,} bytes instead of {wanted:,}")
+                return content
+
+            return _read(path, piece)
+
+        version = version_of(file)
+        return StoredReader(path, size, version, read_at, lambda: _read(path, lambda: self._version(path)))
+
+    def open_stream(self, path: str) -> io.BufferedReader:
+        """Opens a file for reading from its beginning, in pieces of a megabyte.
+
+        A read raises ``OperationalError`` FAILED_READ_FILE, also at the end of a file that was changed meanwhile.
+        """
+        return io.BufferedReader(self.open_reader(path), _STREAM_PIECE)
+
+    def versions(self, paths: Sequence[str]) -> dict[str, Version]:
+        """Returns the version of each file, several requests at once. A missing one raises FAILED_READ_FILE."""
+        return dict(_in_threads(lambda path: (path, _read(path, lambda: self._version(path))), paths))
+
+    def _version(self, path: str) -> Version:
+        with self._client.open_input_file(bucket_and_key(path)) as file:
+            return version_of(file)
 
     def upload(self, pairs: Sequence[tuple[str, str]], advance: Callable[[int], object] = lambda files: None) -> None:
         """Copies local files to paths here, several at once, and checks their sizes. ``advance`` is called with the
@@ -203,12 +234,18 @@ def repeated(run: Callable[[], _Result]) -> _Result:
         try:
             return run()
         except OSError as error:
-            if isinstance(error, FileNotFoundError) or _FINAL.search(str(error)):
+            if not _may_pass(error):
                 raise
             check_cancellation()
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause *= 2
     return run()
+
+
+def _may_pass(error: OSError) -> bool:
+    """Tests whether a request may succeed later. The name of the file, which may contain anything, does not matter."""
+    reason = str(error).rpartition("AWS Error")[2] if "AWS Error" in str(error) else ""
+    return not (isinstance(error, FileNotFoundError) or is_disk_full(error) or _FINAL.search(reason))
 
 
 def _read(path: str, run: Callable[[], _Result]) -> _Result:

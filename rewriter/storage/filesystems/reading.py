@@ -13,11 +13,11 @@ from rewriter.uris import is_uri
 
 
 def arrow_source(path: str) -> Any:
-    """Returns what Arrow's readers take for a path: a local path itself, or an open file of an object store.
+    """Returns what Arrow's readers take for a path: a local path itself, or a ``StoredReader``.
 
     Raises ``OperationalError`` FAILED_READ_FILE.
     """
-    return store_of(path).open(path) if is_uri(path) else path
+    return store_of(path).open_reader(path) if is_uri(path) else path
 
 
 def open_text(path: str, newline: str | None = None) -> TextIO:
@@ -44,7 +44,9 @@ def stored_size(path: str) -> int:
 
 
 def fetch(path: str, target: str) -> None:
-    """Copies a file to a local path. Raises ``OSError``, and ``OperationalError`` FAILED_READ_FILE."""
+    """Copies a file to a local path. Raises ``OSError``, and ``OperationalError`` FAILED_READ_FILE, also for a file of
+    an object store that is changed meanwhile.
+    """
     if not is_uri(path):
         shutil.copyfile(path, target)
         return

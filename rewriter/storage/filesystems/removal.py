@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
+from rewriter.cancellation import Grace, cancellable
+from rewriter.errors import Error
 from rewriter.safe_removal import discard_tree
 from rewriter.storage.filesystems.registry import store_of
-from rewriter.uris import is_uri
+
+#: How long files of an object store are deleted after a failure, in seconds. VACUUM finds the others.
+_SECONDS = 60.0
 
 
 def discard_directory(path: str, roots: Sequence[str]) -> None:
-    """Removes as much of a directory as possible, below its roots if it is local. Raises nothing."""
-    if is_uri(path):
-        store_of(path).delete_below(path)
-    else:
-        discard_tree(path, roots)
+    """Removes as much of a local directory as possible, below its roots. Raises nothing."""
+    discard_tree(path, roots)
+
+
+def discard_files(paths: Iterable[str]) -> None:
+    """Deletes files of one object store, as far as possible, also after a request that the statement ends. Raises
+    nothing.
+
+    A directory is never deleted as a whole: another catalog may have written below it.
+    """
+    listed = list(paths)
+    if listed:
+        with cancellable(Grace(_SECONDS)), suppress(Error):
+            store_of(listed[0]).delete(listed)
