@@ -25,8 +25,8 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.safe_removal import remove_empty
-from rewriter.storage.filesystems.removal import discard_directory, discard_files
+from rewriter.safe_removal import discard_tree, remove_empty
+from rewriter.storage.filesystems.removal import discard_files
 from rewriter.uris import is_uri
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
@@ -179,7 +179,7 @@ class OpenTransaction:
                         files = [file.path for partition in change.partitions for file in partition.files]
                         discard_files(path for path in dict.fromkeys(files) if path.startswith(f"{folder}/"))
                     else:
-                        discard_directory(folder, roots_of(change.table, self._warehouse))
+                        discard_tree(folder, roots_of(change.table, self._warehouse))
 
 
 class _Part:

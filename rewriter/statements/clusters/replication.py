@@ -123,8 +123,8 @@ class _Step:
             roots = (os.path.dirname(self.copy.location),)
             directory = WriteDirectory(table, write_id, folder, folder, folder, roots)
             paths = self._paths(folder)
+            directory.require_ours(context)
             if is_uri(folder):
-                directory.require_ours(context)
                 directory.uploaded.update(target for target, _ in paths.values())
             with removed_on_failure(directory), heartbeat(transaction):
                 copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)

@@ -20,9 +20,9 @@ from rewriter.catalog.model.removal_roots import link_not_followed, roots_of
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.runtime.statement_context import Context
-from rewriter.safe_removal import make_directory
+from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.storage.filesystems.registry import store_of
-from rewriter.storage.filesystems.removal import discard_directory, discard_files
+from rewriter.storage.filesystems.removal import discard_files
 from rewriter.uris import is_uri
 
 
@@ -68,10 +68,15 @@ class WriteDirectory:
         store_of(self.location).upload(pairs, context.progress.counter("uploading", "files", len(pairs)))
 
     def require_ours(self, context: Context) -> None:
-        """Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS if there are files of another catalog at ``location``, in
-        an object store. Lists it.
+        """Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS if another catalog has written at ``location``: before the
+        first file is, for a local one. Lists the place in an object store.
         """
-        if any(file.path not in self.uploaded for file in store_of(self.location).files_below(self.location)):
+        if is_uri(self.location):
+            files = store_of(self.location).files_below(self.location)
+            is_foreign = any(file.path not in self.uploaded for file in files)
+        else:
+            is_foreign = os.path.lexists(self.location)
+        if is_foreign:
             note_foreign_write(context.catalog.database, self.table, self.write_id)
             raise directory_exists(self.table, self.location)
 
@@ -80,7 +85,7 @@ class WriteDirectory:
         if is_uri(self.location):
             discard_files(self.uploaded)
         else:
-            discard_directory(self.owned, self.roots)
+            discard_tree(self.owned, self.roots)
 
     def close(self) -> None:
         """Removes the working directory of a table in an object store. Idempotent."""

@@ -1,22 +1,16 @@
-"""Removes what a write has left, wherever it is."""
+"""Removes files of object stores that a failed write has left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 
 from rewriter.cancellation import Grace, cancellable
 from rewriter.errors import Error
-from rewriter.safe_removal import discard_tree
 from rewriter.storage.filesystems.registry import store_of
 
 #: How long files of an object store are deleted after a failure, in seconds. VACUUM finds the others.
 _SECONDS = 60.0
-
-
-def discard_directory(path: str, roots: Sequence[str]) -> None:
-    """Removes as much of a local directory as possible, below its roots. Raises nothing."""
-    discard_tree(path, roots)
 
 
 def discard_files(paths: Iterable[str]) -> None:

@@ -360,6 +360,16 @@ class TestReplicate:
         session.execute("USE CLUSTER c2")
         assert refused(session, "SELECT * FROM t WHERE p = 1") == "CLUSTER_LACKS_PARTITIONS"
 
+    def test_a_directory_of_another_catalog_stays(self, session: Session, tmp_path: Path) -> None:
+        session.execute("ALTER TABLE t ADD CLUSTER c2")
+        location = Path(session.snapshot().table("t").copies[0].location)
+        foreign = [location / f"rewriter_write_id={number}" / "part-0.parquet" for number in range(3, 12)]
+        for file in foreign:
+            file.parent.mkdir(parents=True)
+            file.write_bytes(b"theirs")
+        assert refused(session, "REPLICATE TABLE t TO CLUSTER c2") == "WRITE_DIRECTORY_EXISTS"
+        assert all(file.read_bytes() == b"theirs" for file in foreign)
+
     def test_vacuum_removes_given_up_copies_and_nothing_else(self, session: Session, tmp_path: Path) -> None:
         session.execute("SET rewriter.least_retention_hours = 0")
         session.execute("REPLICATE TABLE t TO CLUSTER c2")
