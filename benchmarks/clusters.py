@@ -1,24 +1,32 @@
-"""Clusters: what routing adds to planning, and REPLICATE beside ``cp -r``."""
+"""Clusters: what routing adds to planning, and REPLICATE beside ``cp -r`` and a plain parallel copy to S3."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import socket
 import subprocess
+import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Figure, Table, seconds
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.session import Session
+from rewriter.storage.filesystems.options import store_options
 
 PARTITIONS, CLUSTERS, RUNS = 100_000, 5, 15
 #: The bytes that are copied, and the files they are in.
-COPIED_BYTES, COPIED_FILES = 512 << 20, 64
+COPIED_BYTES, STORED_BYTES, COPIED_FILES = 512 << 20, 128 << 20, 64
 _QUERIES = {
     "a month": "SELECT sum(x) FROM t WHERE p >= 50000 AND p < 50720",
     "everything": "SELECT sum(x) FROM t",
@@ -28,7 +36,7 @@ _QUERIES = {
 
 def measure() -> list[Table]:
     """Returns the tables of routing and of copying."""
-    return [routing(), copying()]
+    return [routing(), copying(), copying_to_store()]
 
 
 def routing() -> Table:
@@ -85,15 +93,8 @@ def copying() -> Table:
     with tempfile.TemporaryDirectory() as folder:
         clusters = {"c1": {"engine": "duckdb"}, "c2": {"filesystem": f"{folder}/c2", "engine": "duckdb"}}
         settings = {"hive.cluster.properties": json.dumps(clusters)}
-        rows = COPIED_BYTES // COPIED_FILES // 8
         with Session(Path(folder, "w"), "duckdb", settings=settings) as session:
-            session.execute("CREATE TABLE t (x BIGINT) PARTITIONED BY (p INT)")
-            source = Path(folder, "source.parquet")
-            pq.write_table(pa.table({"x": np.random.default_rng(1).integers(0, 1 << 62, rows)}), source)
-            for number in range(COPIED_FILES):
-                session.execute(f"INSERT INTO t PARTITION (p = {number}) SELECT x FROM parquet.`{source}`")
-            location = Path(session.snapshot().table("t").location)
-            size = sum(file.stat().st_size for file in location.rglob("*.parquet"))
+            location, size = _filled(session, folder, COPIED_BYTES)
 
             def copy() -> None:
                 subprocess.run(["cp", "-r", str(location), f"{folder}/copy"], check=True)
@@ -114,3 +115,76 @@ def copying() -> Table:
         Figure("REPLICATE", own, f"{size / own / 1e6:,.0f} MB/s, {peer / own:.2f} of `cp -r`"),
     )
     return Table(f"Copies of {size / 1e6:,.0f} MB in {COPIED_FILES} files", figures)
+
+
+def _filled(session: Session, folder: str, size: int) -> tuple[Path, int]:
+    """Fills a table of so many bytes. Returns its location and the exact size."""
+    session.execute("CREATE TABLE t (x BIGINT) PARTITIONED BY (p INT)")
+    source = Path(folder, "source.parquet")
+    values = np.random.default_rng(1).integers(0, 1 << 62, size // COPIED_FILES // 8)
+    pq.write_table(pa.table({"x": values}), source)
+    for number in range(COPIED_FILES):
+        session.execute(f"INSERT INTO t PARTITION (p = {number}) SELECT x FROM parquet.`{source}`")
+    location = Path(session.snapshot().table("t").location)
+    return location, sum(file.stat().st_size for file in location.rglob("*.parquet"))
+
+
+def copying_to_store() -> Table:
+    """Returns the time of REPLICATE to an S3 server on the loopback interface, and of Arrow's parallel copy to it."""
+    with tempfile.TemporaryDirectory() as folder, _s3_server() as endpoint:
+        options = {"endpoint": endpoint, "region": "us-east-1", "allow_http": True}
+        options |= {"access_key_env": "REWRITER_BENCHMARK_KEY", "secret_key_env": "REWRITER_BENCHMARK_KEY"}
+        os.environ["REWRITER_BENCHMARK_KEY"] = "benchmark"
+        client = pyarrow.fs.S3FileSystem(
+            access_key="benchmark",
+            secret_key="benchmark",
+            endpoint_override=endpoint,
+            region="us-east-1",
+            allow_bucket_creation=True,
+        )
+        client.create_dir("copies")
+        clusters = {"c1": {"engine": "duckdb"}, "c2": {"filesystem": "s3://copies/c2", "engine": "duckdb"}}
+        settings = {"hive.cluster.properties": json.dumps(clusters)}
+        stores = store_options({"s3://copies": options}, "the benchmark")
+        with Session(Path(folder, "w"), "duckdb", settings=settings, filesystems=stores) as session:
+            location, size = _filled(session, folder, STORED_BYTES)
+
+            def copy() -> None:
+                pyarrow.fs.copy_files(str(location), "copies/plain", destination_filesystem=client)
+
+            def replicate() -> None:
+                session.execute("REPLICATE TABLE t TO CLUSTER c2")
+
+            times: dict[str, list[float]] = {"plain": [], "replicate": []}
+            for _ in range(5):
+                times["plain"].append(seconds(copy))
+                times["replicate"].append(seconds(replicate))
+                session.execute("ALTER TABLE t DROP CLUSTER c2")
+                client.delete_dir_contents("copies")
+    peer, own = (sorted(values)[2] for values in times.values())
+    figures = (
+        Figure("Arrow's parallel copy", peer, f"{size / peer / 1e6:,.0f} MB/s"),
+        Figure("REPLICATE", own, f"{size / own / 1e6:,.0f} MB/s, {peer / own:.2f} of the plain copy"),
+    )
+    return Table(f"Copies of {size / 1e6:,.0f} MB in {COPIED_FILES} files to S3 (moto)", figures)
+
+
+@contextmanager
+def _s3_server() -> Iterator[str]:
+    """Runs moto's server in a process of its own. Yields its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
