@@ -38,7 +38,7 @@ def root_problem(root: str) -> str | None:
     try:
         normalized(root)
     except ValueError as error:
-        return f"is not supported: {error}"
+        return f"cannot be used: {error}"
     return None
 
 
