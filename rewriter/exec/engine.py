@@ -249,6 +249,10 @@ class Engine(Protocol):
         """``spark`` or ``duckdb``."""
 
     @property
+    def writes_here(self) -> bool:
+        """Whether the files of a write are made on this machine. May start the engine."""
+
+    @property
     def state(self) -> EngineState:
         """``ready`` where the next query need not wait for the engine's start."""
 

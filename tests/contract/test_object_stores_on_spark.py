@@ -79,12 +79,46 @@ def test_spark_reads_what_duckdb_wrote(spark: SparkEngine, tmp_path: Path, objec
         with pytest.raises(Error) as caught:
             session.execute("SELECT * FROM d.textfile").fetch()
         assert caught.value.condition == "OBJECT_STORE_UNSUPPORTED"
-        before = object_store.files()
+
+
+def test_a_local_spark_writes_and_the_files_are_uploaded(
+    spark: SparkEngine, tmp_path: Path, object_store: ObjectStore
+) -> None:
+    options = store_options(object_store.options, "test")
+    rows = "VALUES (9, 'n', 'n'), (8, NULL, 'a b/%'), (7, '', NULL)"
+    new = [(9, "n", "n"), (8, None, "a b/%"), (7, "", None), (1, "y", "one")]
+    with filled(tmp_path / "w", object_store) as session:
+        expected = {
+            table: sorted(session.execute(f"SELECT * FROM d.{table}").fetch() + new, key=str)
+            for table in [*TABLES, "textfile"]
+        }
+    with Session(tmp_path / "w", spark, filesystems=options) as session:
+        for table in expected:
+            session.execute(f"INSERT INTO d.{table} {rows}")
+            session.execute(f"INSERT OVERWRITE d.{table} PARTITION (p = 'one') SELECT 1, 'y'")
+        session.execute(f"CREATE TABLE d.n AS {rows}")
+        session.execute("START TRANSACTION")
+        session.execute("INSERT INTO d.n VALUES (1, 'back', 'x')")
+        session.execute("ROLLBACK")
+    with Session(tmp_path / "w", "duckdb", filesystems=options) as session:
+        for table, content in expected.items():
+            actual = session.execute(f"SELECT * FROM d.{table}").fetch()
+            assert sorted(actual, key=str) == content, table
+        assert session.execute("SELECT count(*) FROM d.n").fetch() == [(3,)]
+
+
+def test_a_spark_of_other_machines_is_refused(
+    spark: SparkEngine, tmp_path: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path / "w", object_store).close()
+    before = object_store.files()
+    monkeypatch.setattr(spark._awaited_spark(), "shares_files", False)
+    with Session(tmp_path / "w", spark, filesystems=store_options(object_store.options, "test")) as session:
         for statement in ("INSERT INTO d.parquet VALUES (9, 'n', 'n')", "CREATE TABLE d.n AS SELECT 1 AS a"):
             with pytest.raises(Error) as caught:
                 session.execute(statement)
             assert caught.value.condition == "OBJECT_STORE_WRITE"
-        assert object_store.files() == before
+    assert object_store.files() == before
 
 
 def queries() -> list[str]:

@@ -86,6 +86,7 @@ class DuckDBEngine:
     """Runs queries in this process. Needs no Java and starts in milliseconds."""
 
     name = "duckdb"
+    writes_here = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -114,6 +114,11 @@ class SparkEngine:
         self._prewarming: EngineState = "idle"
 
     @property
+    def writes_here(self) -> bool:
+        """Whether Spark runs in this process. Starts it."""
+        return self._awaited_spark().shares_files
+
+    @property
     def state(self) -> EngineState:
         return "ready" if self._started is not None else self._prewarming
 

@@ -41,14 +41,15 @@ def refuse_uri(path: str, what: str, hint: str, position: Span | None = None) ->
 
 
 def refuse_spark_write(table: Table, context: Context) -> None:
-    """Raises ``NotSupportedError`` OBJECT_STORE_WRITE where Spark would write a managed table in an object store: its
-    tasks may run on other machines, and files are uploaded from this one.
+    """Raises ``NotSupportedError`` OBJECT_STORE_WRITE where a Spark of other machines would write a managed table in an
+    object store: files are uploaded from this one. Starts the engine.
     """
-    if is_uri(table.location) and context.engine_name == "spark":
+    if is_uri(table.location) and not context.engine().writes_here:
         raise NotSupportedError(
-            f"Spark does not write {table.name}, which is in an object store.",
+            f"This Spark does not write {table.name}, which is in an object store: it runs on other machines, and the "
+            "files are uploaded from this one.",
             condition="OBJECT_STORE_WRITE",
             sqlstate="0A000",
             object=table.name,
-            hint="Write it with the DuckDB engine (engine duckdb).",
+            hint="Write it with the DuckDB engine (engine duckdb), or with a local Spark (engine local[*]).",
         )
