@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import is_primary, located_partitions, located_table
+from rewriter.catalog.clusters.located import is_primary, located_by_default, located_partitions, located_table
 from rewriter.catalog.filters.predicates import bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
@@ -47,15 +47,19 @@ class CachedCatalog(MetastoreWrites):
         return str(snapshot.write_ids(snapshot.table(name).id))
 
     def get_table(self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None) -> Table:
-        """Returns the table of that name under the list.
+        """Returns the table of that name under the list. Without a cluster, the location of a table on several is the
+        one on the default cluster, or on its primary one if the default one does not have it (seed 004). That costs a
+        read of the catalog's properties for such a table.
 
         Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND, VALID_WRITE_ID_LIST_REQUIRED, and ``DataError``
         INVALID_WRITE_ID_LIST for text that is not a list of that table, or for a list that includes uncommitted writes.
         """
         table, _ = self._listed(name, valid_write_id_list)
-        if cluster is None:
+        if cluster is None and not table.copies:
             return table
         clusters = clusters_of(self._catalog.snapshot().properties())
+        if cluster is None:
+            return located_by_default(table, clusters)
         return located_table(table, clusters.named(cluster), clusters)
 
     def get_partition(

@@ -53,6 +53,13 @@ def located_table(table: Table, cluster: Cluster, clusters: Clusters) -> Table:
     return replace(table, location=location)
 
 
+def located_by_default(table: Table, clusters: Clusters) -> Table:
+    """Returns a table with its location on the default cluster; as it is if that cluster does not have it."""
+    default = (clusters.default or "").lower()
+    location = next((copy.location for copy in table.copies if copy.cluster.lower() == default), None)
+    return table if location is None else replace(table, location=location)
+
+
 def located_partitions(
     partitions: Sequence[Partition], table: Table, held: Sequence[KeyRange] | None
 ) -> list[Partition]:

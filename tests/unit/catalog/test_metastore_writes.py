@@ -206,6 +206,15 @@ def test_copies_on_a_secondary_cluster(tmp_path: Path):
         seen = calls.valid_write_id_list("t")
         assert calls.get_table("t", seen, "C1").location.startswith(str(tmp_path / "c1"))
         assert calls.get_table("t", seen, "here") == calls.get_table("t", seen)
+        here = calls.get_table("t", seen).location
+        session.execute("SET hive.default.cluster.name = c1")
+        assert calls.get_table("t", seen).location == here, "SET is for this session alone"
+        with session.catalog.begin() as transaction:
+            transaction.commit([SetCatalogProperty("hive.default.cluster.name", "c1")])
+        assert calls.get_table("t", seen) == calls.get_table("t", seen, "c1")
+        assert calls.get_table("t", seen, "here").location == here
+        with session.catalog.begin() as transaction:
+            transaction.commit([SetCatalogProperty("hive.default.cluster.name", "here")])
         session.execute("INSERT INTO t VALUES (4, 'b')")  # The copy has not its rows.
         newest = calls.valid_write_id_list("t")
 
