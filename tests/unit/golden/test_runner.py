@@ -170,7 +170,8 @@ def test_only_statements_that_read_are_allowed() -> None:
     reading = {kind.__name__ for kind in RUNNERS if only_reads(kind.__new__(kind)) if kind.__name__ != "CreateView"}
     assert reading == {
         "Select", "Explain", "ExplainChange", "ExplainScan", "ExplainWrite", "Describe", "DescribeDatabase",
-        "DescribeFunction", "DescribeQuery", "ShowCache", "ShowColumns", "ShowCoverage", "ShowCreate", "ShowCubes",
+        "DescribeFunction", "DescribeQuery", "ShowCache", "ShowCatalogProperties", "ShowClusters",
+        "ShowColumns", "ShowCoverage", "ShowCreate", "ShowCubes",
         "ShowDatabases", "ShowFunctions", "ShowLatest", "ShowPartitions", "ShowStreams", "ShowTableExtended",
         "ShowTableProperties", "ShowTables", "ShowTimelines", "ShowViews", "ShowWork",
     }  # fmt: skip
