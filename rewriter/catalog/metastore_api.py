@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import is_primary, located_by_default, located_partitions, located_table
+from rewriter.catalog.clusters.located import located_by_default, located_partitions, located_table
 from rewriter.catalog.filters.predicates import bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
@@ -73,8 +73,8 @@ class CachedCatalog(MetastoreWrites):
         require_canonical(table.partition_columns, values)
         key = encode(table.id, [column.type for column in table.partition_columns], values)
         partition = listed.partition(table, key)
-        found = [] if partition is None else [partition]
-        return next(iter(self._located(found, table, listed, cluster)), None)
+        partitions = [] if partition is None else [partition]
+        return next(iter(self._located(partitions, table, listed, cluster)), None)
 
     def get_partitions(
         self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -91,8 +91,8 @@ class CachedCatalog(MetastoreWrites):
         Raises the errors of ``get_table`` and ``bind_text``.
         """
         table, listed = self._listed(name, valid_write_id_list)
-        found = listed.satisfying(table, bind_text(text, table.partition_columns))
-        return tuple(self._located(found, table, listed, cluster))
+        partitions = listed.satisfying(table, bind_text(text, table.partition_columns))
+        return tuple(self._located(partitions, table, listed, cluster))
 
     def list_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None
@@ -101,16 +101,16 @@ class CachedCatalog(MetastoreWrites):
         return self.get_partitions_by_filter(name, text, valid_write_id_list, cluster)
 
     def _located(
-        self, found: Sequence[Partition], table: Table, listed: ListedReads, cluster: str | None
+        self, partitions: Sequence[Partition], table: Table, listed: ListedReads, cluster: str | None
     ) -> Sequence[Partition]:
         """Returns the partitions that a cluster has; all without one."""
         if cluster is None:
-            return found
+            return partitions
         clusters = clusters_of(self._catalog.snapshot().properties())
         chosen = clusters.named(cluster)
         located_table(table, chosen, clusters)
-        held = None if is_primary(table, chosen, clusters) else listed.copied_ranges(table, chosen.name)
-        return located_partitions(found, table, held)
+        held = None if clusters.is_primary(table, chosen.name) else listed.copied_ranges(table, chosen.name)
+        return located_partitions(partitions, table, held)
 
     def _listed(self, name: str, text: str | None) -> tuple[Table, ListedReads]:
         if text is None:

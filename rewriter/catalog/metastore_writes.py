@@ -19,7 +19,7 @@ from functools import partial
 from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.located import cluster_root, is_primary, not_on
+from rewriter.catalog.clusters.located import cluster_root, not_on
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
@@ -238,7 +238,7 @@ class MetastoreWrites(ABC):
         if cluster is not None:
             clusters = clusters_of(snapshot.properties())
             chosen = clusters.named(cluster)
-            if not is_primary(table, chosen, clusters):
+            if not clusters.is_primary(table, chosen.name):
                 raise not_on(table, chosen, clusters)
 
     def _check_directories(self, snapshot: Snapshot, table: Table, partitions: Sequence[PartitionValues]) -> None:

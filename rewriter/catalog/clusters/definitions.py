@@ -83,6 +83,10 @@ class Clusters:
         """Returns the name of a table's primary cluster: its own one, otherwise the default one."""
         return table.cluster or self.default
 
+    def is_primary(self, table: Placed, name: str) -> bool:
+        """Tests whether a cluster, named in any case, has all data of a table, and is where it is written."""
+        return (self.primary_of(table) or "").lower() == name.lower()
+
     def _nearest(self, name: str) -> str:
         near = difflib.get_close_matches(name.lower(), self.by_name, n=1)
         if near:
@@ -232,9 +236,9 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    known = list(names)
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+    listed = list(names)
+    near = difflib.get_close_matches(name.lower(), listed, n=1)
+    return f"Did you mean {near[0]}?" if near else f"Known are {', '.join(listed)}."
 
 
 def _shown(value: object) -> str:

@@ -36,28 +36,22 @@ def is_owned(path: str, warehouse: str, identity: str) -> bool:
     return is_in(path, warehouse) or identity[:_IDENTITY_DIGITS] in path.split("/")
 
 
-def is_primary(table: Table, cluster: Cluster, clusters: Clusters) -> bool:
-    """Tests whether a cluster has all data of a table, and is where it is written."""
-    return (clusters.primary_of(table) or "").lower() == cluster.name.lower()
-
-
 def located_table(table: Table, cluster: Cluster, clusters: Clusters) -> Table:
     """Returns a table with its location on a cluster. Raises ``AnalysisError`` TABLE_NOT_IN_CLUSTER for a cluster that
     does not have it.
     """
-    if is_primary(table, cluster, clusters):
+    if clusters.is_primary(table, cluster.name):
         return table
-    location = next((copy.location for copy in table.copies if copy.cluster.lower() == cluster.name.lower()), None)
-    if location is None:
+    copy = table.copy_on(cluster.name)
+    if copy is None:
         raise not_on(table, cluster, clusters)
-    return replace(table, location=location)
+    return replace(table, location=copy.location)
 
 
 def located_by_default(table: Table, clusters: Clusters) -> Table:
     """Returns a table with its location on the default cluster; as it is if that cluster does not have it."""
-    default = (clusters.default or "").lower()
-    location = next((copy.location for copy in table.copies if copy.cluster.lower() == default), None)
-    return table if location is None else replace(table, location=location)
+    copy = table.copy_on(clusters.default or "")
+    return table if copy is None else replace(table, location=copy.location)
 
 
 def located_partitions(

@@ -83,7 +83,7 @@ class CopyChanges:
         cluster = change.cluster.lower()
         if table.external:
             raise InternalError(f"the files of the external table '{table.name}' have no copies")
-        if live is None or cluster not in {copy.cluster.lower() for copy in live.copies}:
+        if live is None or live.copy_on(cluster) is None:
             raise ConflictError(
                 f"another transaction has dropped the cluster {change.cluster} of '{table.name}'", object=table.name
             )

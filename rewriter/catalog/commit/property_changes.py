@@ -17,8 +17,8 @@ def set_property(context: CommitContext, objects: ObjectChanges, change: SetCata
     """Sets a property, or removes it. A change that another commit has made since the transaction began is a conflict:
     the properties are checked together. The last property ends the object.
     """
-    found = queries.objects(context.connection, context.sequence, name=PROPERTIES_KEY)
-    live, made_by = found[0] if found else (None, 0)
+    versions = queries.objects(context.connection, context.sequence, name=PROPERTIES_KEY)
+    live, made_by = versions[0] if versions else (None, 0)
     seen = context.snapshot.properties()
     if context.snapshot.sequence < made_by < context.sequence or (live is None and seen):
         raise ConflictError(

@@ -77,7 +77,7 @@ class Table:
     later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
 
     ``cluster`` is the primary cluster, which has all data; ``None`` is the default one. ``copies`` are the secondary
-    clusters. Which partitions they have is not in the table (``catalog.clusters.copies``).
+    clusters. Which partitions they have is not in the table (``catalog.reading.copy_reads``).
     """
 
     id: int
@@ -91,6 +91,10 @@ class Table:
     properties: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
     copies: tuple[ClusterLocation, ...] = ()
+
+    def copy_on(self, cluster: str) -> ClusterLocation | None:
+        """Returns the descriptor of a secondary cluster, named in any case; ``None`` if the table has none there."""
+        return next((copy for copy in self.copies if copy.cluster.lower() == cluster.lower()), None)
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

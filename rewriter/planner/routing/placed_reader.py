@@ -56,7 +56,7 @@ class PlacedReader:
         return self._absent[key]
 
     def _lacking(self, table: Table) -> list[tuple[Period, int]] | None:
-        if (self._clusters.primary_of(table) or "").lower() == self._cluster.name.lower():
+        if self._clusters.is_primary(table, self._cluster.name):
             return []
         held = self._reader.copied_ranges(table, self._cluster.name)
         fact = self._reader.fact_using(table.name)

@@ -46,18 +46,12 @@ def placed_table(statement: s.AddCluster | s.SetPrimaryCluster | s.Replicate, co
     return table, cluster
 
 
-def descriptor(table: Table, cluster: str) -> ClusterLocation | None:
-    """Returns the descriptor of a secondary cluster; ``None`` if the table has none."""
-    return next((copy for copy in table.copies if copy.cluster.lower() == cluster.lower()), None)
-
-
 def require_descriptor(table: Table, cluster: ClusterName, context: Context) -> ClusterLocation:
     """Returns the descriptor of a secondary cluster. Raises ``IntegrityError`` CLUSTER_NOT_SECONDARY without one."""
-    copy = descriptor(table, cluster.text)
+    copy = table.copy_on(cluster.text)
     if copy is not None:
         return copy
-    primary = context.clusters.primary_of(table)
-    is_primary = primary is not None and primary.lower() == cluster.text.lower()
+    is_primary = context.clusters.is_primary(table, cluster.text)
     others = ", ".join(copy.cluster for copy in table.copies)
     raise IntegrityError(
         f"{cluster.text} is {'the primary' if is_primary else 'no'} cluster of {table.name}.",
@@ -84,7 +78,8 @@ def with_descriptor(table: Table, copy: ClusterLocation, context: Context) -> tu
     """
     if copy not in table.copies:
         with context.begin() as transaction:
-            transaction.commit([SetClusters(table, (*table.copies, copy), context.clusters.primary_of(table))])
+            primary = context.clusters.primary_of(table)
+            transaction.commit([SetClusters(table, (*table.copies, copy), cluster=primary)])
     context = context.renewed()
     return context, context.snapshot.table(table.name)
 

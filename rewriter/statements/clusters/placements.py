@@ -12,7 +12,6 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.clusters.copied_files import existing_copies, not_copied, register
 from rewriter.statements.clusters.descriptors import (
     absent_partitions,
-    descriptor,
     named_partitions,
     new_descriptor,
     placed_table,
@@ -34,7 +33,7 @@ def add_cluster(statement: s.AddCluster, context: Context) -> Result:
     Reads the files of all these partitions on both clusters.
     """
     table, cluster = placed_table(statement, context)
-    copy = descriptor(table, cluster)
+    copy = table.copy_on(cluster)
     if copy is None or statement.location is not None:
         copy = _new_descriptor(table, cluster, statement, copy, context)
     named = named_partitions(table, statement.partition, context)
@@ -81,11 +80,10 @@ def set_primary_cluster(statement: s.SetPrimaryCluster, context: Context) -> Res
     another transaction writes the table. O(files of the table).
     """
     table, cluster = placed_table(statement, context)
-    primary = context.clusters.primary_of(table)
-    if primary is not None and primary.lower() == cluster.lower():
+    if context.clusters.is_primary(table, cluster):
         return Result("ALTER TABLE")
     copy = require_descriptor(table, statement.cluster, context)
-    previous = ClusterLocation(str(primary), table.location)
+    previous = ClusterLocation(str(context.clusters.primary_of(table)), table.location)
     left = {copy.cluster.lower(), previous.cluster.lower()}
     copies = (*(other for other in table.copies if other.cluster.lower() not in left), previous)
     try:
@@ -99,8 +97,7 @@ def set_primary_cluster(statement: s.SetPrimaryCluster, context: Context) -> Res
 def _new_descriptor(
     table: Table, cluster: str, statement: s.AddCluster, present: ClusterLocation | None, context: Context
 ) -> ClusterLocation:
-    primary = context.clusters.primary_of(table)
-    if primary is not None and primary.lower() == cluster.lower():
+    if context.clusters.is_primary(table, cluster):
         raise IntegrityError(
             f"{cluster} is the primary cluster of {table.name}.",
             condition="CLUSTER_ALREADY_EXISTS",

@@ -23,7 +23,6 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.clusters.copied_files import relative_path
 from rewriter.statements.clusters.descriptors import (
     absent_partitions,
-    descriptor,
     named_partitions,
     new_descriptor,
     placed_table,
@@ -56,8 +55,7 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
     cluster, and PARTITIONS_NOT_FOUND where the spec names nothing. What was committed before an error stays.
     """
     table, cluster = placed_table(statement, context)
-    primary = context.clusters.primary_of(table)
-    if primary is not None and primary.lower() == cluster.lower():
+    if context.clusters.is_primary(table, cluster):
         raise IntegrityError(
             f"{cluster} is the primary cluster of {table.name}: it has everything.",
             condition="CLUSTER_ALREADY_EXISTS",
@@ -67,7 +65,7 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
         )
     partitions = named_partitions(table, statement.partition, context)
     try:
-        copy = descriptor(table, cluster) or new_descriptor(table, cluster, context)
+        copy = table.copy_on(cluster) or new_descriptor(table, cluster, context)
     except Error as error:
         raise error.at(statement.cluster.span) from None
     context, table = with_descriptor(table, copy, context)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from rewriter.catalog.clusters.located import is_primary, not_on
+from rewriter.catalog.clusters.located import not_on
 from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
 from rewriter.errors import AnalysisError, Error, Span
@@ -152,7 +152,7 @@ def _check_cluster(name: str, tables: Sequence[StorageTable], at: Span, context:
         cluster = context.clusters.named(name)
         for stored in tables:
             table = context.snapshot.table(stored.table)
-            if not is_primary(table, cluster, context.clusters):
+            if not context.clusters.is_primary(table, cluster.name):
                 raise not_on(table, cluster, context.clusters)
     except Error as error:
         raise error.at(at) from None

@@ -128,11 +128,11 @@ def _is_placed(table: Table) -> bool:
 
 def _lack(use: TableUse, cluster: str, context: Context) -> Lack | None:
     table, snapshot = use.table, context.snapshot
-    if (context.clusters.primary_of(table) or "").lower() == cluster.lower():
+    if context.clusters.is_primary(table, cluster):
         return None
     held = snapshot.copied_ranges(table, cluster)
     whole = [KeyRange.of_prefix(prefix(table.id))]
-    if is_discovered(table) or (table.external and not table.partition_columns and not held):
+    if is_discovered(table) or (table.external and not table.partition_columns):
         return Lack(table.name, 1)
     if not table.partition_columns:
         return Lack(table.name, 1) if outside([p.key for p in snapshot.partitions(table)], held) else None

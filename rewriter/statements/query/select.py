@@ -278,7 +278,7 @@ def is_copied(table: Table, context: Context) -> bool:
     """Tests whether the statement reads the copies of a table that a secondary cluster has."""
     if context.cluster is None or not table.copies:
         return False
-    return (context.clusters.primary_of(table) or "").lower() != context.cluster.lower()
+    return not context.clusters.is_primary(table, context.cluster)
 
 
 def _partitions_of(use: TableUse, context: Context) -> tuple[Partition, ...]:
