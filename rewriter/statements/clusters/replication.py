@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, ClusterLocation, Column, DataFile, Partition, Table
+from rewriter.catalog.reading.history import Content
 from rewriter.errors import Error, IntegrityError
 from rewriter.grammar.families import clusters as s
 from rewriter.runtime.heartbeat import heartbeat
@@ -75,11 +76,11 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
     rows: list[Row] = []
     changed: list[str] = []
     try:
-        originals = files_of(table, chosen, context)
+        originals, contents = files_of(table, chosen, context), contents_of(table, chosen, context)
         total = sum(file.file_bytes for file in _distinct(originals, chosen))
         advance = context.progress.counter("copying", "bytes", total)
         for chunk in _chunks(chosen, originals):
-            step = _Step(table, copy, chunk, originals, context)
+            step = _Step(table, copy, chunk, originals, contents, context)
             stale = step.run(advance)
             for partition in chunk:
                 name = partition_name(table.partition_columns, partition.values)
@@ -104,12 +105,13 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
 
 @dataclass(frozen=True)
 class _Step:
-    """One transaction: the partitions that it copies, and their files."""
+    """One transaction: the partitions that it copies, with the files and contents of all."""
 
     table: Table
     copy: ClusterLocation
     partitions: Sequence[Partition]
     originals: Mapping[bytes, Sequence[DataFile]]
+    contents: Mapping[bytes, Content]
     context: Context
 
     def run(self, advance: Callable[[int], None]) -> frozenset[bytes]:
@@ -126,8 +128,7 @@ class _Step:
                 directory.uploaded.update(target for target, _ in paths.values())
             with removed_on_failure(directory), heartbeat(transaction):
                 copy_files([FileCopy(p, t, size) for p, (t, size) in paths.items()], directory.roots, advance)
-            contents = contents_of(table, self.partitions, context)
-            copied = tuple(self._copied(part, contents[part.key].commit, paths) for part in self.partitions)
+            copied = tuple(self._copied(partition, paths) for partition in self.partitions)
             with removed_on_refusal(directory):
                 transaction.commit([AddCopies(table, self.copy.cluster, write_id, copied)])
             return frozenset(transaction.stale_copies)
@@ -151,9 +152,10 @@ class _Step:
                 paths[file.path] = target, file.file_bytes
         return paths
 
-    def _copied(self, partition: Partition, commit: int, paths: Mapping[str, tuple[str, int]]) -> CopiedPartition:
+    def _copied(self, partition: Partition, paths: Mapping[str, tuple[str, int]]) -> CopiedPartition:
         files = self.originals.get(partition.key, ())
         copies = tuple([file._replace(path=paths[file.path][0]) for file in files])
+        commit = self.contents[partition.key].commit
         return CopiedPartition(partition.key, commit, tuple([file.path for file in files]), copies)
 
 
@@ -162,13 +164,16 @@ def _chunks(
 ) -> Iterator[list[Partition]]:
     """Yields the partitions of each transaction, in key order."""
     chunk: list[Partition] = []
-    paths: dict[str, int] = {}
+    paths: set[str] = set()
+    size = 0
     for partition in partitions:
         chunk.append(partition)
-        paths |= {file.path: file.file_bytes for file in originals.get(partition.key, ())}
-        if sum(paths.values()) >= _CHUNK_BYTES or len(chunk) == _CHUNK_PARTITIONS:
+        for file in originals.get(partition.key, ()):
+            size += 0 if file.path in paths else file.file_bytes
+            paths.add(file.path)
+        if size >= _CHUNK_BYTES or len(chunk) == _CHUNK_PARTITIONS:
             yield chunk
-            chunk, paths = [], {}
+            chunk, paths, size = [], set(), 0
     if chunk:
         yield chunk
 
