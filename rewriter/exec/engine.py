@@ -250,7 +250,7 @@ class Engine(Protocol):
 
     @property
     def writes_here(self) -> bool:
-        """Whether the files of a write are made on this machine. May start the engine."""
+        """True if this machine makes the files of a write. May start the engine."""
 
     @property
     def state(self) -> EngineState:

@@ -50,6 +50,14 @@ def connection(tmp_path: Path, engine: Engine) -> Iterator[Connection]:
         yield opened
 
 
+def classic_session(spark: SparkEngine) -> Any:
+    """Returns the session of a classic Spark. Skips the test on Spark Connect, which has no ``SparkContext``."""
+    session: Any = spark._running_spark().session
+    if not hasattr(session, "sparkContext"):
+        pytest.skip("Spark Connect has no SparkContext")
+    return session
+
+
 def test_parameters_cannot_change_a_statement(connection: Connection) -> None:
     connection.execute("CREATE TABLE t (s STRING, n INT) PARTITIONED BY (p STRING)")
     rows = [(text, number) for number, text in enumerate(HOSTILE)]
@@ -219,9 +227,7 @@ class TestSessionsThatAreHandedIn:
 
     def test_settings_of_its_spark_change_no_result(self, tmp_path: Path, handed_in: Any, spark: SparkEngine) -> None:
         """A new session has the settings of its Spark; those that would change results are set back."""
-        started: Any = spark._running_spark().session
-        if not hasattr(started, "sparkContext"):
-            pytest.skip("the other Spark is no classic one")
+        started = classic_session(spark)
         conf = started.sparkContext._jsc.sc().conf()
         names = ("spark.sql.caseSensitive", "spark.sql.ansi.enabled", "spark.sql.timestampType")
         for name, value in zip(names, ("true", "false", "TIMESTAMP_NTZ"), strict=True):
@@ -248,9 +254,7 @@ class TestSessionsThatAreHandedIn:
 
 def test_another_master_in_one_process(tmp_path: Path, spark: SparkEngine) -> None:
     """It was ignored: the statement ran on the Spark that was there."""
-    started: Any = spark._running_spark().session
-    if not hasattr(started, "sparkContext"):
-        pytest.skip("the other Spark is no classic one")
+    started = classic_session(spark)
     with rewriter.connect(tmp_path / "w", "spark://127.0.0.1:1") as connection:
         with pytest.raises(rewriter.OperationalError) as caught:
             connection.execute("SELECT 1")
@@ -266,9 +270,7 @@ def test_another_master_in_one_process(tmp_path: Path, spark: SparkEngine) -> No
 
 
 def test_spark_shows_the_id_of_a_statement(tmp_path: Path, spark: SparkEngine) -> None:
-    started: Any = spark._running_spark().session
-    if not hasattr(started, "sparkContext"):
-        pytest.skip("the other Spark is no classic one")
+    started = classic_session(spark)
     with rewriter.connect(tmp_path / "w", spark) as connection:
         cursor = connection.execute("SELECT 1 AS one")
         cursor.fetchall()

@@ -273,7 +273,6 @@ partition_copies = Table(
 
 #: The files of the partitions in these ranges, as ``files`` has those of the primary cluster. They are copies of the
 #: files that a partition had when it was copied: after COMPACT, the primary cluster has others with the same rows.
-#: External tables have them, too: only files that were compared with the original are ever read.
 copied_files = Table(
     "copied_files",
     metadata,

@@ -133,11 +133,11 @@ class _OpenedVersions:
 
         def opened() -> dict[str, set[Version]]:
             with self._lock:
-                found = {
+                by_path = {
                     path: {version for version, moment in moments.items() if moment > start}
                     for path, moments in self._moments.items()
                 }
-            return {path: versions for path, versions in found.items() if versions}
+            return {path: versions for path, versions in by_path.items() if versions}
 
         try:
             yield opened
@@ -231,9 +231,9 @@ def _file_system(stores: Stores, changing: Collection[str], opened: _OpenedVersi
             if mode != "rb":
                 raise OSError(f"{path} is only read")
             with self._known_lock:
-                known = self._known.get(path) if is_final(path) else None
-            if known is not None:
-                return _Handle(path, stores, known[0])
+                figures = self._known.get(path) if is_final(path) else None
+            if figures is not None:
+                return _Handle(path, stores, figures[0])
             handle = _Handle(path, stores)
             if not is_final(path):
                 opened.note(path, handle.version())
@@ -261,12 +261,12 @@ def _file_system(stores: Stores, changing: Collection[str], opened: _OpenedVersi
 
         def _figures(self, path: str) -> tuple[int, dt.datetime]:
             with self._known_lock:
-                known = self._known.get(path)
-            if known is None:
+                figures = self._known.get(path)
+            if figures is None:
                 self.open(path).close()
                 with self._known_lock:
-                    known = self._known[path]
-            return known
+                    figures = self._known[path]
+            return figures
 
         def _note(self, path: str, size: int, etag: bytes) -> None:
             moment = _MOMENT if is_final(path) else _MOMENT + dt.timedelta(seconds=zlib.crc32(etag) % 10**9)

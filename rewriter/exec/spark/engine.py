@@ -115,7 +115,7 @@ class SparkEngine:
 
     @property
     def writes_here(self) -> bool:
-        """Whether Spark runs in this process. Starts it."""
+        """True if Spark runs in this process. Starts it."""
         return self._awaited_spark().shares_files
 
     @property

@@ -1,4 +1,4 @@
-"""Whether this machine sees the files that workers on other machines wrote."""
+"""Tests whether this machine sees the files that workers on other machines wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routing: the cluster that runs a query, by the partitions that its plan needs (seed 004, ``planner.routing``)."""
+"""Routing: chooses the cluster that runs a query, by the partitions that its plan needs (seed 004)."""
 
 from __future__ import annotations
 
