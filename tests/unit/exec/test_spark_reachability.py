@@ -35,7 +35,11 @@ class TestAddresses:
             _reach_master(f"spark://127.0.0.1:{closed_port()},127.0.0.1:{port}")
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "no-such-host.invalid", "a" * 70])
-    def test_none(self, host: str) -> None:
+    def test_none(self, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As in a process without Spark: other tests may have started one in this process."""
+        from pyspark import SparkContext
+
+        monkeypatch.setattr(SparkContext, "_active_spark_context", None)
         url = f"spark://{host}:{closed_port()}"
         started = time.monotonic()
         with pytest.raises(EngineError) as caught:
