@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -15,8 +16,8 @@ from typing import TypeVar
 import pytest
 
 VARIABLE = "REWRITER_TEST_SEED"
-#: The shares of a parametrized test without a mark, and how many cases it has at least.
-_PARTS, _CASES = 3, 4
+#: The most shares of a parametrized test without a mark.
+_PARTS = 4
 T = TypeVar("T")
 
 
@@ -50,17 +51,19 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     """Marks the cases of a test: those of one share run by default, and the others are long.
 
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
-    ``share(1)`` runs all. A test without the mark has three shares if it has four cases or more. Cases that are named
+    ``share(1)`` runs all. A test without the mark has as many shares as cases, but four at most, and its name selects
+    the first one: of two cases for two engines, some tests run one, and other tests the other. Cases that are named
     individually run.
     """
-    cases: dict[tuple[str, int, int], list[pytest.Item]] = {}
+    cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("share")
-        parts, *names = (_PARTS,) if mark is None else mark.args
+        parts, *names = (None,) if mark is None else mark.args
         if all(item.get_closest_marker(name) for name in names):
-            test, fewest = item.nodeid.partition("[")[0], _CASES if mark is None else parts
-            cases.setdefault((test, parts, fewest), []).append(item)
-    for (_, parts, fewest), pool in cases.items():
-        now = share(range(len(pool)), parts) if len(pool) >= fewest else range(len(pool))
+            cases.setdefault((item.nodeid.partition("[")[0], parts), []).append(item)
+    for (test, marked_parts), pool in cases.items():
+        parts = marked_parts or min(len(pool), _PARTS)
+        first = turn() if marked_parts else turn() + zlib.crc32(test.encode())
+        now = range(first % parts, len(pool), parts) if len(pool) >= parts else range(len(pool))
         for number in set(range(len(pool))) - set(now):
             pool[number].add_marker("long")

@@ -58,7 +58,6 @@ def replace_at(store: ObjectStore, key: str, new: bytes, count: int) -> list[int
     return done
 
 
-@pytest.mark.share(1)
 @pytest.mark.parametrize("format", ["parquet", "csv", "textfile", "orc"])
 @pytest.mark.parametrize("write", [False, True])
 def test_a_query_and_a_write(session: Session, object_store: ObjectStore, format: str, write: bool) -> None:

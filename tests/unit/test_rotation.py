@@ -39,6 +39,22 @@ def test_all_shares_together_are_the_pool(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(seen) == sorted(f"a::test[{n}]" for n in range(10))
 
 
+@pytest.mark.share(1)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+def test_the_shares_of_a_test_without_a_mark(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Each case runs in one of them, and tests of different names begin with different cases."""
+    names = [f"a::test_{n}" for n in range(20)]
+    seen: list[str] = []
+    for number in range(min(count, 4)):
+        monkeypatch.setenv(rotation.VARIABLE, str(number))
+        now = ordinary([Case(f"{name}[{n}]") for name in names for n in range(count)])
+        assert {nodeid.partition("[")[0] for nodeid in now} == set(names)
+        if count > 1:
+            assert len({nodeid.partition("[")[2] for nodeid in now}) > 1
+        seen += now
+    assert sorted(seen) == sorted(f"{name}[{n}]" for name in names for n in range(count))
+
+
 def test_only_cases_of_a_mark_are_shared_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(rotation.VARIABLE, "1")
     mark = pytest.mark.share(2, "spark").mark
