@@ -208,6 +208,16 @@ class ObjectChanges:
         self.renew(properties)
         self._context.log("ALTER_PROPERTIES", properties)
 
+    def alter_database(self, database: Namespace) -> None:
+        """Makes a new version of a database under its id."""
+        versions = queries.objects(self._context.connection, self._context.sequence, name=key_of(database))
+        live, made_by = versions[0] if versions else (None, 0)
+        if live is None or live.id != database.id or self._context.snapshot.sequence < made_by < self._context.sequence:
+            raise ConflictError(f"another transaction has changed the database '{database.name}'", object=database.name)
+        if database != live:
+            self.renew(database)
+            self._context.log("ALTER_DATABASE", database)
+
     def set_trusted(self, change: SetTrusted) -> None:
         """Makes a new version of a fact under its id, and rebuilds the timelines of the table."""
         live, name = self._live_fact(change.fact), change.table.name.lower()

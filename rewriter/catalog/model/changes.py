@@ -67,6 +67,16 @@ class SetCatalogProperty:
 
 
 @dataclass(frozen=True)
+class AlterDatabase:
+    """Another comment, location or other properties of a database, under its id: those of ``database``.
+
+    The location concerns tables that are created later. It conflicts with every concurrent change of the database.
+    """
+
+    database: Namespace
+
+
+@dataclass(frozen=True)
 class PartitionWrite:
     """One partition as a write leaves or makes it: canonical values, the files that the write added.
 
@@ -180,11 +190,14 @@ class TruncatePartitions:
 
 @dataclass(frozen=True)
 class PartitionAlteration:
-    """The changes of one partition besides its content: a location that is not ``None``, properties that are added."""
+    """The changes of one partition besides its content: a location that is not ``None``, properties that are added, and
+    those that are removed.
+    """
 
     key: bytes
     location: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -442,6 +455,7 @@ Change = (
     | DropObject
     | RenameObject
     | SetCatalogProperty
+    | AlterDatabase
     | AlterTable
     | AlterColumns
     | SetLateness
