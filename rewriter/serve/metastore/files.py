@@ -66,6 +66,11 @@ def remove_empty_location(location: str, service: Service) -> None:
             remove_directory(location, [root])
 
 
+def is_below_roots(location: str, service: Service) -> bool:
+    """Returns whether a directory lies below one of the roots."""
+    return any(_roots_of(location, service))
+
+
 def _own_root(catalog: Catalog) -> str:
     return f"{catalog.warehouse.absolute()}/{_FOLDER}"
 

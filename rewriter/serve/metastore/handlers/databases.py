@@ -24,7 +24,7 @@ from rewriter.serve.metastore.service import Call, Handlers
 from rewriter.serve.metastore.wire.interface import structure
 
 _Database: Any = structure("Database")
-_OWNER_IS_USER = 1
+_OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2
 
 
 def get_all_databases(call: Call) -> list[str]:
@@ -39,9 +39,11 @@ def get_databases(call: Call) -> list[str]:
 def get_database(call: Call) -> Any:
     database = call.snapshot.database(database_name(call.arguments.name))
     values = kept(database.properties)
+    if database.name == DEFAULT_DATABASE:
+        values = {"ownerName": "public", "ownerType": _OWNER_IS_ROLE, "description": "Default Hive database"}
     return _Database(
         name=database.name,
-        description=database.comment or "",
+        description=values.get("description", database.comment or ""),
         locationUri=uri(database_root(database, call.catalog)),
         parameters={key: value for key, value in database.properties.items() if key != KEPT},
         ownerName=values.get("ownerName", ""),

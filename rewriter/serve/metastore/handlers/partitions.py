@@ -21,6 +21,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.descriptors import (
     KEPT,
     PartitionMaker,
@@ -166,7 +167,7 @@ def get_partitions_by_expr(call: Call) -> Any:
     raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
 
 
-def _checked_write(table: Table, given: Any, now: float) -> PartitionWrite:
+def _checked_write(table: Table, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
     """Returns a partition that a client adds. Raises ``InvalidObjectException`` for another format than the table's."""
     values = _values(table, given.values)
     own = PartitionMaker(table).partition(Partition(b"", values))
@@ -184,7 +185,10 @@ def _checked_write(table: Table, given: Any, now: float) -> PartitionWrite:
                 f"table {table.name}: {descriptor.inputFormat}, {library}."
             )
         location = path(descriptor.location) if descriptor.location else None
-    properties = partition_properties(given, now)
+    parameters = with_time(given.parameters, call.now)
+    place = location or default_directory(table, values)
+    given.parameters = with_counts(parameters, place, call.service, is_changed)
+    properties = partition_properties(given, call.now)
     check_properties({key: value for key, value in properties.items() if key != KEPT})
     return PartitionWrite(values, location=_own(table, values, location), properties=properties)
 
@@ -205,7 +209,7 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
         raise _MetaException(message="The partitions belong to several tables.")
     if not table.partition_columns:
         raise _Invalid(message=f"The table {table.name} is not partitioned.")
-    writes = [_checked_write(table, one, call.now) for one in given]
+    writes = [_checked_write(table, one, call) for one in given]
     if if_not_exists:
         types = [column.type for column in table.partition_columns]
         keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
@@ -310,7 +314,7 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
     for one in given:
-        write = _checked_write(table, one, call.now)
+        write = _checked_write(table, one, call, is_changed=True)
         before = _find(call, table, write.values)
         if before is None:
             name = partition_name(table.partition_columns, write.values)
@@ -343,7 +347,7 @@ def rename_partition(call: Call) -> None:
             message=f"Rename partition source partition [{', '.join(map(str, values))}] does not exist"
         )
     call.catalog.rename_partition(table.name, values, new_values)
-    return None
+    return _alter(replace(call), [given])
 
 
 def partition_name_to_vals(call: Call) -> list[str]:

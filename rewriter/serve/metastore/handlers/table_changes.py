@@ -10,13 +10,16 @@ from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import AlterColumns, AlterTable, Change, CreateObject, DropObject, RenameObject
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
-from rewriter.serve.metastore.descriptors import KEPT, catalog_table, catalog_view, kept, path
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.descriptors import KEPT, catalog_table, catalog_view, kept, path, uri
 from rewriter.serve.metastore.files import make_table_directory
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
 from rewriter.serve.metastore.service import Call
 from rewriter.serve.metastore.wire.interface import structure
 
+#: The location in the options of a table that Spark made.
+_PATH = "path"
 _InvalidOperation: Any = structure("InvalidOperationException")
 
 
@@ -36,9 +39,17 @@ def alter_table(call: Call) -> None:
         raise _InvalidOperation(message="The table has no storage descriptor.")
     given.tableType = given.tableType or kept(table.properties).get("tableType")
     location = path(given.sd.location) if given.sd.location else table.location
+    is_renamed = new_name.lower() != table.name.lower()
+    serde = given.sd.serdeInfo
+    if is_renamed and serde is not None and _PATH in (serde.parameters or {}):
+        # Spark expects that the files move, and would read an empty directory.
+        serde.parameters[_PATH] = uri(location)
+    given.parameters = with_time(given.parameters, call.now)
+    if not given.partitionKeys:
+        given.parameters = with_counts(given.parameters, location, call.service, is_changed=True)
     wanted = catalog_table(given, table.id, location)
     changes = [*_changed_columns(table, wanted), *_changed_properties(table, wanted, call)]
-    if new_name.lower() != table.name.lower():
+    if is_renamed:
         changes.append(RenameObject(replace(table), new_name))
     call.commit(changes)
     if location != table.location:
@@ -48,6 +59,7 @@ def alter_table(call: Call) -> None:
 
 def _alter_view(call: Call, view: View, given: Any) -> None:
     """A view is replaced: its id changes, and its name may."""
+    given.parameters = with_time(given.parameters, call.now)
     with call.catalog.begin(call.snapshot) as transaction:
         created = catalog_view(given, transaction.allocate_id())
         transaction.commit([DropObject(view), CreateObject(created)])

@@ -10,6 +10,7 @@ from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.model.qualified_names import database_of, parts_of, short_name
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.descriptors import (
     EXTERNAL,
     MANAGED,
@@ -140,8 +141,7 @@ def create_table(call: Call) -> None:
         raise _Invalid(message=f"Tables of the type {kind} are not supported.")
     given.tableType = kind
     given.createTime = given.createTime or int(call.now)
-    given.parameters = {**(given.parameters or {})}
-    given.parameters.setdefault("transient_lastDdlTime", str(int(call.now)))
+    given.parameters = with_time(given.parameters, call.now)
     with call.catalog.begin(call.snapshot) as transaction:
         id = transaction.allocate_id()
         if kind == VIEW:
@@ -152,6 +152,8 @@ def create_table(call: Call) -> None:
             if given.sd.location
             else f"{database_root(database, call.catalog)}/{short_name(name).lower()}"
         )
+        if not given.partitionKeys:
+            given.parameters = with_counts(given.parameters, location, call.service)
         table = catalog_table(given, id, location)
         call.check_location(table)
         transaction.commit([CreateObject(table)])
