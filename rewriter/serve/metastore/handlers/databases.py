@@ -97,7 +97,7 @@ def _database(given: Any, id: int) -> Namespace:
 def _objects_in(name: str, call: Call) -> Sequence[Object]:
     """Returns the objects of a database in an order in which they can be dropped."""
     snapshot = call.snapshot
-    groups = (snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables())
+    groups = (snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(), snapshot.functions(name))
     return [object_ for group in groups for object_ in group if database_of(object_.name) == name]
 
 
