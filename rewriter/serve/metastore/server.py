@@ -76,6 +76,10 @@ class MetastoreServer:
         """Returns the number of open connections."""
         return self._listener.count
 
+    def restrict(self, service: Service) -> None:
+        """Serves another service, before ``start``."""
+        self._listener.service = service
+
     def start(self) -> None:
         """Serves, in threads of its own."""
         self._thread.start()
