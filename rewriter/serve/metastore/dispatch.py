@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from thrift.Thrift import TApplicationException
 
 from rewriter.errors import Error
+from rewriter.hive.wire.calls import Calls, Message
+from rewriter.hive.wire.interface import ErrorStructure, Method
 from rewriter.serve.metastore.errors import message_of, thrift_error
 from rewriter.serve.metastore.handlers import databases, functions, partitions, sessions, tables
 from rewriter.serve.metastore.service import Call, Client, Handlers, Service
-from rewriter.serve.metastore.wire.calls import Calls, Message
-from rewriter.serve.metastore.wire.interface import ErrorStructure, Method
 
 _FAMILIES = (sessions, databases, tables, partitions, functions)
 #: All handlers, by the name of their method.

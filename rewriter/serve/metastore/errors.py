@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewriter.errors import Error
-from rewriter.serve.metastore.wire.interface import ErrorStructure, Method
+from rewriter.hive.wire.interface import ErrorStructure, Method
 
 #: The ends of conditions, and the exceptions for them in the order of preference.
 _NOT_FOUND = ("NoSuchObjectException", "UnknownTableException", "UnknownDBException", "InvalidObjectException")

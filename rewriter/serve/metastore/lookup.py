@@ -8,7 +8,7 @@ from rewriter.catalog.clusters.located import located_by_default
 from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.reading.missing_objects import object_not_found
-from rewriter.serve.metastore.descriptors import kept, thrift_table, thrift_view
+from rewriter.hive.descriptors import kept, thrift_table, thrift_view
 from rewriter.serve.metastore.service import Call
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name
-from rewriter.serve.metastore.wire.interface import structure
+from rewriter.hive.wire.interface import structure
 
 
 def database_name(text: str | None) -> str:

@@ -13,11 +13,11 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from rewriter.errors import OperationalError
+from rewriter.hive.wire.calls import Calls
+from rewriter.hive.wire.interface import interface
+from rewriter.hive.wire.transport import SocketTransport
 from rewriter.serve.metastore.dispatch import Observer, serve_call
 from rewriter.serve.metastore.service import Client, Service
-from rewriter.serve.metastore.wire.calls import Calls
-from rewriter.serve.metastore.wire.interface import interface
-from rewriter.serve.metastore.wire.transport import SocketTransport
 
 #: The most connections at a time. One more is closed at once.
 MOST_CONNECTIONS = 4096

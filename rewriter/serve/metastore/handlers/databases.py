@@ -12,7 +12,8 @@ from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.errors import NotSupportedError
-from rewriter.serve.metastore.descriptors import KEPT, kept, path, uri
+from rewriter.hive.descriptors import KEPT, kept, path, uri
+from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.files import (
     database_root,
     make_table_directory,
@@ -21,7 +22,6 @@ from rewriter.serve.metastore.files import (
 )
 from rewriter.serve.metastore.names import database_name, pattern
 from rewriter.serve.metastore.service import Call, Handlers
-from rewriter.serve.metastore.wire.interface import structure
 
 _Database: Any = structure("Database")
 _OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2

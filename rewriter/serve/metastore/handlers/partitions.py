@@ -21,20 +21,20 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.descriptors import (
+from rewriter.hive.descriptors import (
     KEPT,
     PartitionMaker,
     kept,
     partition_properties,
     path,
 )
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.files import is_purged, make_table_directory, remove_location
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
 from rewriter.serve.metastore.partition_filters import read_filter
 from rewriter.serve.metastore.service import Call, Handlers
-from rewriter.serve.metastore.wire.interface import structure
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")

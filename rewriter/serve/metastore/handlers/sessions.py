@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.service import Call, Handlers
-from rewriter.serve.metastore.wire.interface import structure
 
 _STARTED = int(time.time())
 _ALIVE = 2

@@ -10,13 +10,13 @@ from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import AlterColumns, AlterTable, Change, CreateObject, DropObject, RenameObject
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
+from rewriter.hive.descriptors import KEPT, catalog_table, catalog_view, kept, path, uri
+from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.descriptors import KEPT, catalog_table, catalog_view, kept, path, uri
 from rewriter.serve.metastore.files import make_table_directory
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
 from rewriter.serve.metastore.service import Call
-from rewriter.serve.metastore.wire.interface import structure
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"

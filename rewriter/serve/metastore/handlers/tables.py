@@ -10,8 +10,7 @@ from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.model.qualified_names import database_of, parts_of, short_name
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.descriptors import (
+from rewriter.hive.descriptors import (
     EXTERNAL,
     MANAGED,
     VIEW,
@@ -20,12 +19,13 @@ from rewriter.serve.metastore.descriptors import (
     kept,
     path,
 )
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.files import database_root, is_purged, make_table_directory, remove_location
 from rewriter.serve.metastore.handlers.table_changes import alter_table
 from rewriter.serve.metastore.lookup import is_shown, seen_table, shown_table
 from rewriter.serve.metastore.names import database_name, pattern, table_name
 from rewriter.serve.metastore.service import Call, Handlers
-from rewriter.serve.metastore.wire.interface import structure
 
 _MetaException: Any = structure("MetaException")
 _Invalid: Any = structure("InvalidObjectException")

@@ -10,8 +10,8 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TMessageType, TType
 
-from rewriter.serve.metastore.wire.interface import Method, Structure
-from rewriter.serve.metastore.wire.transport import MOST_BYTES, SocketTransport
+from rewriter.hive.wire.interface import Method, Structure
+from rewriter.hive.wire.transport import MOST_BYTES, SocketTransport
 
 #: The most elements of a list, set or map.
 MOST_ELEMENTS = 1 << 22

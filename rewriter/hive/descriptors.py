@@ -17,9 +17,9 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.errors import DataError
-from rewriter.serve.metastore.formats import PROVIDER, catalog_format, hive_format, row_properties
-from rewriter.serve.metastore.spark_schema import columns_of_spark
-from rewriter.serve.metastore.wire.interface import structure
+from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
+from rewriter.hive.spark_schema import columns_of_spark
+from rewriter.hive.wire.interface import structure
 
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
