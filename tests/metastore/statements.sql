@@ -207,6 +207,18 @@ SHOW PARTITIONS sold;
 ALTER TABLE sold ADD COLUMNS (comment STRING);
 INSERT INTO sold VALUES (10, 100, 'later', DATE'2024-04-01', 4, 'a');
 SELECT * FROM sold;
+ALTER TABLE sold RENAME TO sold_items;
+SELECT * FROM sold_items WHERE shop = 1;
+SHOW PARTITIONS sold_items;
+DESCRIBE EXTENDED sold_items PARTITION (day = DATE'2024-01-02', shop = 2, kind = 'b');
+ALTER TABLE sold_items RENAME TO sold;
+CREATE TABLE by_shop USING parquet PARTITIONED BY (shop) AS SELECT id, shop FROM sold WHERE shop < 3;
+SELECT * FROM by_shop WHERE shop = 2;
+SHOW PARTITIONS by_shop;
+CREATE TABLE kinds (id INT, ts TIMESTAMP, b BOOLEAN, n BIGINT, v VARCHAR(5)) USING parquet PARTITIONED BY (ts, b, n, v);
+INSERT INTO kinds VALUES (1, TIMESTAMP'2024-01-01 10:00:00', true, 5000000000, 'x'), (2, TIMESTAMP'2024-01-02 00:00:00.5', false, -1, 'y z');
+SHOW PARTITIONS kinds;
+SELECT * FROM kinds;
 
 -- Filters on partition columns, which the metastore gets
 SELECT id FROM sold WHERE day = DATE'2024-01-02';
@@ -226,6 +238,11 @@ SELECT id FROM sold WHERE day IS NOT NULL AND shop <=> 2;
 SELECT id FROM sold WHERE CAST(shop AS STRING) = '10';
 SELECT id FROM sold WHERE day = DATE'2024-01-02' OR amount = 30;
 SELECT id FROM sold WHERE shop = 1000;
+SELECT id FROM kinds WHERE n = 5000000000;
+SELECT id FROM kinds WHERE n < 0;
+SELECT id FROM kinds WHERE b;
+SELECT id FROM kinds WHERE ts > TIMESTAMP'2024-01-01 12:00:00';
+SELECT id FROM kinds WHERE v = 'y z';
 SELECT max(day), count(*) FROM sold WHERE shop > 1;
 SELECT id FROM sold WHERE kind LIKE 'x%';
 SELECT id FROM sold WHERE kind LIKE 'x%' AND shop = 10;
@@ -275,6 +292,17 @@ SHOW PARTITIONS texts;
 SELECT * FROM texts;
 SELECT a FROM texts WHERE day > DATE'2024-01-01' AND p IS NOT NULL;
 SELECT a FROM texts WHERE p = 'it\'s: 5%';
+LOAD DATA LOCAL INPATH '${dir}/load' OVERWRITE INTO TABLE texts PARTITION (day = DATE'2024-01-05', p = 'loaded');
+SELECT * FROM texts WHERE day = DATE'2024-01-05';
+ALTER TABLE texts PARTITION (day = DATE'2024-01-05', p = 'loaded') SET SERDEPROPERTIES ('k' = 'v');
+DESCRIBE EXTENDED texts PARTITION (day = DATE'2024-01-05', p = 'loaded');
+ALTER TABLE texts RENAME TO lines_of_text;
+SELECT * FROM lines_of_text WHERE p = 'x';
+DESCRIBE EXTENDED lines_of_text PARTITION (day = DATE'2024-01-01', p = 'x');
+ALTER TABLE lines_of_text RENAME TO texts;
+CREATE TABLE hive_by_shop PARTITIONED BY (shop) STORED AS ORC AS SELECT id, shop FROM sold WHERE shop < 3;
+SELECT * FROM hive_by_shop WHERE shop = 2;
+SHOW PARTITIONS hive_by_shop;
 INSERT INTO texts PARTITION (day = DATE'2024-01-09') VALUES (1);
 
 -- Statistics
