@@ -1,0 +1,49 @@
+"""A stock Spark session executes a script against our metastore, with the outcomes of a real Hive metastore.
+
+The client is a process with a JVM of its own. ``pytest tests/metastore -m long --rewrite`` records the outcomes of the
+real metastore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from comparison import compare, differences
+from server import metastore
+from statement_outcomes import SCRIPT, execute, record, recorded
+from statement_texts import statements
+
+from benchmarks import hive_metastore
+
+
+@pytest.fixture(scope="module")
+def metastore_uri() -> Iterator[str]:
+    with metastore() as uri:
+        yield uri
+
+
+def test_the_outcomes_are_those_of_a_hive_metastore(metastore_uri: str, tmp_path: Path) -> None:
+    problems = compare(execute(metastore_uri, tmp_path), recorded(), differences())
+    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+
+
+@pytest.mark.long
+def test_the_recording_is_what_a_hive_metastore_does(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    with hive_metastore.running() as port:
+        results = execute(f"thrift://127.0.0.1:{port}", tmp_path)
+    if request.config.getoption("--rewrite"):
+        record(results)
+    problems = compare(results, recorded(), [])
+    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+
+
+def test_the_recording_has_the_statements_of_the_script() -> None:
+    script = [statement.text for statement in statements(SCRIPT.read_text(encoding="utf-8"))]
+    assert [statement for statement, _ in recorded()] == script
+    assert len(script) >= 90
+
+
+def test_each_difference_names_a_statement_of_the_script() -> None:
+    assert {row.statement for row in differences()} <= {statement for statement, _ in recorded()}
