@@ -16,6 +16,7 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
+from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
@@ -63,7 +64,9 @@ def kept(properties: Mapping[str, str]) -> dict[str, Any]:
 def parameters_of(table: Table | View) -> dict[str, str]:
     """Returns the parameters of a table or view as clients see them."""
     parameters = {
-        key: value for key, value in table.properties.items() if key != KEPT and not key.startswith(SERDE_PROPERTY)
+        key: value
+        for key, value in table.properties.items()
+        if key != KEPT and not key.startswith((SERDE_PROPERTY, MOVING))
     }
     if table.comment is not None:
         parameters[COMMENT] = table.comment

@@ -6,7 +6,6 @@ real metastore.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,11 @@ from statement_texts import statements
 from benchmarks import hive_metastore
 
 
-@pytest.fixture(scope="module")
-def metastore_uri() -> Iterator[str]:
-    with metastore() as uri:
-        yield uri
-
-
-def test_the_outcomes_are_those_of_a_hive_metastore(metastore_uri: str, tmp_path: Path) -> None:
-    problems = compare(execute(metastore_uri, tmp_path), recorded(), differences())
+def test_the_outcomes_are_those_of_a_hive_metastore(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    with metastore(tmp_path / "warehouse", files) as uri:
+        problems = compare(execute(uri, files), recorded(), differences())
     assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewriter.catalog.clusters.located import located_by_default
+from rewriter.catalog.commit.directory_moves import pending
 from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.reading.missing_objects import object_not_found
@@ -28,6 +29,11 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     table = call.snapshot.table(name)
     if not is_shown(table):
         raise list_required(table.name)
+    if pending(table):
+        # Clients do not read the notes of a move that was interrupted.
+        call.catalog.finish_moves(table)
+        call.renew()
+        table = call.snapshot.table(name)
     return table if is_write or not table.copies else located_by_default(table, call.clusters)
 
 

@@ -62,6 +62,10 @@ class Call:
         """The newest state at the first use. One read."""
         return self.service.catalog.snapshot()
 
+    def renew(self) -> None:
+        """Takes a new snapshot at the next use."""
+        self.__dict__.pop("snapshot", None)
+
     @property
     def write_ids(self) -> str | None:
         """The list of write ids that the client sees; ``None`` if it sends none."""

@@ -347,6 +347,8 @@ def rename_partition(call: Call) -> None:
             message=f"Rename partition source partition [{', '.join(map(str, values))}] does not exist"
         )
     call.catalog.rename_partition(table.name, values, new_values)
+    if given.sd is not None:
+        given.sd.location = None  # The client sends the old one.
     return _alter(replace(call), [given])
 
 
