@@ -8,6 +8,8 @@ property: it gets the descriptor that Hive would give it.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,18 +19,29 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.catalog.table_definitions import FORMATS, check_definition, has_known_type
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
 from rewriter.hive.wire.interface import structure
+from rewriter.uris import is_in_store, normalized, shown
 
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
+#: URIs of file systems that are not read here.
+_FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 PURGE = "external.table.purge"
 #: The fields of a table and of its descriptor that the catalog does not have.
 _TABLE_FIELDS = ("owner", "ownerType", "createTime", "lastAccessTime", "retention", "tableType")
 _DESCRIPTOR_FIELDS = ("inputFormat", "outputFormat", "compressed", "numBuckets", "bucketCols", "storedAsSubDirectories")
+
+#: Types of Hive and Spark that no column has here.
+_OTHER_TYPE = re.compile(
+    r"void|variant|time(\(\d+\))?|timestamp_(ntz|ltz)(\(\d+\))?|timestamp with local time zone|interval[\w ()]*|"
+    r"(string|char\(\d+\)|varchar\(\d+\)) collate \w+|uniontype<.*>|geography\(.*\)|geometry\(.*\)|decimal",
+    re.DOTALL | re.IGNORECASE,
+)
 
 _Table: Any = structure("Table")
 _Partition: Any = structure("Partition")
@@ -41,15 +54,37 @@ _Cluster: Any = structure("ClusterDescriptor")
 
 
 def uri(location: str) -> str:
-    """Returns a location as Hive writes it: a path is a URI of files."""
+    """Returns a location as Hive writes it: a path is a URI of files, and S3 has the scheme of Hadoop."""
+    if location.startswith("s3://"):
+        return f"s3a{location[2:]}"
     return f"file:{location}" if location.startswith("/") else location
 
 
 def path(location: str) -> str:
-    """Returns a location of Hive as the catalog keeps it. Schemes of this machine's files become paths."""
+    """Returns a location of Hive as the catalog keeps it: an absolute path, or a URI.
+
+    Raises ``DataError`` INVALID_LOCATION for others, for paths with dots, and for URIs that ``normalized`` refuses.
+    """
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
-    return location.rstrip("/") or "/"
+    shortened = location.rstrip("/") or "/"
+    try:
+        if is_in_store(shortened):
+            return normalized(shortened)
+        if "\0" in location or "@" in location or not (_is_plain_path(shortened) or _FOREIGN.match(shortened)):
+            raise ValueError("it is no absolute path without dots, and no URI")
+    except ValueError as error:
+        raise DataError(
+            f"The location '{shown(location)}' is not supported: {error}.",
+            condition="INVALID_LOCATION",
+            object=shown(location),
+            hint="Write file:/path, without dots, or a URI such as s3a://bucket/directory.",
+        ) from None
+    return shortened
+
+
+def _is_plain_path(location: str) -> bool:
+    return location.startswith("/") and os.path.normpath(location) == location
 
 
 def kept(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -111,8 +146,28 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
         columns = tuple(map(_column, descriptor.cols or ()))
     if format == TEXTFILE:
         properties |= row_properties(options)
+    if format in FORMATS and not all(map(has_known_type, columns)):
+        format = f"{format} with other types"
+    foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
+    if foreign is not None:
+        format = f"{format} on {foreign['scheme']}"
     name = full_name(str(given.dbName or "default"), str(given.tableName or ""))
-    return Table(id, name, columns, partition_columns, format, location, True, comment, properties)
+    table = Table(id, name, columns, partition_columns, format, location, True, comment, properties)
+    check_definition(table, None)
+    for column in columns:
+        _check_type(column)
+    return table
+
+
+def _check_type(column: Column) -> None:
+    """Raises ``DataError`` INVALID_COLUMN for a type that neither this project nor Hive or Spark has."""
+    if not has_known_type(column) and _OTHER_TYPE.fullmatch(column.type) is None:
+        raise DataError(
+            f"The column {column.name} has the type {column.type}, which does not exist.",
+            condition="INVALID_COLUMN",
+            object=column.name,
+            hint="Use a type of Hive or Spark.",
+        )
 
 
 def _column(field: Any) -> Column:
