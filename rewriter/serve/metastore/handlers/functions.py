@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
@@ -70,8 +71,8 @@ def alter_function(call: Call) -> None:
 
 
 def _function(given: Any, id: int, call: Call) -> Function:
-    if not given.functionName or not given.className:
-        raise _Invalid(message="A function needs a name and a class.")
+    if not re.fullmatch(r"\w{1,128}", given.functionName or "") or not given.className:
+        raise _Invalid(message="A function needs a name of letters, digits and underscores, and a class.")
     call.snapshot.database(database_name(given.dbName))
     resources = tuple(
         (_KINDS.get(resource.resourceType, "JAR"), str(resource.uri)) for resource in given.resourceUris or ()
