@@ -23,6 +23,10 @@ from rewriter.serve.metastore.wire.interface import structure
 
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
+#: The property with column statistics (``column_statistics``). Clients get it by calls of its own.
+STATISTICS = "rewriter.metastore.statistics"
+#: The properties that clients do not see.
+HIDDEN = frozenset({KEPT, STATISTICS})
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 PURGE = "external.table.purge"
 #: The fields of a table and of its descriptor that the catalog does not have.
@@ -63,7 +67,9 @@ def kept(properties: Mapping[str, str]) -> dict[str, Any]:
 def parameters_of(table: Table | View) -> dict[str, str]:
     """Returns the parameters of a table or view as clients see them."""
     parameters = {
-        key: value for key, value in table.properties.items() if key != KEPT and not key.startswith(SERDE_PROPERTY)
+        key: value
+        for key, value in table.properties.items()
+        if key not in HIDDEN and not key.startswith(SERDE_PROPERTY)
     }
     if table.comment is not None:
         parameters[COMMENT] = table.comment
@@ -254,7 +260,7 @@ class PartitionMaker:
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
-        parameters = {key: value for key, value in partition.properties.items() if key != KEPT}
+        parameters = {key: value for key, value in partition.properties.items() if key not in HIDDEN}
         return _Partition(
             values=[DEFAULT_PARTITION if value is None else value for value in partition.values],
             dbName=self._database,
@@ -269,7 +275,7 @@ class PartitionMaker:
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:
     """Returns the properties of a partition that a client gives."""
-    parameters = {key: value for key, value in (given.parameters or {}).items() if key != KEPT}
+    parameters = {key: value for key, value in (given.parameters or {}).items() if key not in HIDDEN}
     values = {"createTime": given.createTime or int(now)}
     if given.lastAccessTime:
         values["lastAccessTime"] = given.lastAccessTime

@@ -10,12 +10,21 @@ from thrift.Thrift import TApplicationException
 
 from rewriter.errors import Error
 from rewriter.serve.metastore.errors import message_of, thrift_error
-from rewriter.serve.metastore.handlers import databases, partitions, sessions, tables
+from rewriter.serve.metastore.handlers import (
+    databases,
+    locks,
+    notifications,
+    partitions,
+    sessions,
+    statistics,
+    tables,
+    transactions,
+)
 from rewriter.serve.metastore.service import Call, Client, Handlers, Service
 from rewriter.serve.metastore.wire.calls import Calls, Message
 from rewriter.serve.metastore.wire.interface import ErrorStructure, Method
 
-_FAMILIES = (sessions, databases, tables, partitions)
+_FAMILIES = (sessions, databases, tables, partitions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
 

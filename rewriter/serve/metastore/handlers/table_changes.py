@@ -10,7 +10,8 @@ from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import AlterColumns, AlterTable, Change, CreateObject, DropObject, RenameObject
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
-from rewriter.serve.metastore.descriptors import KEPT, catalog_table, catalog_view, kept, path
+from rewriter.serve.metastore.column_statistics import statistics_of_present
+from rewriter.serve.metastore.descriptors import KEPT, STATISTICS, catalog_table, catalog_view, kept, path
 from rewriter.serve.metastore.files import make_table_directory
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
@@ -63,11 +64,15 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
         before.pop("EXTERNAL", None)
         if wanted.format != table.format:
             raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
+    statistics = before.pop(STATISTICS, None)
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     removed = tuple(key for key in before if key not in after)
     check_properties({key: value for key, value in changed.items() if key != KEPT} | dict.fromkeys(removed))
     if KEPT in before and wanted.format != table.format:
         raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
+    if statistics is not None and (present := statistics_of_present(statistics, wanted.columns)) != statistics:
+        # Statistics of columns that are gone, or have another type now, end with them.
+        changed, removed = changed | ({STATISTICS: present} if present else {}), (*removed, STATISTICS)
     comment = {} if wanted.comment == table.comment or wanted.comment is None else {COMMENT: wanted.comment}
     if wanted.comment is None and table.comment is not None:
         removed = (*removed, COMMENT)
