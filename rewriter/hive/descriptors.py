@@ -28,6 +28,10 @@ from rewriter.uris import is_in_store, normalized, shown
 
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
+#: The property with column statistics (``column_statistics``). Clients get it by calls of its own.
+STATISTICS = "rewriter.metastore.statistics"
+#: The properties that clients do not see.
+HIDDEN = frozenset({KEPT, STATISTICS})
 #: URIs of file systems that are not read here.
 _FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
@@ -101,7 +105,7 @@ def parameters_of(table: Table | View) -> dict[str, str]:
     parameters = {
         key: value
         for key, value in table.properties.items()
-        if key != KEPT and not key.startswith((SERDE_PROPERTY, MOVING))
+        if key not in HIDDEN and not key.startswith((SERDE_PROPERTY, MOVING))
     }
     if table.comment is not None:
         parameters[COMMENT] = table.comment
@@ -312,7 +316,7 @@ class PartitionMaker:
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
-        parameters = {key: value for key, value in partition.properties.items() if key != KEPT}
+        parameters = {key: value for key, value in partition.properties.items() if key not in HIDDEN}
         return _Partition(
             values=[DEFAULT_PARTITION if value is None else value for value in partition.values],
             dbName=self._database,
@@ -327,7 +331,7 @@ class PartitionMaker:
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:
     """Returns the properties of a partition that a client gives."""
-    parameters = {key: value for key, value in (given.parameters or {}).items() if key != KEPT}
+    parameters = {key: value for key, value in (given.parameters or {}).items() if key not in HIDDEN}
     values = {"createTime": given.createTime or int(now)}
     if given.lastAccessTime:
         values["lastAccessTime"] = given.lastAccessTime

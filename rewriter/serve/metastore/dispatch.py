@@ -12,10 +12,20 @@ from rewriter.errors import Error
 from rewriter.hive.wire.calls import Calls, Message
 from rewriter.hive.wire.interface import ErrorStructure, Method
 from rewriter.serve.metastore.errors import message_of, thrift_error
-from rewriter.serve.metastore.handlers import databases, functions, partitions, sessions, tables
+from rewriter.serve.metastore.handlers import (
+    databases,
+    functions,
+    locks,
+    notifications,
+    partitions,
+    sessions,
+    statistics,
+    tables,
+    transactions,
+)
 from rewriter.serve.metastore.service import Call, Client, Handlers, Service
 
-_FAMILIES = (sessions, databases, tables, partitions, functions)
+_FAMILIES = (sessions, databases, tables, partitions, functions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
 

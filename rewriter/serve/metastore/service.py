@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,9 @@ from rewriter.catalog.model.changes import Change, PartitionWrite
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
+from rewriter.serve.metastore.client_transactions import ClientTransactions
+from rewriter.serve.metastore.locks import Locks
+from rewriter.serve.metastore.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_partition_locations,
     check_partitions_apart,
@@ -28,12 +31,14 @@ class Service:
     """A catalog under service. ``read_only`` refuses all changes.
 
     Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
-    of clients.
+    of clients. ``transactions`` and ``locks`` are those of its clients.
     """
 
     catalog: Catalog
     read_only: bool = False
     roots: tuple[str, ...] = ()
+    transactions: ClientTransactions = field(default_factory=ClientTransactions)
+    locks: Locks = field(default_factory=Locks)
 
     @cached_property
     def listed(self) -> CachedCatalog:
@@ -68,8 +73,20 @@ class Call:
 
     @property
     def write_ids(self) -> str | None:
-        """The list of write ids that the client sees; ``None`` if it sends none."""
+        """The list of write ids that the client sees, as it writes it; ``None`` if it sends none."""
         return getattr(self.arguments, "validWriteIdList", None)
+
+    def write_ids_of(self, name: str) -> str | None:
+        """Returns the client's list for a table as the catalog writes lists; ``None`` if it sends none.
+
+        A list in Hive's form needs the state of the call. Raises the errors of ``catalog_list``, and
+        TABLE_OR_VIEW_NOT_FOUND.
+        """
+        text = self.write_ids
+        if text is None or is_of_catalog(text):
+            return text
+        table = self.snapshot.table(name)
+        return catalog_list(text, table, self.service.transactions.held_write_ids(table))
 
     @property
     def cluster(self) -> str | None:

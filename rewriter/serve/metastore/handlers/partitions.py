@@ -23,6 +23,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.hive.descriptors import (
     KEPT,
+    STATISTICS,
     PartitionMaker,
     kept,
     partition_properties,
@@ -31,6 +32,9 @@ from rewriter.hive.descriptors import (
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.files import is_purged, make_table_directory, remove_location
+from rewriter.serve.metastore.lookup import canonical_values as _values
+from rewriter.serve.metastore.lookup import named_values as _named
+from rewriter.serve.metastore.lookup import seen_partition as _find
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
 from rewriter.serve.metastore.partition_filters import read_filter
@@ -47,29 +51,6 @@ def _table(call: Call, is_write: bool = False) -> Table:
     return seen_table(call, table_name(arguments.db_name, arguments.tbl_name), is_write)
 
 
-def _values(table: Table, texts: Sequence[str] | None) -> PartitionValues:
-    """Returns the canonical values of a partition. Raises ``MetaException`` unless there is one for each column."""
-    given = list(texts or ())
-    if len(given) != len(table.partition_columns):
-        raise _MetaException(message=f"{len(given)} values for {len(table.partition_columns)} partition columns")
-    return tuple(canonical(column, text) for column, text in zip(table.partition_columns, given, strict=True))
-
-
-def _named(table: Table, name: str | None) -> PartitionValues:
-    """Returns the values that a partition's name has."""
-    pairs = {column.lower(): value for column, value in parse_partition_name(name or "")}
-    texts = [pairs.get(column.name.lower(), "") for column in table.partition_columns]
-    if len(pairs) != len(table.partition_columns) or "" in texts:
-        raise _MetaException(message=f"Invalid partition name {name!r}")
-    return _values(table, [DEFAULT_PARTITION if text is None else text for text in texts])
-
-
-def _find(call: Call, table: Table, values: PartitionValues) -> Partition | None:
-    if call.write_ids is not None or call.cluster is not None:
-        return call.service.listed.get_partition(table.name, values, call.write_ids, call.cluster)
-    return call.snapshot.partition(table, values)
-
-
 def _existing(call: Call, table: Table, values: PartitionValues) -> Partition:
     partition = _find(call, table, values)
     if partition is None:
@@ -80,7 +61,7 @@ def _existing(call: Call, table: Table, values: PartitionValues) -> Partition:
 
 def _satisfying(call: Call, table: Table, scan_filter: ScanFilter | None) -> Sequence[Partition]:
     if call.write_ids is not None or call.cluster is not None:
-        return call.service.listed.satisfying(table.name, scan_filter, call.write_ids, call.cluster)
+        return call.service.listed.satisfying(table.name, scan_filter, call.write_ids_of(table.name), call.cluster)
     return call.snapshot.satisfying(table, scan_filter)
 
 
@@ -322,7 +303,7 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
         location = write.location
         if location is None and before.location is not None and one.sd is not None and one.sd.location:
             location = default_directory(table, write.values)
-        removed = tuple(key for key in before.properties if key not in write.properties)
+        removed = tuple(key for key in before.properties if key not in write.properties and key != STATISTICS)
         alterations.append(
             PartitionAlteration(
                 before.key, None if location == before.location else location, write.properties, removed

@@ -15,9 +15,10 @@ from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import CommitUnknownError
-from rewriter.hive.descriptors import KEPT, MANAGED, catalog_table, catalog_view, kept, path, uri
+from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, catalog_table, catalog_view, kept, path, uri
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.column_statistics import statistics_of_present
 from rewriter.serve.metastore.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.lookup import seen_table
 from rewriter.serve.metastore.names import table_name
@@ -121,11 +122,15 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
         before.pop("EXTERNAL", None)
         if wanted.format != table.format:
             raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
+    statistics = before.pop(STATISTICS, None)
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     removed = tuple(key for key in before if key not in after)
     check_properties({key: value for key, value in changed.items() if key != KEPT} | dict.fromkeys(removed))
     if KEPT in before and wanted.format != table.format:
         raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
+    if statistics is not None and (present := statistics_of_present(statistics, wanted.columns)) != statistics:
+        # Statistics of columns that are gone, or have another type now, end with them.
+        changed, removed = changed | ({STATISTICS: present} if present else {}), (*removed, STATISTICS)
     comment = {} if wanted.comment == table.comment or wanted.comment is None else {COMMENT: wanted.comment}
     if wanted.comment is None and table.comment is not None:
         removed = (*removed, COMMENT)
