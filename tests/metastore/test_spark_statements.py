@@ -25,8 +25,7 @@ def metastore_uri() -> Iterator[str]:
 
 
 def test_the_outcomes_are_those_of_a_hive_metastore(metastore_uri: str, tmp_path: Path) -> None:
-    problems = compare(execute(metastore_uri, tmp_path), recorded(), differences())
-    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+    _report(compare(execute(metastore_uri, tmp_path), recorded(), differences()))
 
 
 @pytest.mark.long
@@ -35,8 +34,7 @@ def test_the_recording_is_what_a_hive_metastore_does(tmp_path: Path, request: py
         results = execute(f"thrift://127.0.0.1:{port}", tmp_path)
     if request.config.getoption("--rewrite"):
         record(results)
-    problems = compare(results, recorded(), [])
-    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+    _report(compare(results, recorded(), []))
 
 
 def test_the_recording_has_the_statements_of_the_script() -> None:
@@ -47,3 +45,8 @@ def test_the_recording_has_the_statements_of_the_script() -> None:
 
 def test_each_difference_names_a_statement_of_the_script() -> None:
     assert {row.statement for row in differences()} <= {statement for statement, _ in recorded()}
+
+
+def _report(problems: list[str]) -> None:
+    if problems:
+        pytest.fail("\n\n".join([f"{len(problems)} problems", *problems]), pytrace=False)
