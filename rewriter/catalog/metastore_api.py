@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.clusters.located import located_by_default, located_partitions, located_table
-from rewriter.catalog.filters.predicates import bind_text
+from rewriter.catalog.filters.predicates import ScanFilter, bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.metastore_writes import MetastoreWrites, list_required
@@ -80,8 +80,16 @@ class CachedCatalog(MetastoreWrites):
         self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> tuple[Partition, ...]:
         """Returns all partitions, in key order. Raises the errors of ``get_table``."""
+        return self.satisfying(name, None, valid_write_id_list, cluster)
+
+    def satisfying(
+        self, name: str, scan_filter: ScanFilter | None, valid_write_id_list: str | None, cluster: str | None
+    ) -> tuple[Partition, ...]:
+        """Returns the partitions that satisfy a bound filter (``None``: all), in key order. Raises the errors of
+        ``get_table``.
+        """
         table, listed = self._listed(name, valid_write_id_list)
-        return tuple(self._located(listed.satisfying(table, None), table, listed, cluster))
+        return tuple(self._located(listed.satisfying(table, scan_filter), table, listed, cluster))
 
     def get_partitions_by_filter(
         self, name: str, text: str, valid_write_id_list: str | None = None, cluster: str | None = None

@@ -10,7 +10,6 @@ Without a list, a managed table is an error, as for reads, and an external table
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
-from rewriter.catalog.keys.values import check_partition_column, require_canonical
+from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
@@ -37,23 +36,18 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
 )
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, PartitionValues, Table
-from rewriter.catalog.model.qualified_names import database_of, short_name
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import AnalysisError, ConflictError, DataError, NotSupportedError, ProgrammingError
+from rewriter.catalog.table_definitions import FORMATS, check_definition
+from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
 
 #: The list of a table that does not exist yet, for ``create_table``.
 NO_WRITES = str(ValidWriteIdList("0", 0))
 #: How the names of the properties begin that this project interprets.
 _INTERPRETED = ("rewriter.", "cube.", "sink.", "partition.", "immutable", "field.", "escape.", "serialization.")
-_FORMATS = ("parquet", "csv", "json", "orc", "textfile")
-_TYPE = re.compile(
-    r"boolean|tinyint|smallint|int|bigint|float|double|string|binary|date|timestamp|decimal\(\d+,\d+\)|"
-    r"(var)?char\(\d+\)|(array|map|struct)<.*>",
-    re.DOTALL,
-)
 
 
 class MetastoreWrites(ABC):
@@ -88,7 +82,7 @@ class MetastoreWrites(ABC):
                 object=table.name,
                 hint=f"pass '{NO_WRITES}'",
             )
-        _check_definition(table)
+        check_definition(table, FORMATS)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))
         with self._catalog.begin(snapshot) as transaction:
@@ -277,32 +271,3 @@ def check_properties(properties: Mapping[str, str | None]) -> None:
                 object=key,
                 hint=f"Write ALTER TABLE … SET TBLPROPERTIES ('{key}' = '…').",
             )
-
-
-def _check_definition(table: Table) -> None:
-    """Raises errors for a table that no statement would create."""
-    names = [column.name.lower() for column in table.all_columns]
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    problem: str | None
-    if re.fullmatch(r"\w{1,100}", short_name(table.name)) is None:
-        problem = "its name must consist of letters, digits and underscores"
-    elif not table.columns:
-        problem = "it has no data columns"
-    elif repeated is not None:
-        problem = f"it has the column {repeated} twice"
-    elif WRITE_ID_LEVEL in names:
-        problem = f"{WRITE_ID_LEVEL} is the name of directories"
-    elif table.format not in _FORMATS:
-        problem = f"its format must be one of {', '.join(_FORMATS)}"
-    else:
-        problem = next((f"{c.type} is no type" for c in table.all_columns if _TYPE.fullmatch(c.type) is None), None)
-    if problem is not None:
-        raise AnalysisError(
-            f"the table '{table.name}' cannot be created: {problem}",
-            condition="INVALID_TABLE_DEFINITION",
-            object=table.name,
-            hint="CREATE TABLE describes what a table can be",
-        )
-    for column in table.partition_columns:
-        check_partition_column(column)
-    check_properties(table.properties)

@@ -6,7 +6,6 @@ real metastore.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,12 @@ from statement_texts import statements
 from benchmarks import hive_metastore
 
 
-@pytest.fixture(scope="module")
-def metastore_uri() -> Iterator[str]:
-    with metastore() as uri:
-        yield uri
-
-
-def test_the_outcomes_are_those_of_a_hive_metastore(metastore_uri: str, tmp_path: Path) -> None:
-    _report(compare(execute(metastore_uri, tmp_path), recorded(), differences()))
+def test_the_outcomes_are_those_of_a_hive_metastore(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    with metastore(tmp_path / "warehouse", files) as uri:
+        results = execute(uri, files)
+    _report(compare(results, recorded(), differences()))
 
 
 @pytest.mark.long

@@ -24,6 +24,7 @@ from rewriter.catalog.model.changes import (
     AddCopies,
     AddPartitions,
     AlterColumns,
+    AlterDatabase,
     AlterPartitions,
     AlterStorages,
     AlterTable,
@@ -68,6 +69,8 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
             objects.rename(change)
         elif isinstance(change, SetCatalogProperty):
             property_changes.set_property(context, objects, change)
+        elif isinstance(change, AlterDatabase):
+            objects.alter_database(change.database)
         elif isinstance(change, AlterTable):
             objects.alter(change)
         elif isinstance(change, AlterColumns):

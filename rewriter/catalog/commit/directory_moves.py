@@ -1,4 +1,4 @@
-"""The directories of the partitions of external tables, and their moves with a commit.
+"""The directories of external tables and their partitions, and their moves with a commit.
 
 A catalog's commit and the rename of a directory cannot be one step, so the commit records both paths: the partition
 has its new name, and its data is in the old directory as long as it contains a marker, in the new one after that. The
@@ -71,9 +71,9 @@ def directory(table: Table, partition: Partition) -> str:
         return partition.location
     path = default_directory(table, partition.values)
     for moves in pending(table):
-        source = moves.sources.get(path)
-        if source is not None and moves.is_unmoved(source):
-            return source
+        for target, source in moves.sources.items():
+            if _is_below(path, target) and moves.is_unmoved(source):
+                return source + path[len(target) :]
     return path
 
 

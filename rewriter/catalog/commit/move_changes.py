@@ -300,8 +300,10 @@ def already_exist(table: Table, partitions: Sequence[PartitionValues]) -> Integr
 
 def _altered(live: LivePartition, change: PartitionAlteration) -> LivePartition:
     properties = live.properties
-    if change.properties:
-        properties = json.dumps({**properties_in(properties, live.key), **change.properties}, ensure_ascii=False)
+    if change.properties or change.removed:
+        stored = properties_in(properties, live.key)
+        remaining = {key: value for key, value in stored.items() if key not in change.removed}
+        properties = json.dumps({**remaining, **change.properties}, ensure_ascii=False)
     return live._replace(location=live.location if change.location is None else change.location, properties=properties)
 
 

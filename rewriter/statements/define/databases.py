@@ -1,13 +1,13 @@
 """Databases: CREATE, DROP, DESCRIBE and SHOW. The session runs USE.
 
-A database is a namespace of tables, views, cubes and facts. ``default`` always exists.
+A database is a namespace of tables, views, cubes and facts, and one of functions. ``default`` always exists.
 """
 
 from __future__ import annotations
 
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table, View
+from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
 from rewriter.catalog.model.system_tables import is_system_database
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
@@ -127,8 +127,8 @@ def drop_database(statement: s.DropDatabase, context: Context) -> Result:
 def _members(name: str, context: Context) -> list[Object]:
     """Returns all objects of a database, facts before the objects they need."""
     snapshot = context.snapshot
-    kinds: tuple[tuple[Fact | Cube | View | Table, ...], ...] = (
-        snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(),
+    kinds: tuple[tuple[Fact | Cube | View | Table | Function, ...], ...] = (
+        snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(), snapshot.functions(name),
     )  # fmt: skip
     return [member for kind in kinds for member in kind if database_of(member.name) == name]
 

@@ -12,7 +12,10 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.location_claims import SHARED
 from rewriter.catalog.keys.encoding import prefix_of
@@ -22,8 +25,8 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.real_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_names import shown
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, DataError, IntegrityError
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.uris import is_uri, root_and_levels
 
@@ -33,6 +36,19 @@ _OF_A_TABLE = re.compile(r".+-[0-9]+", re.DOTALL)
 _IN_THE_WAREHOUSE = re.compile(
     r"(.+\.db|temporary-[0-9a-f]{32}|\.rewriter-.*|catalog\.db.*)", re.DOTALL | re.IGNORECASE
 )
+
+
+class LocationContext(Protocol):
+    """The catalog and its state in which a location is checked. The context of a statement is one."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+    @property
+    def clusters(self) -> Clusters: ...
 
 
 def is_about_sharing(key: str) -> bool:
@@ -58,7 +74,7 @@ def checked_sharing(key: str, value: str, table: Table) -> tuple[str, str]:
     return SHARED, text
 
 
-def check_table_location(table: Table, context: Context, replaced_ids: Collection[int] = ()) -> None:
+def check_table_location(table: Table, context: LocationContext, replaced_ids: Collection[int] = ()) -> None:
     """Raises ``IntegrityError`` where an external table may not have its location.
 
     UNSAFE_LOCATION: it is the root of the file system; it is or contains the warehouse or the LOCATION of a
@@ -79,7 +95,7 @@ def check_table_location(table: Table, context: Context, replaced_ids: Collectio
             raise _error_shared(table, table.location, _user_text(table, partition))
 
 
-def check_new_location(table: Table, location: str, context: Context) -> None:
+def check_new_location(table: Table, location: str, context: LocationContext) -> None:
     """Checks as ``check_table_location``, for another location of a table whose partitions stay where they are."""
     check_table_location(replace(table, location=location), context)
     real = RealPaths()
@@ -94,7 +110,10 @@ def check_new_location(table: Table, location: str, context: Context) -> None:
 
 
 def check_partition_locations(
-    table: Table, locations: Iterable[tuple[PartitionValues, str]], context: Context, source: Table | None = None
+    table: Table,
+    locations: Iterable[tuple[PartitionValues, str]],
+    context: LocationContext,
+    source: Table | None = None,
 ) -> None:
     """Checks as ``check_table_location``, for locations of partitions.
 
@@ -127,7 +146,7 @@ def check_partition_locations(
     check_partitions_apart(table, places, context)
 
 
-def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str], context: Context) -> None:
+def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str], context: LocationContext) -> None:
     """Raises SHARED_LOCATION where the directory of one of these partitions conflicts with another partition's own
     location.
 
@@ -143,7 +162,7 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
                 raise _error_shared(table, location, _user_text(table, user))
 
 
-def check_database_location(location: str, context: Context) -> None:
+def check_database_location(location: str, context: LocationContext) -> None:
     """Raises ``IntegrityError`` UNSAFE_LOCATION where managed tables would lie in an external table's directory, in a
     managed directory, or in the root of the file system.
     """
@@ -160,7 +179,7 @@ def check_database_location(location: str, context: Context) -> None:
                 )
 
 
-def check_source_directory(path: str, context: Context) -> None:
+def check_source_directory(path: str, context: LocationContext) -> None:
     """Raises ``IntegrityError`` UNSAFE_LOCATION where files are not to be copied from: directories of managed tables
     hold files that no reader sees, and files that VACUUM will remove.
     """
@@ -172,7 +191,7 @@ def check_source_directory(path: str, context: Context) -> None:
         raise
 
 
-def check_output_directory(path: str, context: Context) -> None:
+def check_output_directory(path: str, context: LocationContext) -> None:
     """Raises ``IntegrityError`` UNSAFE_LOCATION where the content of a directory may not be replaced.
 
     It may not be, contain or lie in the location of a table or of a partition, nor be the root of the file system.
@@ -230,11 +249,11 @@ class _Chain:
 class _Surroundings:
     """The other tables, each with the chain of its location."""
 
-    context: Context
+    context: LocationContext
     other_tables: tuple[tuple[Table, _Chain], ...]
 
     @classmethod
-    def of(cls, context: Context, own: Collection[int]) -> _Surroundings:
+    def of(cls, context: LocationContext, own: Collection[int]) -> _Surroundings:
         others = (table for table in context.snapshot.tables() if table.id not in own)
         places = ((table, place) for table in others for place in (table.location, *copies_of(table)))
         return cls(context, tuple((_at(table, place), _Chain.of(place)) for table, place in places))
@@ -290,7 +309,7 @@ def _refuse_root(location: str) -> None:
 
 
 def _refuse_managed(
-    path: str, managed: Iterable[tuple[str, _Chain]], context: Context, is_ancestor: bool = True
+    path: str, managed: Iterable[tuple[str, _Chain]], context: LocationContext, is_ancestor: bool = True
 ) -> None:
     """Raises UNSAFE_LOCATION for directories that are managed, or would be. ``above`` also refuses the directories
     above them.
@@ -320,7 +339,7 @@ def _first_level(path: str, root: str) -> str | None:
     return path[len(root) :].strip(os.sep).split(os.sep)[0] if is_in(path, root) and path != root else None
 
 
-def _roots(context: Context) -> Iterator[tuple[str, str]]:
+def _roots(context: LocationContext) -> Iterator[tuple[str, str]]:
     """Yields the directories above those of managed tables, with their names."""
     yield str(context.catalog.warehouse.absolute()), "the warehouse"
     for database in context.snapshot.databases():
@@ -332,14 +351,14 @@ def _roots(context: Context) -> Iterator[tuple[str, str]]:
             yield root_of_cluster(cluster, context.catalog), f"the directory of the cluster {cluster.name}"
 
 
-def _homes(context: Context) -> set[str]:
+def _homes(context: LocationContext) -> set[str]:
     """Returns the directories that are ours alone: those of the warehouse on each cluster."""
     clusters = context.clusters.by_name.values()
     homes = {root_of_cluster(cluster, context.catalog) for cluster in clusters}
     return homes | {str(context.catalog.warehouse.absolute())}
 
 
-def _at_default(table: Table, location: str, context: Context) -> Iterator[Partition]:
+def _at_default(table: Table, location: str, context: LocationContext) -> Iterator[Partition]:
     """Yields the registered partitions whose default directory is, contains or lies in a place below the table."""
     paths = RealPaths()
     real, root = paths.of(location), paths.of(table.location)

@@ -1,0 +1,76 @@
+"""Runs the calls of a connection with the handlers of their methods."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from thrift.Thrift import TApplicationException
+
+from rewriter.errors import Error
+from rewriter.hive.wire.calls import Calls, Message
+from rewriter.hive.wire.interface import ErrorStructure, Method
+from rewriter.serve.metastore.errors import message_of, thrift_error
+from rewriter.serve.metastore.handlers import databases, functions, partitions, sessions, tables
+from rewriter.serve.metastore.service import Call, Client, Handlers, Service
+
+_FAMILIES = (sessions, databases, tables, partitions, functions)
+#: All handlers, by the name of their method.
+HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call has ended, for the log: its method, milliseconds, and the name of an error."""
+
+    client: Client
+    method: str
+    milliseconds: float
+    error: str | None
+
+
+def serve_call(calls: Calls, message: Message, service: Service, client: Client) -> Outcome:
+    """Runs a call and sends its result. A handler that fails in an unexpected way is an internal error of Thrift."""
+    started = time.perf_counter()
+    error = _answer(calls, message, service, client)
+    return Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+
+
+def _answer(calls: Calls, message: Message, service: Service, client: Client) -> str | None:
+    method, arguments = message.method, message.arguments
+    handler = HANDLERS.get(message.name)
+    if method is None or handler is None or arguments is None:
+        calls.refuse(message, TApplicationException.UNKNOWN_METHOD, f"Invalid method name: '{message.name}'")
+        return "UNKNOWN_METHOD"
+    try:
+        value = handler(Call(service, client, arguments))
+    except ErrorStructure as error:
+        return _send_error(calls, message, method, error)
+    except Error as error:
+        declared = thrift_error(error, method)
+        if declared is None:
+            calls.refuse(message, TApplicationException.INTERNAL_ERROR, message_of(error))
+            return error.condition
+        field, exception = declared
+        calls.reply(message, method.result(**{field: exception}))
+        return error.condition
+    except Exception as error:
+        calls.refuse(message, TApplicationException.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        return "INTERNAL_ERROR"
+    if not method.oneway:
+        calls.reply(message, method.result(success=value) if method.returns else method.result())
+    return None
+
+
+def _send_error(calls: Calls, message: Message, method: Method, error: ErrorStructure) -> str:
+    field = next((name for name, class_ in method.errors.items() if type(error) is class_), None)
+    if field is None:
+        calls.refuse(message, TApplicationException.INTERNAL_ERROR, str(error))
+    else:
+        calls.reply(message, method.result(**{field: error}))
+    return type(error).__name__
+
+
+#: Says how a call has ended.
+Observer = Callable[[Outcome], None]

@@ -1,0 +1,111 @@
+"""Databases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject
+from rewriter.catalog.model.json_codec import Object
+from rewriter.catalog.model.objects import Namespace, Table
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.errors import NotSupportedError
+from rewriter.hive.descriptors import KEPT, kept, path, uri
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.files import (
+    database_root,
+    make_table_directory,
+    remove_empty_location,
+    remove_tables,
+)
+from rewriter.serve.metastore.names import database_name, pattern
+from rewriter.serve.metastore.service import Call, Handlers
+
+_Database: Any = structure("Database")
+_OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2
+
+
+def get_all_databases(call: Call) -> list[str]:
+    return [database.name for database in call.snapshot.databases()]
+
+
+def get_databases(call: Call) -> list[str]:
+    wanted = pattern(call.arguments.pattern)
+    return [name for name in get_all_databases(call) if wanted.fullmatch(name)]
+
+
+def get_database(call: Call) -> Any:
+    database = call.snapshot.database(database_name(call.arguments.name))
+    values = kept(database.properties)
+    if database.name == DEFAULT_DATABASE:
+        values = {"ownerName": "public", "ownerType": _OWNER_IS_ROLE, "description": "Default Hive database"}
+    return _Database(
+        name=database.name,
+        description=values.get("description", database.comment or ""),
+        locationUri=uri(database_root(database, call.catalog)),
+        parameters={key: value for key, value in database.properties.items() if key != KEPT},
+        ownerName=values.get("ownerName", ""),
+        ownerType=values.get("ownerType", _OWNER_IS_USER),
+    )
+
+
+def create_database(call: Call) -> None:
+    call.check_writable()
+    given = call.arguments.database
+    with call.catalog.begin(call.snapshot) as transaction:
+        database = _database(given, transaction.allocate_id())
+        transaction.commit([CreateObject(database)])
+    make_table_directory(database_root(database, call.catalog), call.service)
+
+
+def alter_database(call: Call) -> None:
+    name = database_name(call.arguments.dbname)
+    live = call.snapshot.database(name)
+    if name == DEFAULT_DATABASE:
+        raise NotSupportedError(f"The database {name} cannot be changed.", object=name)
+    changed = replace(_database(call.arguments.db, live.id), name=live.name)
+    call.commit([AlterDatabase(changed)])
+
+
+def drop_database(call: Call) -> None:
+    name = database_name(call.arguments.name)
+    database = call.snapshot.database(name)
+    if name == DEFAULT_DATABASE:
+        raise structure("MetaException")(message="The database default cannot be dropped.")
+    objects = _objects_in(name, call)
+    if objects and not call.arguments.cascade:
+        raise structure("InvalidOperationException")(
+            message=f"Database {name} is not empty. One or more objects exist."
+        )
+    drops: list[Change] = [DropObject(object_) for object_ in objects]
+    call.commit([*drops, DropObject(database)])
+    if call.arguments.deleteData:
+        remove_tables([object_ for object_ in objects if isinstance(object_, Table)], call.service)
+        remove_empty_location(database_root(database, call.catalog), call.service)
+
+
+def _database(given: Any, id: int) -> Namespace:
+    values = {"ownerName": given.ownerName, "ownerType": given.ownerType}
+    text = json.dumps({key: value for key, value in values.items() if value is not None})
+    location = path(given.locationUri) if given.locationUri else None
+    properties = {**(given.parameters or {}), KEPT: text}
+    return Namespace(id, database_name(given.name), location, given.description or None, properties)
+
+
+def _objects_in(name: str, call: Call) -> Sequence[Object]:
+    """Returns the objects of a database in an order in which they can be dropped."""
+    snapshot = call.snapshot
+    groups = (snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(), snapshot.functions(name))
+    return [object_ for group in groups for object_ in group if database_of(object_.name) == name]
+
+
+HANDLERS: Handlers = {
+    "get_all_databases": get_all_databases,
+    "get_databases": get_databases,
+    "get_database": get_database,
+    "create_database": create_database,
+    "alter_database": alter_database,
+    "drop_database": drop_database,
+}

@@ -1,0 +1,397 @@
+"""Partitions: look-ups, lists by names, prefixes and filters, and their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
+from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
+from rewriter.catalog.metastore_writes import check_properties
+from rewriter.catalog.model.changes import (
+    AddPartitions,
+    AlterPartitions,
+    DropPartitions,
+    PartitionAlteration,
+    PartitionWrite,
+)
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.hive.descriptors import (
+    KEPT,
+    PartitionMaker,
+    kept,
+    partition_properties,
+    path,
+)
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.files import is_purged, make_table_directory, remove_location
+from rewriter.serve.metastore.lookup import seen_table
+from rewriter.serve.metastore.names import table_name
+from rewriter.serve.metastore.partition_filters import read_filter
+from rewriter.serve.metastore.service import Call, Handlers
+
+_MetaException: Any = structure("MetaException")
+_NoSuchObject: Any = structure("NoSuchObjectException")
+_Invalid: Any = structure("InvalidObjectException")
+_InvalidOperation: Any = structure("InvalidOperationException")
+
+
+def _table(call: Call, is_write: bool = False) -> Table:
+    arguments = call.arguments
+    return seen_table(call, table_name(arguments.db_name, arguments.tbl_name), is_write)
+
+
+def _values(table: Table, texts: Sequence[str] | None) -> PartitionValues:
+    """Returns the canonical values of a partition. Raises ``MetaException`` unless there is one for each column."""
+    given = list(texts or ())
+    if len(given) != len(table.partition_columns):
+        raise _MetaException(message=f"{len(given)} values for {len(table.partition_columns)} partition columns")
+    return tuple(canonical(column, text) for column, text in zip(table.partition_columns, given, strict=True))
+
+
+def _named(table: Table, name: str | None) -> PartitionValues:
+    """Returns the values that a partition's name has."""
+    pairs = {column.lower(): value for column, value in parse_partition_name(name or "")}
+    texts = [pairs.get(column.name.lower(), "") for column in table.partition_columns]
+    if len(pairs) != len(table.partition_columns) or "" in texts:
+        raise _MetaException(message=f"Invalid partition name {name!r}")
+    return _values(table, [DEFAULT_PARTITION if text is None else text for text in texts])
+
+
+def _find(call: Call, table: Table, values: PartitionValues) -> Partition | None:
+    if call.write_ids is not None or call.cluster is not None:
+        return call.service.listed.get_partition(table.name, values, call.write_ids, call.cluster)
+    return call.snapshot.partition(table, values)
+
+
+def _existing(call: Call, table: Table, values: PartitionValues) -> Partition:
+    partition = _find(call, table, values)
+    if partition is None:
+        name = partition_name(table.partition_columns, values)
+        raise _NoSuchObject(message=f"partition values={list(values)} ({name}) of {table.name} cannot be found")
+    return partition
+
+
+def _satisfying(call: Call, table: Table, scan_filter: ScanFilter | None) -> Sequence[Partition]:
+    if call.write_ids is not None or call.cluster is not None:
+        return call.service.listed.satisfying(table.name, scan_filter, call.write_ids, call.cluster)
+    return call.snapshot.satisfying(table, scan_filter)
+
+
+def _limited(partitions: Iterable[Partition], most: int | None) -> list[Partition]:
+    return list(partitions if most is None or most < 0 else islice(partitions, most))
+
+
+def _shown(call: Call, table: Table, partitions: Iterable[Partition]) -> list[Any]:
+    maker = PartitionMaker(table, None if kept(table.properties) else call.snapshot.created(table))
+    return [maker.partition(partition) for partition in partitions]
+
+
+def get_partition(call: Call) -> Any:
+    table = _table(call)
+    return _shown(call, table, [_existing(call, table, _values(table, call.arguments.part_vals))])[0]
+
+
+def get_partition_by_name(call: Call) -> Any:
+    table = _table(call)
+    return _shown(call, table, [_existing(call, table, _named(table, call.arguments.part_name))])[0]
+
+
+def get_partitions(call: Call) -> list[Any]:
+    table = _table(call)
+    return _shown(call, table, _limited(_satisfying(call, table, None), call.arguments.max_parts))
+
+
+def get_partition_names(call: Call) -> list[str]:
+    table = _table(call)
+    return _names(table, _limited(_satisfying(call, table, None), call.arguments.max_parts))
+
+
+def _names(table: Table, partitions: Iterable[Partition]) -> list[str]:
+    columns = [column.name.lower() for column in table.partition_columns]
+    return [partition_name(columns, partition.values) for partition in partitions]
+
+
+def _prefixed(call: Call, table: Table) -> list[Partition]:
+    """Returns the partitions with the given leading values. An empty text is any value."""
+    texts = list(call.arguments.part_vals or ())
+    if len(texts) > len(table.partition_columns):
+        raise _MetaException(message=f"{len(texts)} values for {len(table.partition_columns)} partition columns")
+    conditions = tuple(
+        equal(index, column, canonical(column, text))
+        for index, (column, text) in enumerate(zip(table.partition_columns, texts, strict=False))
+        if text
+    )
+    return _limited(_satisfying(call, table, AllOf(conditions) if conditions else None), call.arguments.max_parts)
+
+
+def get_partitions_ps(call: Call) -> list[Any]:
+    table = _table(call)
+    return _shown(call, table, _prefixed(call, table))
+
+
+def get_partition_names_ps(call: Call) -> list[str]:
+    table = _table(call)
+    return _names(table, _prefixed(call, table))
+
+
+def _filtered(call: Call, table: Table) -> Sequence[Partition]:
+    text = call.arguments.filter
+    return _satisfying(call, table, read_filter(text, table.partition_columns) if text else None)
+
+
+def get_partitions_by_filter(call: Call) -> list[Any]:
+    table = _table(call)
+    return _shown(call, table, _limited(_filtered(call, table), call.arguments.max_parts))
+
+
+def get_num_partitions_by_filter(call: Call) -> int:
+    return len(_filtered(call, _table(call)))
+
+
+def get_partitions_by_names(call: Call) -> list[Any]:
+    table = _table(call)
+    wanted = {_named(table, name) for name in call.arguments.names or ()}
+    partitions = [partition for values in wanted if (partition := _find(call, table, values)) is not None]
+    return _shown(call, table, sorted(partitions, key=lambda partition: partition.key))
+
+
+def get_partitions_by_expr(call: Call) -> Any:
+    """Serialized Java is never read. Clients list partitions by a filter then."""
+    raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
+
+
+def _checked_write(table: Table, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
+    """Returns a partition that a client adds. Raises ``InvalidObjectException`` for another format than the table's."""
+    values = _values(table, given.values)
+    own = PartitionMaker(table).partition(Partition(b"", values))
+    descriptor = given.sd
+    location = None
+    if descriptor is not None:
+        serde = descriptor.serdeInfo
+        library = None if serde is None else serde.serializationLib
+        if descriptor.inputFormat not in (None, own.sd.inputFormat) or library not in (
+            None,
+            own.sd.serdeInfo.serializationLib,
+        ):
+            raise _Invalid(
+                message=f"The partition {partition_name(table.partition_columns, values)} has another format than the "
+                f"table {table.name}: {descriptor.inputFormat}, {library}."
+            )
+        location = path(descriptor.location) if descriptor.location else None
+    parameters = with_time(given.parameters, call.now)
+    place = location or default_directory(table, values)
+    given.parameters = with_counts(parameters, place, call.service, is_changed)
+    properties = partition_properties(given, call.now)
+    check_properties({key: value for key, value in properties.items() if key != KEPT})
+    return PartitionWrite(values, location=_own(table, values, location), properties=properties)
+
+
+def _own(table: Table, values: PartitionValues, location: str | None) -> str | None:
+    """Returns the location of a partition if it is not the default one."""
+    return None if location is None or location == default_directory(table, values) else location
+
+
+def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[Any]:
+    """Adds partitions of one table, all or none. Returns those that are new."""
+    call.check_writable()
+    if not given:
+        return []
+    table = seen_table(call, table_name(given[0].dbName, given[0].tableName), is_write=True)
+    others = [one for one in given if table_name(one.dbName, one.tableName).lower() != table.name.lower()]
+    if others:
+        raise _MetaException(message="The partitions belong to several tables.")
+    if not table.partition_columns:
+        raise _Invalid(message=f"The table {table.name} is not partitioned.")
+    writes = [_checked_write(table, one, call) for one in given]
+    if if_not_exists:
+        types = [column.type for column in table.partition_columns]
+        keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
+        there = {partition.values for partition in call.snapshot.partitions(table, keys)}
+        writes = [write for write in writes if write.values not in there]
+    elif len({write.values for write in writes}) < len(writes):
+        raise _MetaException(message="A partition is given twice.")
+    if not writes:
+        return []
+    call.check_partition_locations(table, writes)
+    call.commit([AddPartitions(table, tuple(writes), if_not_exists)])
+    maker = PartitionMaker(table)
+    added = [
+        maker.partition(Partition(b"", write.values, write.location, properties=write.properties)) for write in writes
+    ]
+    for write in writes:
+        make_table_directory(write.location or default_directory(table, write.values), call.service)
+    return added
+
+
+def add_partition(call: Call) -> Any:
+    return _add(call, [call.arguments.new_part])[0]
+
+
+def add_partitions(call: Call) -> int:
+    return len(_add(call, call.arguments.new_parts or ()))
+
+
+def add_partitions_req(call: Call) -> Any:
+    request = call.arguments.request
+    inner = replace(call, arguments=request)
+    for part in request.parts or ():
+        part.dbName, part.tableName = part.dbName or request.dbName, part.tableName or request.tblName
+    added = _add(inner, request.parts or (), bool(request.ifNotExists))
+    return structure("AddPartitionsResult")(partitions=added if request.needResult in (None, True) else None)
+
+
+def append_partition(call: Call) -> Any:
+    return _append(call, _values(_table(call, is_write=True), call.arguments.part_vals))
+
+
+def append_partition_by_name(call: Call) -> Any:
+    return _append(call, _named(_table(call, is_write=True), call.arguments.part_name))
+
+
+def _append(call: Call, values: PartitionValues) -> Any:
+    given = structure("Partition")(
+        values=[DEFAULT_PARTITION if value is None else value for value in values],
+        dbName=call.arguments.db_name,
+        tableName=call.arguments.tbl_name,
+    )
+    return _add(call, [given])[0]
+
+
+def drop_partition(call: Call) -> bool:
+    table = _table(call, is_write=True)
+    return _drop(call, table, [_existing(call, table, _values(table, call.arguments.part_vals))])
+
+
+def drop_partition_by_name(call: Call) -> bool:
+    table = _table(call, is_write=True)
+    return _drop(call, table, [_existing(call, table, _named(table, call.arguments.part_name))])
+
+
+def _drop(call: Call, table: Table, partitions: Sequence[Partition]) -> bool:
+    """Drops partitions, and their files if the client says so and they belong to the table."""
+    keys = tuple(sorted(partition.key for partition in partitions))
+    call.commit([DropPartitions(table, keys, tuple(map(KeyRange.of_key, keys)))] if keys else [])
+    if call.arguments.deleteData and is_purged(table):
+        for partition in partitions:
+            remove_location(partition.location or default_directory(table, partition.values), call.service)
+    return True
+
+
+def drop_partitions_req(call: Call) -> Any:
+    """Partitions are given by their names. Expressions of Java are never read."""
+    request = call.arguments.req
+    inner = replace(call, arguments=request)
+    names = None if request.parts is None else request.parts.names
+    if names is None:
+        raise _MetaException(message="Expressions of Java are not supported: name the partitions.")
+    table = seen_table(inner, table_name(request.dbName, request.tblName), is_write=True)
+    partitions = [_find(inner, table, _named(table, name)) for name in names]
+    if None in partitions and not request.ifExists:
+        raise _NoSuchObject(message=f"Some partitions of {table.name} cannot be found.")
+    there = [partition for partition in partitions if partition is not None]
+    _drop(inner, table, there)
+    return structure("DropPartitionsResult")(partitions=_shown(inner, table, there) if request.needResult else None)
+
+
+def alter_partition(call: Call) -> None:
+    _alter(call, [call.arguments.new_part])
+
+
+def alter_partitions(call: Call) -> None:
+    _alter(call, call.arguments.new_parts or ())
+
+
+def _alter(call: Call, given: Sequence[Any]) -> None:
+    call.check_writable()
+    table = _table(call, is_write=True)
+    alterations: list[PartitionAlteration] = []
+    moved: list[PartitionWrite] = []
+    for one in given:
+        write = _checked_write(table, one, call, is_changed=True)
+        before = _find(call, table, write.values)
+        if before is None:
+            name = partition_name(table.partition_columns, write.values)
+            raise _InvalidOperation(message=f"alter is not possible: partition {name} doesn't exist")
+        location = write.location
+        if location is None and before.location is not None and one.sd is not None and one.sd.location:
+            location = default_directory(table, write.values)
+        removed = tuple(key for key in before.properties if key not in write.properties)
+        alterations.append(
+            PartitionAlteration(
+                before.key, None if location == before.location else location, write.properties, removed
+            )
+        )
+        if alterations[-1].location is not None:
+            moved.append(replace(write, location=location))
+    call.check_partition_locations(table, moved)
+    call.commit([AlterPartitions(table, tuple(alterations))] if alterations else [])
+
+
+def rename_partition(call: Call) -> None:
+    """Gives a partition other values. With equal values, it is altered."""
+    call.check_writable()
+    table = _table(call, is_write=True)
+    values, given = _values(table, call.arguments.part_vals), call.arguments.new_part
+    new_values = _values(table, given.values)
+    if values == new_values:
+        return _alter(call, [given])
+    if call.snapshot.partition(table, values) is None:
+        raise _InvalidOperation(
+            message=f"Rename partition source partition [{', '.join(map(str, values))}] does not exist"
+        )
+    call.catalog.rename_partition(table.name, values, new_values)
+    if given.sd is not None:
+        given.sd.location = None  # The client sends the old one.
+    return _alter(replace(call), [given])
+
+
+def partition_name_to_vals(call: Call) -> list[str]:
+    pairs = parse_partition_name(call.arguments.part_name) if call.arguments.part_name else ()
+    return [DEFAULT_PARTITION if value is None else value for _, value in pairs]
+
+
+def partition_name_to_spec(call: Call) -> dict[str, str]:
+    pairs = parse_partition_name(call.arguments.part_name) if call.arguments.part_name else ()
+    return {column: DEFAULT_PARTITION if value is None else value for column, value in pairs}
+
+
+HANDLERS: Handlers = {
+    "get_partition": get_partition,
+    "get_partition_with_auth": get_partition,
+    "get_partition_by_name": get_partition_by_name,
+    "get_partitions": get_partitions,
+    "get_partitions_with_auth": get_partitions,
+    "get_partitions_ps": get_partitions_ps,
+    "get_partitions_ps_with_auth": get_partitions_ps,
+    "get_partition_names": get_partition_names,
+    "get_partition_names_ps": get_partition_names_ps,
+    "get_partitions_by_filter": get_partitions_by_filter,
+    "get_num_partitions_by_filter": get_num_partitions_by_filter,
+    "get_partitions_by_names": get_partitions_by_names,
+    "get_partitions_by_expr": get_partitions_by_expr,
+    "add_partition": add_partition,
+    "add_partition_with_environment_context": add_partition,
+    "add_partitions": add_partitions,
+    "add_partitions_req": add_partitions_req,
+    "append_partition": append_partition,
+    "append_partition_with_environment_context": append_partition,
+    "append_partition_by_name": append_partition_by_name,
+    "drop_partition": drop_partition,
+    "drop_partition_with_environment_context": drop_partition,
+    "drop_partition_by_name": drop_partition_by_name,
+    "drop_partitions_req": drop_partitions_req,
+    "alter_partition": alter_partition,
+    "alter_partition_with_environment_context": alter_partition,
+    "alter_partitions": alter_partitions,
+    "alter_partitions_with_environment_context": alter_partitions,
+    "rename_partition": rename_partition,
+    "partition_name_to_vals": partition_name_to_vals,
+    "partition_name_to_spec": partition_name_to_spec,
+}

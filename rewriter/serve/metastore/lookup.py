@@ -1,0 +1,48 @@
+"""Tables as a client may see them: with its list of write ids and its cluster, or without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewriter.catalog.clusters.located import located_by_default
+from rewriter.catalog.commit.directory_moves import pending
+from rewriter.catalog.metastore_writes import list_required
+from rewriter.catalog.model.objects import Table, View
+from rewriter.catalog.reading.missing_objects import object_not_found
+from rewriter.hive.descriptors import kept, thrift_table, thrift_view
+from rewriter.serve.metastore.service import Call
+
+
+def is_shown(table: Table) -> bool:
+    """Returns whether clients without a list of write ids may see a table."""
+    return table.external
+
+
+def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
+    """Returns a table under the list and on the cluster of the call.
+
+    Without a list, it is the newest state of an external table; a managed one raises VALID_WRITE_ID_LIST_REQUIRED.
+    Without a cluster, its location is that on the default cluster. Raises the errors of ``CachedCatalog.get_table``.
+    """
+    if call.write_ids is not None or (call.cluster is not None and not is_write):
+        return call.service.listed.get_table(name, call.write_ids, call.cluster)
+    table = call.snapshot.table(name)
+    if not is_shown(table):
+        raise list_required(table.name)
+    if pending(table):
+        # Clients do not read the notes of a move that was interrupted.
+        call.catalog.finish_moves(table)
+        call.renew()
+        table = call.snapshot.table(name)
+    return table if is_write or not table.copies else located_by_default(table, call.clusters)
+
+
+def shown_table(call: Call, name: str) -> Any:
+    """Returns a table or a view as the client sees it."""
+    object_ = call.snapshot.named(name)
+    if isinstance(object_, View):
+        return thrift_view(object_, None if kept(object_.properties) else call.snapshot.created(object_))
+    if object_ is not None and not isinstance(object_, Table):
+        raise object_not_found(Table, name, "Cubes and facts have no tables of their own.")
+    table = seen_table(call, name)
+    return thrift_table(table, None if kept(table.properties) else call.snapshot.created(table))

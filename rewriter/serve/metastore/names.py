@@ -1,0 +1,40 @@
+"""Names and patterns as clients of a metastore write them."""
+
+from __future__ import annotations
+
+import re
+
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name
+from rewriter.hive.wire.interface import structure
+
+
+def database_name(text: str | None) -> str:
+    """Returns the name of a database. Hive 3 and later write the catalog in front: ``@hive#sales``."""
+    name = str(text or DEFAULT_DATABASE)
+    if name.startswith("@") and "#" in name:
+        name = name.partition("#")[2]
+    return name.lower() or DEFAULT_DATABASE
+
+
+def table_name(database: str | None, table: str | None) -> str:
+    """Returns the catalog's name of a table. A name that no table can have is found by nobody.
+
+    Raises ``MetaException`` if there is none.
+    """
+    if not table:
+        raise structure("MetaException")(message="The call names no table.")
+    return full_name(database_name(database), str(table))
+
+
+def pattern(text: str | None) -> re.Pattern[str]:
+    """Returns a pattern of Hive as an expression: ``*`` is any text, ``|`` separates alternatives, case is ignored.
+
+    >>> bool(pattern("a*|b").fullmatch("Abc"))
+    True
+    """
+    stripped = (text or "*").strip()
+    alternatives = [
+        ".*".join(re.escape(part) for part in re.split(r"\.\*|\*", alternative.strip()))
+        for alternative in stripped.split("|")
+    ]
+    return re.compile("|".join(f"(?:{alternative})" for alternative in alternatives), re.IGNORECASE | re.DOTALL)
