@@ -11,6 +11,7 @@ from thrift.Thrift import TApplicationException
 from rewriter.errors import Error
 from rewriter.hive.wire.calls import Calls, Message
 from rewriter.hive.wire.interface import ErrorStructure, Method
+from rewriter.serve.metastore.calls.call import Call, Client, Handlers, Service
 from rewriter.serve.metastore.errors import message_of, thrift_error
 from rewriter.serve.metastore.handlers import (
     databases,
@@ -23,7 +24,6 @@ from rewriter.serve.metastore.handlers import (
     tables,
     transactions,
 )
-from rewriter.serve.metastore.service import Call, Client, Handlers, Service
 
 _FAMILIES = (sessions, databases, tables, partitions, functions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.

@@ -14,14 +14,14 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.errors import NotSupportedError
 from rewriter.hive.descriptors import KEPT, kept, path, uri
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.files import (
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import (
     database_root,
     make_table_directory,
     remove_empty_location,
     remove_tables,
 )
-from rewriter.serve.metastore.names import database_name, pattern
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.names import database_name, pattern
 
 _Database: Any = structure("Database")
 _OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2

@@ -14,8 +14,8 @@ from rewriter.catalog.following.log_follower import newest_numbers
 from rewriter.catalog.model.qualified_names import parts_of
 from rewriter.catalog.reading.transaction_records import commit_times
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.names import database_name
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.names import database_name
 
 #: The format of the messages: JSON with the catalog's name of the event, and what is known about it.
 FORMAT = "rewriter-1.0"

@@ -30,15 +30,15 @@ from rewriter.hive.descriptors import (
     path,
 )
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.files import is_purged, make_table_directory, remove_location
-from rewriter.serve.metastore.lookup import canonical_values as _values
-from rewriter.serve.metastore.lookup import named_values as _named
-from rewriter.serve.metastore.lookup import seen_partition as _find
-from rewriter.serve.metastore.lookup import seen_table
-from rewriter.serve.metastore.names import table_name
-from rewriter.serve.metastore.partition_filters import read_filter
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import is_purged, make_table_directory, remove_location
+from rewriter.serve.metastore.calls.lookup import canonical_values as _values
+from rewriter.serve.metastore.calls.lookup import named_values as _named
+from rewriter.serve.metastore.calls.lookup import seen_partition as _find
+from rewriter.serve.metastore.calls.lookup import seen_table
+from rewriter.serve.metastore.calls.names import table_name
+from rewriter.serve.metastore.calls.partition_filters import read_filter
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")

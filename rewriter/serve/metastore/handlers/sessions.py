@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
 
 _STARTED = int(time.time())
 _ALIVE = 2

@@ -17,12 +17,12 @@ from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import CommitUnknownError
 from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, catalog_table, catalog_view, kept, path, uri
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.column_statistics import statistics_of_present
-from rewriter.serve.metastore.files import database_root, is_below_roots, make_table_directory
-from rewriter.serve.metastore.lookup import seen_table
-from rewriter.serve.metastore.names import table_name
-from rewriter.serve.metastore.service import Call
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call
+from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
+from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
+from rewriter.serve.metastore.calls.lookup import seen_table
+from rewriter.serve.metastore.calls.names import table_name
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"

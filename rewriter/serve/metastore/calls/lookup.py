@@ -13,7 +13,7 @@ from rewriter.catalog.model.objects import Partition, PartitionValues, Table, Vi
 from rewriter.catalog.reading.missing_objects import object_not_found
 from rewriter.hive.descriptors import kept, thrift_table, thrift_view
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.service import Call
+from rewriter.serve.metastore.calls.call import Call
 
 _MetaException: Any = structure("MetaException")
 

@@ -19,7 +19,7 @@ from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.transaction_records import transaction_state
 from rewriter.errors import ConflictError, DataError, Error, OperationalError
-from rewriter.serve.metastore.locks import TIMEOUT_SECONDS
+from rewriter.serve.metastore.calls.locks import TIMEOUT_SECONDS
 
 #: The most transactions that one call opens, as Hive's ``hive.txn.max.open.batch``.
 MOST_AT_ONCE = 1000

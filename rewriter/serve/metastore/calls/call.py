@@ -16,9 +16,9 @@ from rewriter.catalog.model.changes import Change, PartitionWrite
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
-from rewriter.serve.metastore.client_transactions import ClientTransactions
-from rewriter.serve.metastore.locks import Locks
-from rewriter.serve.metastore.write_id_lists import catalog_list, is_of_catalog
+from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
+from rewriter.serve.metastore.calls.locks import Locks
+from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_partition_locations,
     check_partitions_apart,
