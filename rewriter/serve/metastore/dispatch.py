@@ -44,7 +44,11 @@ def serve_call(calls: Calls, message: Message, service: Service, client: Client)
     """Runs a call and sends its result. A handler that fails in an unexpected way is an internal error of Thrift."""
     started = time.perf_counter()
     error = _answer(calls, message, service, client)
-    return Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    outcome = Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    # A client may make up names without end.
+    name = message.name if message.method is not None else "unknown"
+    service.metrics.record(name, outcome.milliseconds, error is not None)
+    return outcome
 
 
 def _answer(calls: Calls, message: Message, service: Service, client: Client) -> str | None:

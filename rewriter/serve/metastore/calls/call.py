@@ -18,6 +18,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
 from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
 from rewriter.serve.metastore.calls.locks import Locks
+from rewriter.serve.metastore.calls.metrics import CallMetrics
 from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_partition_locations,
@@ -31,7 +32,7 @@ class Service:
     """A catalog under service. ``read_only`` refuses all changes.
 
     Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
-    of clients. ``transactions`` and ``locks`` are those of its clients.
+    of clients. ``transactions`` and ``locks`` are those of its clients, ``metrics`` count their calls.
     """
 
     catalog: Catalog
@@ -39,6 +40,7 @@ class Service:
     roots: tuple[str, ...] = ()
     transactions: ClientTransactions = field(default_factory=ClientTransactions)
     locks: Locks = field(default_factory=Locks)
+    metrics: CallMetrics = field(default_factory=CallMetrics)
 
     @cached_property
     def listed(self) -> CachedCatalog:
