@@ -297,19 +297,23 @@ def catalog_view(given: Any, id: int) -> View:
 
 
 class PartitionMaker:
-    """Makes the Thrift structures of a table's partitions, which share all but a few fields."""
+    """Makes the Thrift structures of a table's partitions, which share all but a few fields.
+
+    ``descriptor`` is that of the table.
+    """
 
     def __init__(self, table: Table, created: float | None = None) -> None:
-        self._table = table
+        self.table = table
         self._database, name = parts_of(table.name)
         self._name = name.lower()
         self._values = kept(table.properties)
-        self._shared = descriptor_of(table, self._values).__dict__
+        self.descriptor = descriptor_of(table, self._values)
+        self._shared = self.descriptor.__dict__
         self._created = self._values.get("createTime") or int(created or 0)
 
     def partition(self, partition: Partition) -> Any:
         """Returns a partition as clients see it. Some microseconds."""
-        table = self._table
+        table = self.table
         location = partition.location
         if location is None:
             location = f"{table.location}/{partition_name(table.partition_columns, partition.values)}"

@@ -10,6 +10,7 @@ from typing import Any
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
 from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.partition_names import NameMaker
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
 from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import (
@@ -95,8 +96,8 @@ def get_partition_names(call: Call) -> list[str]:
 
 
 def _names(table: Table, partitions: Iterable[Partition]) -> list[str]:
-    columns = [column.name.lower() for column in table.partition_columns]
-    return [partition_name(columns, partition.values) for partition in partitions]
+    columns = [replace(column, name=column.name.lower()) for column in table.partition_columns]
+    return NameMaker(columns).names_of([partition.key for partition in partitions])
 
 
 def _prefixed(call: Call, table: Table) -> list[Partition]:
@@ -148,18 +149,18 @@ def get_partitions_by_expr(call: Call) -> Any:
     raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
 
 
-def _checked_write(table: Table, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
+def _checked_write(maker: PartitionMaker, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
     """Returns a partition that a client adds. Raises ``InvalidObjectException`` for another format than the table's."""
+    table, own = maker.table, maker.descriptor
     values = _values(table, given.values)
-    own = PartitionMaker(table).partition(Partition(b"", values))
     descriptor = given.sd
     location = None
     if descriptor is not None:
         serde = descriptor.serdeInfo
         library = None if serde is None else serde.serializationLib
-        if descriptor.inputFormat not in (None, own.sd.inputFormat) or library not in (
+        if descriptor.inputFormat not in (None, own.inputFormat) or library not in (
             None,
-            own.sd.serdeInfo.serializationLib,
+            own.serdeInfo.serializationLib,
         ):
             raise _Invalid(
                 message=f"The partition {partition_name(table.partition_columns, values)} has another format than the "
@@ -190,7 +191,8 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
         raise _MetaException(message="The partitions belong to several tables.")
     if not table.partition_columns:
         raise _Invalid(message=f"The table {table.name} is not partitioned.")
-    writes = [_checked_write(table, one, call) for one in given]
+    maker = PartitionMaker(table)
+    writes = [_checked_write(maker, one, call) for one in given]
     if if_not_exists:
         types = [column.type for column in table.partition_columns]
         keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
@@ -202,7 +204,6 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
         return []
     call.check_partition_locations(table, writes)
     call.commit([AddPartitions(table, tuple(writes), if_not_exists)])
-    maker = PartitionMaker(table)
     added = [
         maker.partition(Partition(b"", write.values, write.location, properties=write.properties)) for write in writes
     ]
@@ -292,10 +293,11 @@ def alter_partitions(call: Call) -> None:
 def _alter(call: Call, given: Sequence[Any]) -> None:
     call.check_writable()
     table = _table(call, is_write=True)
+    maker = PartitionMaker(table)
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
     for one in given:
-        write = _checked_write(table, one, call, is_changed=True)
+        write = _checked_write(maker, one, call, is_changed=True)
         before = _find(call, table, write.values)
         if before is None:
             name = partition_name(table.partition_columns, write.values)
