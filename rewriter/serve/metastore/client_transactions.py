@@ -72,7 +72,11 @@ class ClientTransactions:
         Raises ``DataError`` INVALID_TRANSACTION_COUNT.
         """
         if count < 1:
-            raise DataError(f"{count} transactions cannot be opened.", condition="INVALID_TRANSACTION_COUNT")
+            raise DataError(
+                f"{count} transactions cannot be opened.",
+                condition="INVALID_TRANSACTION_COUNT",
+                hint="Open at least one.",
+            )
         self.expire()
         snapshot = catalog.snapshot()
         ids: list[int] = []

@@ -98,8 +98,8 @@ def given_statistics(
 def merged(parts: Sequence[Any]) -> Any:
     """Returns the statistics of a column over several parts of a table, at least one, as Hive combines them.
 
-    Counts of rows are added. Of distinct values the greatest number is taken, which is a lower bound. The bit vectors of
-    several parts are dropped. Raises ``DataError`` INVALID_COLUMN_STATISTICS if the parts have different kinds of data.
+    Counts of rows are added. Of distinct values the greatest number is taken, which is a lower bound. The bit vectors
+    of several parts are dropped. Raises ``DataError`` INVALID_COLUMN_STATISTICS if the parts differ in kind.
     """
     kinds = {kind for part in parts for kind in _kinds(part.statsData)}
     if len(kinds) != 1:
