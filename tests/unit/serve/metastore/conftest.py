@@ -57,19 +57,19 @@ class Metastore:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[Path], Metastore]]:
-    """Starts a metastore over the warehouse in a directory."""
+def start() -> Iterator[Callable[..., Metastore]]:
+    """Starts a metastore over the warehouse in a directory, with a catalog there or at a URL."""
     with contextlib.ExitStack() as stack:
 
-        def started(directory: Path) -> Metastore:
-            catalog = stack.enter_context(contextlib.closing(Catalog.open(directory)))
+        def started(directory: Path, url: str | None = None) -> Metastore:
+            catalog = stack.enter_context(contextlib.closing(Catalog.open(directory, url)))
             return Metastore(catalog, stack, Clock())
 
         yield started
 
 
 @pytest.fixture
-def metastore(start: Callable[[Path], Metastore], tmp_path: Path) -> Metastore:
+def metastore(start: Callable[..., Metastore], tmp_path: Path) -> Metastore:
     return start(tmp_path / "warehouse")
 
 

@@ -13,6 +13,8 @@ from thrift.Thrift import TApplicationException
 
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.metastore_writes import NO_WRITES
+from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import CommitUnknownError
 from rewriter.serve.metastore.locks import TIMEOUT_SECONDS
 
@@ -252,6 +254,25 @@ class TestWriteIds:
         assert hive_text(valid(client)) == "default.events:13:7:7:8"
         abort(client, by_write_id[7])
         assert hive_text(valid(client)) == "default.events:13:9223372036854775807::7,8"
+
+    def test_on_both_databases(self, start: Any, tmp_path: Path, catalog_url: str | None) -> None:
+        served = start(tmp_path / "w", catalog_url)
+        client = served.connect()
+        given = Table(0, "events", (Column("n", "int"),), (), "parquet", "")
+        CachedCatalog(served.catalog).create_table(given, NO_WRITES)
+        first, second, third, _ = opened(client, 4)
+        assert allocated(client, [third, first, second]) == {first: 2, second: 3, third: 4}
+        abort(client, first)
+        client.heartbeat(hive.HeartbeatRequest(txnid=second))
+        commit(client, third)
+        assert hive_text(valid(client)) == "default.events:4:3:3:2"
+        response = client.get_open_txns()
+        assert (response.open_txns, response.abortedBits) == ([first, second, second + 2], b"\x01")
+        assert [info.state for info in client.get_open_txns_info().open_txns] == [2, 3, 3]
+        events = client.get_next_notification(hive.NotificationEventRequest(0)).events
+        assert [event.eventType for event in events] == ["CREATE_TABLE", "COMMIT_TXN", "COMMIT_TXN"]
+        assert events[0].eventTime > 1_500_000_000
+        assert client.get_current_notificationEventId().eventId == 3
 
     def test_old_lists_see_old_partitions(self, client: Any, sql: Run, events: None, send: Callable[..., Any]) -> None:
         sql("INSERT INTO events VALUES (1, 'a')")
