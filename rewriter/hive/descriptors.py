@@ -36,6 +36,10 @@ HIDDEN = frozenset({KEPT, STATISTICS})
 _FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 PURGE = "external.table.purge"
+#: The parameters by which clients know what a table of SQL is.
+_OF_EXTERNAL = {"EXTERNAL": "TRUE"}
+_OF_MANAGED = {"transactional": "true", "transactional_properties": "insert_only"}
+SYNTHETIC = frozenset({*_OF_EXTERNAL, *_OF_MANAGED})
 #: The fields of a table and of its descriptor that the catalog does not have.
 _TABLE_FIELDS = ("owner", "ownerType", "createTime", "lastAccessTime", "retention", "tableType")
 _DESCRIPTOR_FIELDS = ("inputFormat", "outputFormat", "compressed", "numBuckets", "bucketCols", "storedAsSubDirectories")
@@ -110,7 +114,7 @@ def parameters_of(table: Table | View) -> dict[str, str]:
     if table.comment is not None:
         parameters[COMMENT] = table.comment
     if isinstance(table, Table) and KEPT not in table.properties:
-        parameters.setdefault("EXTERNAL", "TRUE")
+        parameters = (_OF_EXTERNAL if table.external else _OF_MANAGED) | parameters
     return parameters
 
 
@@ -200,7 +204,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
         sd=descriptor_of(table, values),
         partitionKeys=fields_of(table.partition_columns),
         parameters=parameters_of(table),
-        tableType=values.get("tableType", EXTERNAL),
+        tableType=values.get("tableType", EXTERNAL if table.external else MANAGED),
         temporary=False,
         rewriteEnabled=False,
         writeId=-1,

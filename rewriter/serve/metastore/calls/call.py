@@ -69,9 +69,11 @@ class Call:
         """The newest state at the first use. One read."""
         return self.service.catalog.snapshot()
 
-    def renew(self) -> None:
-        """Takes a new snapshot at the next use."""
+    def renew(self, snapshot: Snapshot | None = None) -> None:
+        """Takes another snapshot: the given one, or a new one at the next use."""
         self.__dict__.pop("snapshot", None)
+        if snapshot is not None:
+            self.__dict__["snapshot"] = snapshot
 
     @property
     def write_ids(self) -> str | None:

@@ -167,6 +167,8 @@ def _checked_write(maker: PartitionMaker, given: Any, call: Call, is_changed: bo
                 f"table {table.name}: {descriptor.inputFormat}, {library}."
             )
         location = path(descriptor.location) if descriptor.location else None
+    if not table.external and _own(table, values, location) is not None:
+        raise _Invalid(message=f"Partitions of the managed table {table.name} have no locations of their own.")
     parameters = with_time(given.parameters, call.now)
     place = location or default_directory(table, values)
     given.parameters = with_counts(parameters, place, call.service, is_changed)

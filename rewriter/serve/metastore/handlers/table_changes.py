@@ -15,7 +15,7 @@ from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import CommitUnknownError
-from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, catalog_table, catalog_view, kept, path, uri
+from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, SYNTHETIC, catalog_table, catalog_view, kept, path, uri
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call
@@ -117,9 +117,9 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
     after = {key: value for key, value in wanted.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
     if KEPT not in before:
         # A table of SQL stays one: the descriptor that clients see follows from it.
-        after.pop(KEPT, None)
-        after.pop("EXTERNAL", None)
-        before.pop("EXTERNAL", None)
+        for key in (KEPT, *SYNTHETIC):
+            after.pop(key, None)
+            before.pop(key, None)
         if wanted.format != table.format:
             raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
     statistics = before.pop(STATISTICS, None)

@@ -16,11 +16,11 @@ from thrift.transport.TTransport import TBufferedTransport
 
 import rewriter
 from rewriter.catalog.catalog import Catalog
-from rewriter.serve.metastore.client_transactions import ClientTransactions
-from rewriter.serve.metastore.locks import Locks
+from rewriter.hive.wire.interface import interface
+from rewriter.serve.metastore.calls.call import Service
+from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
+from rewriter.serve.metastore.calls.locks import Locks
 from rewriter.serve.metastore.server import MetastoreServer
-from rewriter.serve.metastore.service import Service
-from rewriter.serve.metastore.wire.interface import interface
 
 
 class Clock:

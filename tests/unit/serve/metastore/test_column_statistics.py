@@ -10,7 +10,7 @@ from typing import Any
 import pymetastore.hive_metastore.ttypes as hive
 import pytest
 
-from rewriter.serve.metastore.descriptors import STATISTICS
+from rewriter.hive.descriptors import STATISTICS
 
 Run = Callable[[str], list[tuple[Any, ...]]]
 Data = hive.ColumnStatisticsData
@@ -298,6 +298,6 @@ def _ours(client: Any, given: Any) -> Any:
     """Returns a structure of the generated client as one of our interface."""
     from thrift.TSerialization import deserialize, serialize
 
-    from rewriter.serve.metastore.wire.interface import structure
+    from rewriter.hive.wire.interface import structure
 
     return deserialize(structure(type(given).__name__)(), serialize(given))
