@@ -184,7 +184,6 @@ class ClientTransactions:
         if held is None:
             raise _not_open(id, self._end_of(id), self._timeout)
         with held.lock:
-            self.check_open(id)
             try:
                 yield held
             except ConflictError as error:

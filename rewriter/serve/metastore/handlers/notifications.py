@@ -19,7 +19,7 @@ from rewriter.serve.metastore.calls.names import database_name
 
 #: The format of the messages: JSON with the catalog's name of the event, and what is known about it.
 FORMAT = "rewriter-1.0"
-#: The most events of one answer. The client asks again after the last one.
+#: The most events that one call returns. The client asks again after the last one.
 MOST_EVENTS = 10_000
 _PAGE = 1000
 

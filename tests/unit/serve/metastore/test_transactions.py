@@ -255,6 +255,18 @@ class TestWriteIds:
         abort(client, by_write_id[7])
         assert hive_text(valid(client)) == "default.events:13:9223372036854775807::7,8"
 
+    def test_many_open_and_aborted_ids(self, client: Any, events: None) -> None:
+        """The bits of the aborted ones take several bytes."""
+        transactions = opened(client, 20)
+        held = allocated(client, transactions)
+        for id in (transactions[1], transactions[9], transactions[18]):
+            abort(client, id)
+        commit(client, transactions[19])
+        ids = valid(client)
+        aborted = ",".join(str(held[transactions[index]]) for index in (1, 9, 18))
+        assert hive_text(ids).split(":")[4] == aborted
+        assert ids.abortedBits == b"\x02\x02\x04"
+
     def test_on_both_databases(self, start: Any, tmp_path: Path, catalog_url: str | None) -> None:
         served = start(tmp_path / "w", catalog_url)
         client = served.connect()
