@@ -231,9 +231,16 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         parameters=values.get("sd") or {},
         skewedInfo=_Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
         storedAsSubDirectories=values.get("storedAsSubDirectories") or False,
-        primaryCluster=None if table.cluster is None else _Cluster(clusterName=table.cluster, location=table.location),
-        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=copy.location) for copy in table.copies] or None,
+        primaryCluster=None
+        if table.cluster is None
+        else _Cluster(clusterName=table.cluster, location=uri(table.location)),
+        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=uri(copy.location)) for copy in table.copies]
+        or None,
     )
+
+
+def _cluster(name: str, location: str) -> Any:
+    return _Cluster(clusterName=name, location=uri(location))
 
 
 def _row_options(table: Table) -> dict[str, str]:

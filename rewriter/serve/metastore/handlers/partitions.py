@@ -40,6 +40,7 @@ from rewriter.serve.metastore.calls.lookup import seen_partition as _find
 from rewriter.serve.metastore.calls.lookup import seen_table
 from rewriter.serve.metastore.calls.names import table_name
 from rewriter.serve.metastore.calls.partition_filters import read_filter
+from rewriter.serve.metastore.handlers.copied_partitions import register_copies, shown_copies
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")
@@ -70,9 +71,14 @@ def _limited(partitions: Iterable[Partition], most: int | None) -> list[Partitio
     return list(partitions if most is None or most < 0 else islice(partitions, most))
 
 
-def _shown(call: Call, table: Table, partitions: Iterable[Partition]) -> list[Any]:
+def _shown(call: Call, table: Table, partitions: Sequence[Partition]) -> list[Any]:
     maker = PartitionMaker(table, None if kept(table.properties) else call.snapshot.created(table))
-    return [maker.partition(partition) for partition in partitions]
+    shown = [maker.partition(partition) for partition in partitions]
+    if table.copies:
+        clusters = shown_copies(call, table, partitions)
+        for partition, part in zip(partitions, shown, strict=True):
+            part.sd.secondaryClusters = clusters.get(partition.key)
+    return shown
 
 
 def get_partition(call: Call) -> Any:
@@ -298,12 +304,14 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
     maker = PartitionMaker(table)
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
+    copied: list[tuple[Partition, Any]] = []
     for one in given:
         write = _checked_write(maker, one, call, is_changed=True)
         before = _find(call, table, write.values)
         if before is None:
             name = partition_name(table.partition_columns, write.values)
             raise _InvalidOperation(message=f"alter is not possible: partition {name} doesn't exist")
+        copied.append((before, one))
         location = write.location
         if location is None and before.location is not None and one.sd is not None and one.sd.location:
             location = default_directory(table, write.values)
@@ -316,6 +324,9 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
         if alterations[-1].location is not None:
             moved.append(replace(write, location=location))
     call.check_partition_locations(table, moved)
+    if table.copies:
+        register_copies(call, table, copied)
+        call.renew()
     call.commit([AlterPartitions(table, tuple(alterations))] if alterations else [])
 
 
