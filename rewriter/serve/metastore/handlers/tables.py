@@ -24,7 +24,7 @@ from rewriter.serve.metastore.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.files import database_root, is_purged, make_table_directory, remove_location
 from rewriter.serve.metastore.handlers.table_changes import alter_table
 from rewriter.serve.metastore.lookup import is_shown, seen_table, shown_table
-from rewriter.serve.metastore.names import database_name, pattern, table_name
+from rewriter.serve.metastore.names import database_name, database_pattern, pattern, table_name
 from rewriter.serve.metastore.service import Call, Handlers
 
 _MetaException: Any = structure("MetaException")
@@ -94,7 +94,7 @@ def _kind(object_: Table | View) -> str:
 
 def get_table_meta(call: Call) -> list[Any]:
     arguments = call.arguments
-    databases, tables = pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
+    databases, tables = database_pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
     found: list[Any] = []
     objects: list[Table | View] = [*call.snapshot.tables(), *call.snapshot.views()]
     for object_ in objects:
