@@ -9,7 +9,7 @@ from typing import Any
 
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Namespace, Table
+from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
@@ -19,8 +19,9 @@ from rewriter.serve.metastore.files import (
     database_root,
     make_table_directory,
     remove_empty_location,
-    remove_tables,
+    remove_locations,
 )
+from rewriter.serve.metastore.lookup import is_shown
 from rewriter.serve.metastore.names import database_name, database_pattern
 from rewriter.serve.metastore.service import Call, Handlers
 from rewriter.statements.resolve.location_conflicts import check_database_location
@@ -59,7 +60,10 @@ def create_database(call: Call) -> None:
     """The location may be anywhere that CREATE DATABASE permits."""
     call.check_writable()
     given = call.arguments.database
-    check_database_name(database_name(given.name) if given.name else "")
+    name = database_name(given.name) if given.name else ""
+    check_database_name(name)
+    if name == DEFAULT_DATABASE:  # It always exists, and no commit has made it.
+        raise structure("AlreadyExistsException")(message="Database default already exists")
     with call.catalog.begin(call.snapshot) as transaction:
         database = _database(given, transaction.allocate_id(), call)
         transaction.commit([CreateObject(database)])
@@ -88,10 +92,17 @@ def drop_database(call: Call) -> None:
         raise structure("InvalidOperationException")(
             message=f"Database {name} is not empty. One or more objects exist."
         )
+    hidden = next((one for one in objects if not _is_of_clients(one)), None)
+    if hidden is not None:
+        raise structure("InvalidOperationException")(
+            message=f"{hidden.name} in the database {name} is managed here: only DROP DATABASE of a session drops it."
+        )
     drops: list[Change] = [DropObject(object_) for object_ in objects]
     call.commit([*drops, DropObject(database)])
     if call.arguments.deleteData:
-        remove_tables([object_ for object_ in objects if isinstance(object_, Table)], call.service)
+        for object_ in objects:
+            if isinstance(object_, Table):
+                remove_locations(object_, [object_.location], call)
         remove_empty_location(database_root(database, call.catalog), call.service)
 
 
@@ -113,6 +124,11 @@ def _database(given: Any, id: int, call: Call) -> Namespace:
     if all(location != live.location for live in call.snapshot.databases() if live.id == id):
         check_database_location(location, call)
     return replace(database, location=location)
+
+
+def _is_of_clients(object_: Object) -> bool:
+    """Returns False for what clients do not see: cubes, facts, and managed tables, which need a list of write ids."""
+    return is_shown(object_) if isinstance(object_, Table) else not isinstance(object_, Cube | Fact)
 
 
 def _objects_in(name: str, call: Call) -> Sequence[Object]:
