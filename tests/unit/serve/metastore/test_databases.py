@@ -47,7 +47,8 @@ def test_sql_and_clients_see_each_other_at_once(client: Any, sql: Sql) -> None:
     shown = client.get_database("of_sql")
     assert (shown.description, shown.parameters) == ("text", {"a": "b"})
     client.drop_database("of_sql", False, False)
-    assert sql("SHOW DATABASES") == [("default",), ("of_client",)]
+    assert {("default",), ("of_client",)} <= set(sql("SHOW DATABASES"))
+    assert ("of_sql",) not in sql("SHOW DATABASES")
     sql("DROP DATABASE of_client")
     with pytest.raises(ttypes.NoSuchObjectException):
         client.get_database("of_client")
@@ -89,7 +90,7 @@ def test_names_with_a_catalog(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", None, "../up", "a.b", "a/b", "a b", "x" * 101, "parquet", "system", "spark_catalog", "@hive#"]
+    "name", ["", None, "../up", "a.b", "a/b", "a b", "x" * 101, "parquet", "system", "spark_catalog", "@hive#a/b"]
 )
 @pytest.mark.share(1)
 def test_names_that_no_statement_would_give(client: Any, name: str | None) -> None:
@@ -103,7 +104,7 @@ def test_locations_that_no_statement_would_give(metastore: Any, client: Any, tmp
     client.create_database(ttypes.Database("d", locationUri=f"file:{tmp_path}/d"))
     for place in ("/", metastore.catalog.warehouse, tmp_path, tmp_path / "t", tmp_path / "t" / "x", "/a/../b", "rel"):
         for call in (client.create_database, lambda given: client.alter_database("d", given)):
-            with pytest.raises(ttypes.MetaException, match="UNSAFE_LOCATION|INVALID_LOCATION"):
+            with pytest.raises(ttypes.MetaException, match=r"UNSAFE_LOCATION|INVALID_LOCATION"):
                 call(ttypes.Database("d2", locationUri=f"file:{place}" if str(place)[0] == "/" else place))
     (tmp_path / "link").symlink_to(metastore.catalog.warehouse)
     with pytest.raises(ttypes.MetaException, match="UNSAFE_LOCATION"):
@@ -146,7 +147,7 @@ def test_drop_refuses_what_holds_objects(client: Any, sql: Sql) -> None:
         client.drop_database("d", True, False)
     assert client.get_all_tables("d") == ["t", "v"]
     client.drop_database("d", True, True)
-    assert sql("SHOW DATABASES") == [("default",)]
+    assert ("d",) not in sql("SHOW DATABASES")
 
 
 @pytest.mark.parametrize(
