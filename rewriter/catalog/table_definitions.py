@@ -7,10 +7,13 @@ from collections.abc import Collection
 
 from rewriter.catalog.keys.values import check_partition_column
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.model.qualified_names import short_name
+from rewriter.catalog.model.qualified_names import CATALOG, short_name
 from rewriter.errors import AnalysisError
 
+#: Words that mean something other than a database before a name, here or in Spark.
+RESERVED_DATABASES = ("parquet", "csv", "json", "orc", CATALOG, "global_temp", "session", "system")
 FORMATS = ("parquet", "csv", "json", "orc", "textfile")
+_NAME = re.compile(r"\w{1,100}")
 _TYPE = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|string|binary|date|timestamp|decimal\(\d+,\d+\)|"
     r"(var)?char\(\d+\)|(array|map|struct)<.*>",
@@ -25,7 +28,7 @@ def check_definition(table: Table, formats: Collection[str] | None) -> None:
     names = [column.name.lower() for column in table.all_columns]
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     problem: str | None = None
-    if re.fullmatch(r"\w{1,100}", short_name(table.name)) is None:
+    if _NAME.fullmatch(short_name(table.name)) is None:
         problem = "its name must consist of letters, digits and underscores"
     elif not table.columns:
         problem = "it has no data columns"
@@ -46,6 +49,33 @@ def check_definition(table: Table, formats: Collection[str] | None) -> None:
         )
     for column in table.partition_columns:
         check_partition_column(column)
+
+
+def check_database_name(name: str) -> None:
+    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a database."""
+    if name in RESERVED_DATABASES:
+        raise _invalid_name(name, "that word has another meaning before a name")
+    _check_name(name)
+
+
+def check_view_name(name: str) -> None:
+    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a view."""
+    _check_name(short_name(name))
+
+
+def _check_name(name: str) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise _invalid_name(name, "a name consists of 1 to 100 letters, digits and underscores")
+
+
+def _invalid_name(name: str, reason: str) -> AnalysisError:
+    return AnalysisError(
+        f"'{name}' is not a valid name: {reason}",
+        condition="INVALID_SCHEMA_OR_RELATION_NAME",
+        sqlstate="42602",
+        object=name,
+        hint="choose another name",
+    )
 
 
 def has_known_type(column: Column) -> bool:

@@ -19,7 +19,7 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.table_definitions import FORMATS, check_definition, has_known_type
+from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view_name, has_known_type
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
@@ -297,14 +297,19 @@ def thrift_view(view: View, created: float | None) -> Any:
 
 
 def catalog_view(given: Any, id: int) -> View:
-    """Returns the view of the catalog that a client describes. Its columns get the names that the client gives."""
+    """Returns the view of the catalog that a client describes. Its columns get the names that the client gives.
+
+    Raises the errors of ``check_view_name``.
+    """
     properties, comment = properties_of(given)
     database = str(given.dbName or "default")
     current = properties.get("view.catalogAndNamespace.part.1", database)
     fields = given.sd.cols if given.sd is not None else ()
     columns = tuple((str(field.name), field.comment or None) for field in fields or ())
     text = str(given.viewOriginalText or given.viewExpandedText or "")
-    return View(id, full_name(database, str(given.tableName)), text, columns, comment, properties, current.lower())
+    name = full_name(database, str(given.tableName))
+    check_view_name(name)
+    return View(id, name, text, columns, comment, properties, current.lower())
 
 
 class PartitionMaker:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from thrift.Thrift import TApplicationException
+from thrift.Thrift import TApplicationException, TType
 
 from rewriter.errors import Error
 from rewriter.hive.wire.calls import Calls, Message
@@ -57,6 +57,10 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
     if method is None or handler is None or arguments is None:
         calls.refuse(message, TApplicationException.UNKNOWN_METHOD, f"Invalid method name: '{message.name}'")
         return "UNKNOWN_METHOD"
+    missing = next((name for name in _required(method) if getattr(arguments, name) is None), None)
+    if missing is not None:
+        calls.refuse(message, TApplicationException.PROTOCOL_ERROR, f"The call has no argument {missing}.")
+        return "PROTOCOL_ERROR"
     try:
         value = handler(Call(service, client, arguments))
     except ErrorStructure as error:
@@ -75,6 +79,12 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
     if not method.oneway:
         calls.reply(message, method.result(success=value) if method.returns else method.result())
     return None
+
+
+def _required(method: Method) -> list[str]:
+    """Returns the arguments without which a method has no meaning: its structures."""
+    fields = (field for field in method.arguments.thrift_spec if field is not None)
+    return [name for _, kind, name, _, _ in fields if kind == TType.STRUCT and name != "environment_context"]
 
 
 def _send_error(calls: Calls, message: Message, method: Method, error: ErrorStructure) -> str:

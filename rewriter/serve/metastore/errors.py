@@ -15,6 +15,7 @@ _KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("LOCK_OF_TRANSACTION",), ("TxnOpenException",)),
     (("SCHEMA_NOT_FOUND",), ("UnknownDBException", "NoSuchObjectException", "InvalidObjectException")),
     (("_NOT_FOUND",), _NOT_FOUND),
+    (("INVALID_SCHEMA_OR_RELATION_NAME",), ("InvalidObjectException", "InvalidOperationException")),
     (("ALREADY_EXISTS", "ALREADY_EXIST"), _EXISTS),
     (("SCHEMA_NOT_EMPTY", "TABLE_IN_USE", "CUBE_IN_USE"), ("InvalidOperationException",)),
 )

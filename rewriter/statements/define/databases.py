@@ -10,6 +10,7 @@ from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
 from rewriter.catalog.model.system_tables import is_system_database
+from rewriter.catalog.table_definitions import RESERVED_DATABASES
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
@@ -21,9 +22,6 @@ from rewriter.statements.define.tables import PLAIN_NAME
 from rewriter.statements.resolve.location_conflicts import check_database_location
 from rewriter.statements.resolve.locations import absolute
 from rewriter.statements.resolve.name_patterns import fits_pattern
-
-#: Prefixes of names that mean something other than a database, here or in Spark.
-_RESERVED = (*FILE_FORMATS, CATALOG, "global_temp", "session", "system")
 
 
 @runs(s.CreateDatabase, without_warehouse=True)
@@ -72,7 +70,7 @@ def _new_name(database: DatabaseName) -> str:
             object=database.text,
             hint="Use letters, digits and underscores.",
         )
-    if name in _RESERVED:
+    if name in RESERVED_DATABASES:
         raise NotSupportedError(
             f"A database cannot be named {name}: that word has another meaning before a name.",
             position=database.span,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -214,6 +214,34 @@ def check_output_directory(path: str, context: LocationContext) -> None:
         if table.partition_columns and table.external and not is_discovered(table):
             for partition in context.snapshot.partitions_at(table, [path]):
                 raise _error_unsafe(path, f"shares files with {_user_text(table, partition)} of {shown(table.name)}")
+
+
+def unused_locations(table: Table, locations: Sequence[str], context: LocationContext) -> list[str]:
+    """Returns those directories of a table, or of dropped partitions of it, whose files nobody else reads.
+
+    None of a table that shares files; none that is, contains or lies in the location of another table or of a
+    partition. Costs a look at the directories of all tables, and a scan of the partitions with a location of their own.
+    """
+    if is_shared(table) or not locations:
+        return []
+    others = _Surroundings.of(context, {table.id}).other_tables
+    readers = [other for other, _ in others if other.external] + [
+        live for live in context.snapshot.tables() if live.id == table.id
+    ]
+    registered = [reader for reader in readers if reader.partition_columns and not is_discovered(reader)]
+    real = RealPaths()
+    taken = PathIndex(
+        (real.of(partition.location or ""), partition)
+        for reader in registered
+        for partition in context.snapshot.partitions_at(reader, locations)
+    )
+    chains = ((location, _Chain.of(location)) for location in locations)
+    return [
+        location
+        for location, chain in chains
+        if not any(chain.holds(other) or other.holds(chain) for _, other in others)
+        and not any(True for _ in taken.overlapping(real.of(location)))
+    ]
 
 
 def is_shared(table: Table) -> bool:

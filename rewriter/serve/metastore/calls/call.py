@@ -21,9 +21,11 @@ from rewriter.serve.metastore.calls.locks import Locks
 from rewriter.serve.metastore.calls.metrics import CallMetrics
 from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
+    check_new_location,
     check_partition_locations,
     check_partitions_apart,
     check_table_location,
+    unused_locations,
 )
 
 
@@ -119,6 +121,15 @@ class Call:
     def check_location(self, table: Table) -> None:
         """Raises the errors of ``check_table_location``, for a new table."""
         check_table_location(table, self)
+
+    def check_new_location(self, table: Table, location: str) -> None:
+        """Raises the errors of ``check_new_location``, for another location of a table."""
+        check_new_location(table, location, self)
+
+    def unused_locations(self, table: Table, locations: Sequence[str]) -> list[str]:
+        """Returns the directories that nobody reads after the commit of the call: ``unused_locations``."""
+        self.renew()
+        return unused_locations(table, locations, self)
 
     def check_partition_locations(self, table: Table, writes: Sequence[PartitionWrite]) -> None:
         """Raises the errors of ``location_conflicts`` for new places of partitions."""

@@ -33,7 +33,7 @@ from rewriter.hive.descriptors import (
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call, Handlers
-from rewriter.serve.metastore.calls.files import is_purged, make_table_directory, remove_location
+from rewriter.serve.metastore.calls.files import make_table_directory, remove_locations
 from rewriter.serve.metastore.calls.lookup import canonical_values as _values
 from rewriter.serve.metastore.calls.lookup import named_values as _named
 from rewriter.serve.metastore.calls.lookup import seen_partition as _find
@@ -268,9 +268,9 @@ def _drop(call: Call, table: Table, partitions: Sequence[Partition]) -> bool:
     """Drops partitions, and their files if the client says so and they belong to the table."""
     keys = tuple(sorted(partition.key for partition in partitions))
     call.commit([DropPartitions(table, keys, tuple(map(KeyRange.of_key, keys)))] if keys else [])
-    if call.arguments.deleteData and is_purged(table):
-        for partition in partitions:
-            remove_location(partition.location or default_directory(table, partition.values), call.service)
+    if call.arguments.deleteData:
+        places = [partition.location or default_directory(table, partition.values) for partition in partitions]
+        remove_locations(table, places, call)
     return True
 
 

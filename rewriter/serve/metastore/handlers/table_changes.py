@@ -8,8 +8,20 @@ from typing import Any
 
 from rewriter.catalog.commit import directory_moves
 from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.metastore_writes import check_properties
-from rewriter.catalog.model.changes import AlterColumns, AlterTable, Change, CreateObject, DropObject, RenameObject
+from rewriter.catalog.model.changes import (
+    AlterColumns,
+    AlterPartitions,
+    AlterTable,
+    Change,
+    CreateObject,
+    DropObject,
+    PartitionAlteration,
+    RenameObject,
+)
+from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
@@ -22,7 +34,7 @@ from rewriter.serve.metastore.calls.call import Call
 from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
 from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.calls.lookup import seen_table
-from rewriter.serve.metastore.calls.names import table_name
+from rewriter.serve.metastore.calls.names import database_name, table_name
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"
@@ -105,7 +117,9 @@ def _commit_move(call: Call, table: Table, changes: Sequence[Change], target: st
 
 
 def _alter_view(call: Call, view: View, given: Any) -> None:
-    """A view is replaced: its id changes, and its name may."""
+    """A view is replaced: its id changes, and its name may. Raises the errors of ``check_properties``."""
+    given.dbName = database_name(given.dbName or call.arguments.dbname)
+    check_properties(given.parameters or {})
     given.parameters = with_time(given.parameters, call.now)
     with call.catalog.begin(call.snapshot) as transaction:
         created = catalog_view(given, transaction.allocate_id())
@@ -136,10 +150,26 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
         removed = (*removed, COMMENT)
     location = None if wanted.location == table.location else wanted.location
     if location is not None:
-        call.check_location(replace(table, location=location))
+        call.check_new_location(table, location)
     if not changed and not removed and not comment and location is None:
         return []
-    return [AlterTable(table, {**changed, **comment}, removed, location)]
+    kept_places = [] if location is None else _kept_places(table, call)
+    return [*kept_places, AlterTable(table, {**changed, **comment}, removed, location)]
+
+
+def _kept_places(table: Table, call: Call) -> list[Change]:
+    """Returns the change by which the partitions of a table stay where they are when its location changes, as in Hive.
+    One read of the partitions.
+    """
+    if not table.partition_columns or is_discovered(table):
+        return []
+    there = call.snapshot.satisfying(table, None)
+    kept_partitions = tuple(
+        PartitionAlteration(partition.key, directory_moves.directory(table, partition))
+        for partition in there
+        if partition.location is None
+    )
+    return [AlterPartitions(table, kept_partitions, (KeyRange.of_prefix(prefix(table.id)),))]
 
 
 def _changed_columns(table: Table, wanted: Table) -> list[Change]:
