@@ -19,6 +19,7 @@ from rewriter.errors import OperationalError
 from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
 from rewriter.serve.metastore.calls.locks import Locks
 from rewriter.serve.metastore.calls.metrics import CallMetrics
+from rewriter.serve.metastore.calls.remembered_names import RememberedNames
 from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_new_location,
@@ -43,6 +44,7 @@ class Service:
     transactions: ClientTransactions = field(default_factory=ClientTransactions)
     locks: Locks = field(default_factory=Locks)
     metrics: CallMetrics = field(default_factory=CallMetrics)
+    partition_names: RememberedNames = field(default_factory=RememberedNames)
 
     @cached_property
     def listed(self) -> CachedCatalog:

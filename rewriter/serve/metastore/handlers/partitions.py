@@ -97,8 +97,12 @@ def get_partitions(call: Call) -> list[Any]:
 
 
 def get_partition_names(call: Call) -> list[str]:
-    table = _table(call)
-    return _names(table, _limited(_satisfying(call, table, None), call.arguments.max_parts))
+    table, most = _table(call), call.arguments.max_parts
+    if call.write_ids is not None or call.cluster is not None:
+        return _names(table, _limited(_satisfying(call, table, None), most))
+    ids = str(call.snapshot.write_ids(table.id))
+    names = call.service.partition_names.of(table.id, ids, lambda: _names(table, _satisfying(call, table, None)))
+    return names if most is None or most < 0 else names[:most]
 
 
 def _names(table: Table, partitions: Iterable[Partition]) -> list[str]:
