@@ -19,7 +19,7 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.clusters.located import cluster_root, not_on
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.directory_moves import default_directory, pending
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -217,7 +217,8 @@ class MetastoreWrites(ABC):
         table = self._catalog.snapshot().table(name) if seen is None else seen
         if text is None and not table.external:
             raise list_required(table.name)
-        self._catalog.finish_moves(table)
+        if pending(table):
+            self._catalog.finish_moves(table)
         snapshot = self._catalog.snapshot()
         live = snapshot.named(name)
         if not isinstance(live, Table) or live.id != table.id:

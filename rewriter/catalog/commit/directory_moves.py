@@ -67,9 +67,10 @@ def directory(table: Table, partition: Partition) -> str:
 
     While a directory moves, returns the one with the data, the old or the new one.
     """
-    if partition.location is not None:
+    if partition.location is not None and partition.values:
         return partition.location
-    path = default_directory(table, partition.values)
+    # The one partition of an unpartitioned table has the location of the table, and moves with it.
+    path = default_directory(table, partition.values) if partition.location is None else partition.location
     for moves in pending(table):
         for target, source in moves.sources.items():
             if _is_below(path, target) and moves.is_unmoved(source):

@@ -30,6 +30,10 @@ _FAMILIES = (sessions, databases, tables, partitions, functions, statistics, tra
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
 
 
+#: The structures that a call may leave out.
+_OPTIONAL = ("environment_context", "hiveObject")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a call has ended, for the log: its method, milliseconds, and the name of an error."""
@@ -84,7 +88,7 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
 def _required(method: Method) -> list[str]:
     """Returns the arguments without which a method has no meaning: its structures."""
     fields = (field for field in method.arguments.thrift_spec if field is not None)
-    return [name for _, kind, name, _, _ in fields if kind == TType.STRUCT and name != "environment_context"]
+    return [name for _, kind, name, _, _ in fields if kind == TType.STRUCT and name not in _OPTIONAL]
 
 
 def _send_error(calls: Calls, message: Message, method: Method, error: ErrorStructure) -> str:

@@ -34,7 +34,7 @@ from rewriter.serve.metastore.calls.call import Call
 from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
 from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.calls.lookup import seen_table
-from rewriter.serve.metastore.calls.names import database_name, table_name
+from rewriter.serve.metastore.calls.names import table_name
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"
@@ -118,7 +118,8 @@ def _commit_move(call: Call, table: Table, changes: Sequence[Change], target: st
 
 def _alter_view(call: Call, view: View, given: Any) -> None:
     """A view is replaced: its id changes, and its name may. Raises the errors of ``check_properties``."""
-    given.dbName = database_name(given.dbName or call.arguments.dbname)
+    name = table_name(given.dbName or call.arguments.dbname, given.tableName)
+    given.dbName, given.tableName = database_of(name), short_name(name)
     check_properties(given.parameters or {})
     given.parameters = with_time(given.parameters, call.now)
     with call.catalog.begin(call.snapshot) as transaction:

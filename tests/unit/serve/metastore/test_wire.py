@@ -242,6 +242,7 @@ def test_a_structure_that_is_missing_is_a_protocol_error(client: Any) -> None:
         with pytest.raises(TApplicationException) as caught:
             call(None)
         assert caught.value.type == TApplicationException.PROTOCOL_ERROR
+    assert client.list_privileges("me", 1, None) == []
     with pytest.raises(TApplicationException) as caught:
         client.alter_table("default", "t", None)
     assert caught.value.type == TApplicationException.PROTOCOL_ERROR
