@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
 from rewriter.adoption.places import Places
 from rewriter.adoption.plan import alteration
+from rewriter.adoption.report import Counts
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
 from rewriter.catalog.commit.directory_moves import default_directory
@@ -17,6 +18,7 @@ from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
     Change,
+    CreateObject,
     DropPartitions,
     PartitionAlteration,
     PartitionWrite,
@@ -54,23 +56,31 @@ class State:
         return clusters_of(self.snapshot.properties())
 
 
-def committed(catalog: Catalog, changes: Callable[[State, Transaction], tuple[Sequence[Change], _Result]]) -> _Result:
-    """Commits the changes that a function returns for the newest state, and returns its result.
+def committed(catalog: Catalog, changes: Callable[[State], tuple[Sequence[Change], _Result]]) -> _Result:
+    """Commits the changes that a function returns for the newest state, and returns its result. No change is no commit.
 
-    The function is called again after a conflict. Raises the errors of the commit, and ``ConflictError`` after some
-    attempts.
+    New objects with the id 0 get one. The function is called again after a conflict. Raises the errors of the commit,
+    and ``ConflictError`` after some attempts.
     """
     for attempt in range(ATTEMPTS):
         state = State(catalog)
+        made, result = changes(state)
+        if not made:
+            return result
         try:
             with catalog.begin(state.snapshot) as transaction:
-                made, result = changes(state, transaction)
-                transaction.commit(list(made))
+                transaction.commit([_with_id(change, transaction) for change in made])
                 return result
         except ConflictError:
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
+
+
+def _with_id(change: Change, transaction: Transaction) -> Change:
+    if isinstance(change, CreateObject) and change.object.id == 0:
+        return CreateObject(replace(change.object, id=transaction.allocate_id()))
+    return change
 
 
 @dataclass
@@ -85,13 +95,15 @@ class PartitionCommits:
     refused: Refused
     places: Places
     writes: int
+    #: The partitions that were refused, and those of them that are there, until they are dropped.
     _single: int = 0
+    _lost: list[PartitionValues] = field(default_factory=list)
 
-    def put(self, writes: Sequence[PartitionWrite], live: dict[PartitionValues, Partition]) -> tuple[int, int]:
-        """Adds partitions, and changes those that are there and differ. Returns the numbers of both.
+    def put(self, writes: Sequence[PartitionWrite], live: Mapping[PartitionValues, Partition]) -> Counts:
+        """Adds partitions, and changes those that are there and differ. Returns the numbers.
 
         ``live`` has the partitions that are there. One commit, or none if all are equal. If the catalog refuses the
-        commit, each half of it is tried, and so on.
+        commit, each half of it is tried, and so on. A partition whose change is refused is dropped: it is elsewhere.
         """
         added: list[PartitionWrite] = []
         altered: list[tuple[PartitionWrite, PartitionAlteration]] = []
@@ -101,13 +113,19 @@ class PartitionCommits:
                 added.append(write)
             elif (change := alteration(partition, write, self.table)) is not None:
                 altered.append((write, change))
-        return self._halved(added, altered)
+        counts = Counts()
+        self._halved(added, altered, counts)
+        lost, self._lost = self._lost, []
+        counts.dropped += self.drop([live[values] for values in lost])
+        return counts
 
     def drop(self, partitions: Sequence[Partition]) -> int:
         """Drops partitions in one commit. Files stay. Returns their number."""
+        if not partitions:
+            return 0
         keys = tuple(sorted(partition.key for partition in partitions))
 
-        def changes(state: State, _: Transaction) -> tuple[Sequence[Change], None]:
+        def changes(state: State) -> tuple[Sequence[Change], None]:
             there = {
                 partition.key for partition in state.snapshot.partitions(self.table, list(map(KeyRange.of_key, keys)))
             }
@@ -123,28 +141,33 @@ class PartitionCommits:
         return len(keys)
 
     def _halved(
-        self, added: list[PartitionWrite], altered: list[tuple[PartitionWrite, PartitionAlteration]]
-    ) -> tuple[int, int]:
-        count = len(added) + len(altered)
-        if not count:
-            return 0, 0
-        before = self.places.current([*(write.values for write in added), *(write.values for write, _ in altered)])
+        self, added: list[PartitionWrite], altered: list[tuple[PartitionWrite, PartitionAlteration]], counts: Counts
+    ) -> None:
+        number = len(added) + len(altered)
+        if not number:
+            return
+        values = [*(write.values for write in added), *(write.values for write, _ in altered)]
+        before = self.places.current(values)
         try:
-            committed(self.catalog, lambda state, _: (self._changes(state, added, altered), None))
-            self.writes += 1
-            return len(added), len(altered)
+            committed(self.catalog, lambda state: (self._changes(state, added, altered), None))
         except REFUSALS as error:
             self.places.restore(before)
-            if count == 1 or self._single >= MOST_SINGLE:
-                self._single += count
-                self.refused([*(write.values for write in added), *(write.values for write, _ in altered)], error)
-                return 0, 0
-        if added and altered:
-            halves = (self._halved(added, []), self._halved([], altered))
+            if number == 1 or self._single >= MOST_SINGLE:
+                self._single += number
+                self._lost += [write.values for write, _ in altered]
+                self.refused(values, error)
+                return
         else:
-            half = count // 2
-            halves = self._halved(added[:half], altered[:half]), self._halved(added[half:], altered[half:])
-        return halves[0][0] + halves[1][0], halves[0][1] + halves[1][1]
+            self.writes += 1
+            counts.add(Counts(len(added), len(altered)))
+            return
+        if added and altered:
+            self._halved(added, [], counts)
+            self._halved([], altered, counts)
+        else:
+            half = number // 2
+            self._halved(added[:half], altered[:half], counts)
+            self._halved(added[half:], altered[half:], counts)
 
     def _changes(
         self, state: State, added: list[PartitionWrite], altered: list[tuple[PartitionWrite, PartitionAlteration]]

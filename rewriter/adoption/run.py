@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeVar, TypeVarTuple, Unpack
+from typing import Any, TypeVar
 
 from rewriter.adoption.commits import REFUSALS, PartitionCommits, State, committed
 from rewriter.adoption.definitions import IMPORTED, Wanted, wanted_database, wanted_object
@@ -29,7 +29,6 @@ from rewriter.adoption.report import Counts, Report
 from rewriter.adoption.selection import Selection
 from rewriter.adoption.source import TABLES, Source
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject, PartitionWrite
 from rewriter.catalog.model.objects import Namespace, PartitionValues, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name, parts_of
@@ -49,7 +48,6 @@ _ACCURATE = "COLUMN_STATS_ACCURATE"
 
 _Item = TypeVar("_Item")
 _Fetched = TypeVar("_Fetched")
-_Arguments = TypeVarTuple("_Arguments")
 _Name = tuple[str, str]
 _Created = tuple[set[str], dict[str, Error]]
 
@@ -76,9 +74,10 @@ class Import:
     progress: ProgressReporter = field(default_factory=ProgressReporter)
     batch: int = BATCH
 
-    def everything(self) -> None:
-        """Compares all that is selected. One request for each database and each 100 tables, and one for each batch of
-        partitions.
+    def everything(self) -> frozenset[_Name]:
+        """Compares all that is selected, and returns the tables and views that the source has of it.
+
+        Costs one request for each database and each 100 tables, and one for each batch of partitions.
         """
         self._databases()
         names = self.listed()
@@ -88,6 +87,7 @@ class Import:
         if self.selection.is_everything:
             for function in self.source.functions():
                 self.report.not_taken(function, "function", "Functions are not imported.")
+        return frozenset(names)
 
     def listed(self) -> list[_Name]:
         """Returns the selected tables that the source has."""
@@ -114,7 +114,7 @@ class Import:
         snapshot = self.catalog.snapshot()
         objects: list[Table | View] = [*snapshot.tables(), *snapshot.views()]
         for object_ in objects:
-            database, name = (part.lower() for part in parts_of(object_.name))
+            database, name = _pair(object_)
             is_gone = (database, name) not in there and self.selection.has_table(database, name)
             if is_gone and self._is_ours(object_):
                 self._try(object_.name, _kind(object_), self._drop, object_)
@@ -123,7 +123,7 @@ class Import:
                 self.report.not_taken(f"{database}.{name}", "table", "The source does not have it.")
 
     def _drop(self, object_: Table | View) -> None:
-        committed(self.catalog, lambda state, _: ([DropObject(state.snapshot.named(object_.name) or object_)], None))
+        committed(self.catalog, lambda state: ([DropObject(state.snapshot.named(object_.name) or object_)], None))
         self.report.tables.add(Counts(dropped=1))
         self.report.notice(f"{object_.name}: dropped")
 
@@ -141,10 +141,10 @@ class Import:
     def _database(self, name: str) -> None:
         wanted = wanted_database(self.source.database(name), name, self.source.uri)
 
-        def changes(state: State, transaction: Transaction) -> tuple[Sequence[Change], Counts]:
+        def changes(state: State) -> tuple[Sequence[Change], Counts]:
             live = _database_in(state, name)
             if live is None:
-                return [CreateObject(replace(wanted, id=transaction.allocate_id()))], Counts(created=1)
+                return [CreateObject(wanted)], Counts(created=1)
             # The location is that which a user of this catalog gave it.
             altered = replace(wanted, id=live.id, location=live.location)
             if live.properties.get(IMPORTED) != self.source.uri or altered == live:
@@ -162,7 +162,7 @@ class Import:
                 self._try(database.name, "database", self._drop_database, database)
 
     def _drop_database(self, database: Namespace) -> None:
-        committed(self.catalog, lambda _state, _: ([DropObject(database)], None))
+        committed(self.catalog, lambda _: ([DropObject(database)], None))
         self.report.databases.add(Counts(dropped=1))
 
     # Tables and views
@@ -209,15 +209,12 @@ class Import:
     def _created(self, found: Sequence[_Found]) -> tuple[set[str], set[str]]:
         """Creates the objects whose names are free, in one commit. Returns their names, and those that are refused."""
 
-        def changes(
-            state: State, transaction: Transaction
-        ) -> tuple[Sequence[Change], tuple[set[str], dict[str, Error]]]:
+        def changes(state: State) -> tuple[Sequence[Change], _Created]:
             new = [one.wanted.object for one in found if state.snapshot.named(one.name) is None]
             tables = [object_ for object_ in new if isinstance(object_, Table)]
             errors: dict[str, Error] = dict(refused_locations(tables, state))
             new = [object_ for object_ in new if object_.name not in errors]
-            made = [CreateObject(replace(object_, id=transaction.allocate_id())) for object_ in new]
-            return made, ({object_.name for object_ in new}, errors)
+            return [CreateObject(object_) for object_ in new], ({object_.name for object_ in new}, errors)
 
         try:
             created, errors = committed(self.catalog, changes)
@@ -234,7 +231,7 @@ class Import:
     def _changed(self, one: _Found) -> None:
         wanted = one.wanted.object
 
-        def changes(state: State, transaction: Transaction) -> tuple[Sequence[Change], bool]:
+        def changes(state: State) -> tuple[Sequence[Change], bool]:
             live = state.snapshot.named(one.name)
             if live is None or not isinstance(live, Table | View) or not self._is_ours(live):
                 raise IntegrityError(_NOT_OURS, condition="TABLE_OR_VIEW_ALREADY_EXISTS", object=one.name)
@@ -248,7 +245,7 @@ class Import:
                 return [], False
             if isinstance(wanted, Table):
                 check_table_location(wanted, state, (live.id,))
-            return [DropObject(live), CreateObject(replace(wanted, id=transaction.allocate_id()))], True
+            return [DropObject(live), CreateObject(wanted)], True
 
         if committed(self.catalog, changes):
             self.report.tables.add(Counts(changed=1))
@@ -283,6 +280,7 @@ class Import:
             Places(table, live.values()),
             snapshot.write_ids(table.id).count,
         )
+        # What the catalog has and cannot have any more is dropped, too: it would be read as something else.
         gone = [partition for values, partition in live.items() if values not in listed.by_values]
         for some in _batches(gone, self.batch):
             counts.dropped += commits.drop(some)
@@ -293,10 +291,10 @@ class Import:
         done, total = 0, len(listed.by_values)
         with closing(fetched):
             try:
-                for writes in fetched:
+                for writes, refused in fetched:
                     self.progress.report("importing", done, total, "partitions", subject=one.name)
-                    added, changed = commits.put(writes, live)
-                    counts.created, counts.changed = counts.created + added, counts.changed + changed
+                    counts.dropped += commits.drop([live[values] for values in refused if values in live])
+                    counts.add(commits.put(writes, live))
                     done += self.batch
             except KeyboardInterrupt:
                 self.source.interrupt()
@@ -307,10 +305,14 @@ class Import:
 
     def _fetched(
         self, database: str, one: _Found, reader: PartitionReader, names: dict[PartitionValues, str]
-    ) -> list[PartitionWrite]:
-        """Returns the partitions of these names that the catalog can have. Runs beside the commits."""
+    ) -> tuple[list[PartitionWrite], list[PartitionValues]]:
+        """Returns the partitions of these names that the catalog can have, and the values of those that it cannot.
+
+        Runs beside the commits.
+        """
         table, missing = one.given.tableName, dict(names)
         writes: list[PartitionWrite] = []
+        refused: list[PartitionValues] = []
 
         def refuse(reason: str, example: str | None, what: str = "partitions", count: int = 1) -> None:
             self.report.not_taken(one.name, what, reason, count, example)
@@ -323,7 +325,10 @@ class Import:
             try:
                 write, left_out = reader.read(given)
             except REFUSALS as error:
-                name = missing.pop(reader.values_of(given) or (), None)
+                values = reader.values_of(given)
+                name = missing.pop(values or (), None)
+                if values is not None and name is not None:
+                    refused.append(values)
                 refuse(error.headline, name or "/".join(map(str, given.values or ())))
                 continue
             name = missing.pop(write.values, None)
@@ -337,11 +342,9 @@ class Import:
                 refuse("ANALYZE TABLE computes them.", name, "column statistics")
         if missing:
             refuse("The source lists it, but does not return it.", next(iter(missing.values())), count=len(missing))
-        return writes
+        return writes, refused
 
-    def _try(
-        self, name: str, what: str, run: Callable[[Unpack[_Arguments]], None], *arguments: Unpack[_Arguments]
-    ) -> bool:
+    def _try(self, name: str, what: str, run: Callable[..., None], *arguments: object) -> bool:
         """Runs a part of the import. Returns False if it was refused, which is then in the report."""
         try:
             run(*arguments)
@@ -358,6 +361,11 @@ class Import:
 
 def _database_in(state: State, name: str) -> Namespace | None:
     return next((database for database in state.snapshot.databases() if database.name == name), None)
+
+
+def _pair(object_: Table | View) -> _Name:
+    database, name = parts_of(object_.name)
+    return database, name.lower()
 
 
 def _kind(object_: Table | View) -> str:
