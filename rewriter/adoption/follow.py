@@ -96,6 +96,6 @@ class Follower:
             return
         # The notification of another name has the old one or the new one, as the versions of Hive differ.
         listed = frozenset(importing.listed())
-        importing.tables(sorted(listed & selected | (listed - self.names)))
         importing.drop_missing(listed)
+        importing.tables(sorted(listed & selected | (listed - self.names)))
         self.names = listed

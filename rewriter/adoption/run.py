@@ -81,8 +81,9 @@ class Import:
         """
         self._databases()
         names = self.listed()
-        self.tables(names)
+        # First: a table with another name has the directory of the one that is gone.
         self.drop_missing(names)
+        self.tables(names)
         self._drop_databases()
         if self.selection.is_everything:
             for function in self.source.functions():
