@@ -129,7 +129,9 @@ class PartitionReader:
         pairs = parse_partition_name(name)
         if [column.lower() for column, _ in pairs] != [column.name.lower() for column in self._columns]:
             raise DataError(
-                f"'{name}' does not name the partition columns of the table.", condition="INVALID_PARTITION_SPEC"
+                f"'{name}' does not name the partition columns of the table.",
+                condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
             )
         return self._values([DEFAULT_PARTITION if value is None else value for _, value in pairs])
 
@@ -145,6 +147,7 @@ class PartitionReader:
             raise DataError(
                 f"{len(texts)} partition values for {len(self._columns)} partition columns",
                 condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
             )
         values: list[str | None] = []
         for column, known, text in zip(self._columns, self._canonical, texts, strict=True):

@@ -42,7 +42,6 @@ BATCH = 2_000
 _AHEAD = 2
 _UNASKED = "The source returned it, but was asked for others."
 _LEFT_OUT = "They have a meaning here, or are reserved."
-_NOT_OURS = "The catalog has an object of that name that this import did not make."
 _COLUMN_STATISTICS = "COLUMN_STATS"
 _ACCURATE = "COLUMN_STATS_ACCURATE"
 
@@ -235,7 +234,13 @@ class Import:
         def changes(state: State) -> tuple[Sequence[Change], bool]:
             live = state.snapshot.named(one.name)
             if live is None or not isinstance(live, Table | View) or not self._is_ours(live):
-                raise IntegrityError(_NOT_OURS, condition="TABLE_OR_VIEW_ALREADY_EXISTS", object=one.name)
+                raise IntegrityError(
+                    "The catalog has an object of that name that this import did not make.",
+                    condition="TABLE_OR_VIEW_ALREADY_EXISTS",
+                    sqlstate="42P07",
+                    object=one.name,
+                    hint="Rename one of them, and import again.",
+                )
             if isinstance(live, Table) and isinstance(wanted, Table) and not needs_replacement(live, wanted):
                 changes = table_changes(live, replace(wanted, id=live.id))
                 if live.location != wanted.location:
