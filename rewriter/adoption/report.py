@@ -6,8 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from rewriter.terminal_text import cut
+
 #: The columns of the report.
 COLUMNS = ("object", "not taken", "count", "example", "reason")
+#: The different reasons for one kind of thing of one object, and the longest text of one.
+MOST_REASONS, MOST_CHARACTERS = 20, 400
 Row = tuple[str, str, int, str | None, str]
 
 
@@ -50,13 +54,22 @@ class Report:
     tables: Counts = field(default_factory=Counts)
     partitions: Counts = field(default_factory=Counts)
     _found: dict[tuple[str, str, str], _Found] = field(default_factory=dict)
+    _reasons: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def not_taken(self, object: str, what: str, reason: str, count: int = 1, example: str | None = None) -> None:
-        """Notes that something of an object was not taken: the whole ``table``, or some ``partitions`` of it."""
+        """Notes that something of an object was not taken: the whole ``table``, or some ``partitions`` of it.
+
+        After ``MOST_REASONS`` of one kind, others are one row.
+        """
+        text = cut(" ".join(reason.split()), MOST_CHARACTERS)
         with self._lock:
-            found = self._found.setdefault((object, what, " ".join(reason.split())), _Found(0, example))
-            found.count += count
+            reasons = self._reasons.setdefault((object, what), set())
+            if text not in reasons and len(reasons) >= MOST_REASONS:
+                text = "Further reasons of these kinds."
+            reasons.add(text)
+            shown = None if example is None else cut(example, MOST_CHARACTERS)
+            self._found.setdefault((object, what, text), _Found(0, shown)).count += count
 
     @property
     def is_complete(self) -> bool:

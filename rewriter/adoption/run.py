@@ -117,15 +117,20 @@ class Import:
             database, name = _pair(object_)
             is_gone = (database, name) not in there and self.selection.has_table(database, name)
             if is_gone and self._is_ours(object_):
-                self._try(object_.name, _kind(object_), self._drop, object_)
+                self._try(object_.name, _kind(object_), self._drop, object_.name)
         for database, name in sorted(self.selection.tables - there):
             if snapshot.named(full_name(database, name)) is None:
                 self.report.not_taken(f"{database}.{name}", "table", "The source does not have it.")
 
-    def _drop(self, object_: Table | View) -> None:
-        committed(self.catalog, lambda state: ([DropObject(state.snapshot.named(object_.name) or object_)], None))
-        self.report.tables.add(Counts(dropped=1))
-        self.report.notice(f"{object_.name}: dropped")
+    def _drop(self, name: str) -> None:
+        def changes(state: State) -> tuple[Sequence[Change], bool]:
+            live = state.snapshot.named(name)
+            is_ours = isinstance(live, Table | View) and self._is_ours(live)
+            return ([DropObject(live)] if live is not None and is_ours else []), is_ours
+
+        if committed(self.catalog, changes):
+            self.report.tables.add(Counts(dropped=1))
+            self.report.notice(f"{name}: dropped")
 
     # Databases
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -457,3 +458,51 @@ def test_an_import_that_ended_goes_on_where_it_was(tmp_path: Path, metastore: Fa
         report = imported(tmp_path, url, batch=3)
         assert report.summary == "partitions: 3 created, 0 changed, 0 dropped"
         assert len(picture(tmp_path)["t"][-1]) == 9
+
+
+def test_many_reasons_are_few_rows(tmp_path: Path, metastore: FakeMetastore) -> None:
+    metastore.add_table("t", keys={"p": "int"})
+    for number in range(100):
+        metastore.add_partition("t", f"p=x{number}")
+    metastore.add_table("u", location="hdfs://" + "x" * 100_000)
+    with metastore.serving() as url:
+        rows = list(imported(tmp_path, url).rows())
+    assert sum(count for object_, _, count, _, _ in rows if object_ == "t") == 100
+    assert len(rows) == 22
+    assert max(len(reason) for *_, reason in rows) <= 400
+
+
+def test_two_imports_at_once_take_everything_once(tmp_path: Path, metastore: FakeMetastore) -> None:
+    for name in ("a", "b"):
+        metastore.add_table(name, keys={"p": "int"})
+        for number in range(12):
+            place = f"file:/other/{name}/{number}" if number % 2 else None
+            metastore.add_partition(name, f"p={number}", place)
+    with metastore.serving() as url:
+        imported(tmp_path / "alone", url)
+        Catalog.open(tmp_path / "both").close()
+        with ThreadPoolExecutor(2) as pool:
+            reports = [pool.submit(imported, tmp_path / "both", url, batch=3) for _ in range(2)]
+            assert all(report.result().is_complete for report in reports)
+        assert picture(tmp_path / "both") == picture(tmp_path / "alone")
+
+
+def test_places_that_another_writer_takes_meanwhile(tmp_path: Path, metastore: FakeMetastore) -> None:
+    metastore.add_table("t", keys={"p": "int"})
+    for number in range(6):
+        metastore.add_partition("t", f"p={number}")
+    with metastore.serving() as url:
+        imported(tmp_path, url, "default.nothing")
+
+        def take(method: str, arguments: Any) -> None:
+            if method == "get_partitions_by_names" and "p=4" in arguments.names:
+                with Session(tmp_path, "duckdb") as session:
+                    session.execute("ALTER TABLE t ADD PARTITION (p = 99) LOCATION '/hive/default.db/t/p=5'")
+
+        metastore.on_call = take
+        with importing(tmp_path, url, batch=2) as one:
+            one.everything()
+        rows = [(example, reason) for *_, example, reason in one.report.rows()]
+        assert [example for example, _ in rows] == ["p=5"]
+        assert "[SHARED_LOCATION]" in rows[0][1]
+        assert set(picture(tmp_path)["t"][-1]) == {("0",), ("1",), ("2",), ("3",), ("4",), ("99",)}
