@@ -77,12 +77,14 @@ def client(port: int) -> Iterator[Any]:
 
 
 def _site(home: Path, statistics: bool) -> str:
+    # The default pool of connections is BoneCP, which PySpark lacks: without it, DROP DATABASE ends the connection.
     settings: Mapping[str, str] = {
         "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={home}/derby;create=true",
         "javax.jdo.option.ConnectionDriverName": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
         "hive.metastore.warehouse.dir": f"file://{home}/warehouse",
         "hive.metastore.schema.verification": "false",
         "datanucleus.schema.autoCreateAll": "true",
+        "datanucleus.connectionPoolingType": "hikaricp",
         "hive.async.log.enabled": "false",
         "hive.stats.autogather": str(statistics).lower(),
     }

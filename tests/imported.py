@@ -14,8 +14,8 @@ from rewriter.adoption.selection import Selection
 from rewriter.adoption.source import Source
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.serve.metastore.calls.call import Service
 from rewriter.serve.metastore.server import MetastoreServer
-from rewriter.serve.metastore.service import Service
 
 
 @contextmanager

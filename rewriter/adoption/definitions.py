@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
-from rewriter.catalog.keys.values import check_partition_column
 from rewriter.catalog.metastore_writes import is_interpreted
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Namespace, Table, View
+from rewriter.catalog.model.objects import Column, Namespace, Table, View
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES
+from rewriter.catalog.table_definitions import check_database_name, check_view_name
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.datatypes import scalar_type
-from rewriter.hive.descriptors import EXTERNAL, KEPT, MANAGED, PURGE, VIEW, catalog_table, catalog_view, path
+from rewriter.hive.descriptors import EXTERNAL, HIDDEN, KEPT, MANAGED, PURGE, VIEW, catalog_table, catalog_view, path
 from rewriter.statements.resolve.type_trees import TypeTree, type_tree
 from rewriter.uris import is_uri, normalized, shown
 
 #: The property of what an import made: the URI of the source.
 IMPORTED = "rewriter.imported"
-_NAME = re.compile(r"\w{1,100}")
 _NESTED = ("array", "map", "struct")
 _NOWHERE = Span(0, 0)
 #: Properties of a table whose text files begin or end with lines that are no rows.
@@ -44,24 +42,12 @@ class Wanted:
     left_out: tuple[str, ...] = ()
 
 
-def check_name(name: str, what: str) -> None:
-    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no table or database can have."""
-    if _NAME.fullmatch(name) is None:
-        raise AnalysisError(
-            f"'{shown(name)}' is not a valid {what} name.",
-            condition="INVALID_SCHEMA_OR_RELATION_NAME",
-            sqlstate="42602",
-            object=name,
-            hint="Use letters, digits and underscores.",
-        )
-
-
 def wanted_database(given: Any, name: str, uri: str) -> Namespace:
     """Returns a database of the source, without its location: managed tables that are created later are ours.
 
     Raises ``AnalysisError`` for its name.
     """
-    check_name(name, "database")
+    check_database_name(name)
     if name.lower() in SYSTEM_DATABASES:
         raise NotSupportedError(f"The name {name} belongs to system tables.", object=name)
     owner = {"ownerName": given.ownerName, "ownerType": given.ownerType}
@@ -73,7 +59,7 @@ def wanted_database(given: Any, name: str, uri: str) -> Namespace:
 def wanted_object(given: Any, uri: str) -> Wanted:
     """Returns the table or view that the catalog is to have. Raises errors with the reason why it cannot have it."""
     name = str(given.tableName)
-    check_name(name, "table")
+    check_view_name(name)
     described = copy(given)
     described.dbName, described.tableName = str(given.dbName).lower(), name.lower()
     described.parameters, left_out = taken_properties(given.parameters or {})
@@ -92,7 +78,8 @@ def wanted_object(given: Any, uri: str) -> Wanted:
         described.parameters.get(key, "0").strip() not in ("", "0") for key in _EXTRA_LINES
     ):
         table = replace(table, format="textfile with other rows")
-    check_columns(table)
+    for column in table.columns:
+        _check_type(column, type_tree(column.type))
     return Wanted(replace(table, properties={**table.properties, IMPORTED: uri}), left_out)
 
 
@@ -104,7 +91,7 @@ def taken_properties(parameters: Mapping[str, str]) -> tuple[dict[str, str], tup
     taken: dict[str, str] = {}
     left_out: list[str] = []
     for key, value in parameters.items():
-        if key in (IMPORTED, KEPT, PURGE):
+        if key in (IMPORTED, PURGE) or key in HIDDEN:
             continue
         if is_interpreted(key) or _is_reserved(key):
             left_out.append(key)
@@ -147,30 +134,6 @@ def _no_place(location: str, reason: str) -> NotSupportedError:
         object=location,
         hint="Copy the files to a file system of this machine or to an object store, and import them from there.",
     )
-
-
-def check_columns(table: Table) -> None:
-    """Raises errors for columns that no table of the catalog can have: their number, names and types."""
-    names = [column.name.lower() for column in table.all_columns]
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    problem: str | None = None
-    if not table.columns:
-        problem = "it has no data columns"
-    elif repeated is not None:
-        problem = f"it has the column {repeated} twice"
-    elif WRITE_ID_LEVEL in names:
-        problem = f"{WRITE_ID_LEVEL} is the name of directories"
-    if problem is not None:
-        raise AnalysisError(
-            f"the table '{table.name}' cannot be created: {problem}",
-            condition="INVALID_TABLE_DEFINITION",
-            object=table.name,
-            hint="CREATE TABLE describes what a table can be",
-        )
-    for column in table.columns:
-        _check_type(column, type_tree(column.type))
-    for column in table.partition_columns:
-        check_partition_column(column)
 
 
 def _check_type(column: Column, tree: TypeTree) -> None:

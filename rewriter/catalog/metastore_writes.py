@@ -10,7 +10,6 @@ Without a list, a managed table is an error, as for reads, and an external table
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +19,11 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.clusters.located import cluster_root, not_on
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.directory_moves import default_directory, pending
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
-from rewriter.catalog.keys.values import check_partition_column, require_canonical
+from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
@@ -37,23 +36,18 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
 )
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, PartitionValues, Table
-from rewriter.catalog.model.qualified_names import database_of, short_name
+from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.errors import AnalysisError, ConflictError, DataError, NotSupportedError, ProgrammingError
+from rewriter.catalog.table_definitions import FORMATS, check_definition
+from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
 
 #: The list of a table that does not exist yet, for ``create_table``.
 NO_WRITES = str(ValidWriteIdList("0", 0))
 #: How the names of the properties begin that this project interprets.
 _INTERPRETED = ("rewriter.", "cube.", "sink.", "partition.", "immutable", "field.", "escape.", "serialization.")
-_FORMATS = ("parquet", "csv", "json", "orc", "textfile")
-_TYPE = re.compile(
-    r"boolean|tinyint|smallint|int|bigint|float|double|string|binary|date|timestamp|decimal\(\d+,\d+\)|"
-    r"(var)?char\(\d+\)|(array|map|struct)<.*>",
-    re.DOTALL,
-)
 
 
 class MetastoreWrites(ABC):
@@ -88,7 +82,7 @@ class MetastoreWrites(ABC):
                 object=table.name,
                 hint=f"pass '{NO_WRITES}'",
             )
-        _check_definition(table)
+        check_definition(table, FORMATS)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))
         with self._catalog.begin(snapshot) as transaction:
@@ -116,7 +110,7 @@ class MetastoreWrites(ABC):
         Raises the errors of ``check_properties``, and ConflictError.
         """
         check_properties(properties)
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         new = {key: value for key, value in properties.items() if value is not None}
         removed = tuple(key for key, value in properties.items() if value is None)
         self._commit(snapshot, AlterTable(table, new, removed))
@@ -125,7 +119,7 @@ class MetastoreWrites(ABC):
         """Drops a table that no fact uses. Files stay, as they do after DROP TABLE. Raises ``IntegrityError``
         TABLE_IN_USE, and ConflictError.
         """
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         self._commit(snapshot, DropObject(table))
 
     def add_partitions(
@@ -142,7 +136,7 @@ class MetastoreWrites(ABC):
         Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST, ``DataError`` INVALID_PARTITION_SPEC, ConflictError, and
         ``NotSupportedError`` if another partition of an external table has the directory of one.
         """
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         for values in partitions:
             require_canonical(table.partition_columns, values)
         if table.external:
@@ -160,7 +154,7 @@ class MetastoreWrites(ABC):
         self, name: str, values: PartitionValues, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> None:
         """Drops a partition. Files stay. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND, and ConflictError."""
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         key = partition_moves.existing(snapshot, table, values).key
         self._commit(snapshot, DropPartitions(table, (key,), (KeyRange.of_key(key),)))
 
@@ -188,7 +182,7 @@ class MetastoreWrites(ABC):
         """
         for changed in properties.values():
             check_properties(changed)
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         alterations = tuple(
             PartitionAlteration(partition_moves.existing(snapshot, table, values).key, None, dict(changed))
             for values, changed in properties.items()
@@ -204,7 +198,7 @@ class MetastoreWrites(ABC):
         cluster: str | None = None,
     ) -> None:
         """Gives a partition other values. Raises the errors of ``partition_moves.rename``."""
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         require_canonical(table.partition_columns, new_values)
         begin = partial(self._catalog.begin, snapshot)
         partition_moves.rename(begin, self._catalog.begin, snapshot, table, values, new_values)
@@ -213,13 +207,18 @@ class MetastoreWrites(ABC):
         with self._catalog.begin(snapshot) as transaction:
             transaction.commit([change])
 
-    def _written(self, name: str, text: str | None, cluster: str | None) -> tuple[Snapshot, Table]:
-        """Returns the newest state and the table in it, which the list must equal."""
+    def written(self, name: str, text: str | None, cluster: str | None) -> tuple[Snapshot, Table]:
+        """Returns the newest state, in which a write begins, and the table in it, whose list must be equivalent to
+        ``text``.
+
+        Raises the errors of all writes: VALID_WRITE_ID_LIST_REQUIRED, ConflictError, TABLE_NOT_IN_CLUSTER.
+        """
         seen = None if text is None else self.get_table(name, text)
         table = self._catalog.snapshot().table(name) if seen is None else seen
         if text is None and not table.external:
             raise list_required(table.name)
-        self._catalog.finish_moves(table)
+        if pending(table):
+            self._catalog.finish_moves(table)
         snapshot = self._catalog.snapshot()
         live = snapshot.named(name)
         if not isinstance(live, Table) or live.id != table.id:
@@ -282,32 +281,3 @@ def check_properties(properties: Mapping[str, str | None]) -> None:
 def is_interpreted(key: str) -> bool:
     """Returns whether this project gives a property a meaning: only a statement, which checks the value, sets it."""
     return key.lower().startswith(_INTERPRETED)
-
-
-def _check_definition(table: Table) -> None:
-    """Raises errors for a table that no statement would create."""
-    names = [column.name.lower() for column in table.all_columns]
-    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    problem: str | None
-    if re.fullmatch(r"\w{1,100}", short_name(table.name)) is None:
-        problem = "its name must consist of letters, digits and underscores"
-    elif not table.columns:
-        problem = "it has no data columns"
-    elif repeated is not None:
-        problem = f"it has the column {repeated} twice"
-    elif WRITE_ID_LEVEL in names:
-        problem = f"{WRITE_ID_LEVEL} is the name of directories"
-    elif table.format not in _FORMATS:
-        problem = f"its format must be one of {', '.join(_FORMATS)}"
-    else:
-        problem = next((f"{c.type} is no type" for c in table.all_columns if _TYPE.fullmatch(c.type) is None), None)
-    if problem is not None:
-        raise AnalysisError(
-            f"the table '{table.name}' cannot be created: {problem}",
-            condition="INVALID_TABLE_DEFINITION",
-            object=table.name,
-            hint="CREATE TABLE describes what a table can be",
-        )
-    for column in table.partition_columns:
-        check_partition_column(column)
-    check_properties(table.properties)

@@ -87,8 +87,8 @@ def _require_thrift() -> None:
         import thrift  # noqa: F401
     except ImportError as error:
         raise InterfaceError(
-            f"The package of Thrift cannot be imported: {error}.",
-            condition="THRIFT_NOT_FOUND",
+            f"The metastore needs the package thrift: {error}.",
+            condition="METASTORE_LIBRARY_NOT_FOUND",
             hint="pip install 'rewriter[metastore]'",
         ) from None
 

@@ -1,40 +1,221 @@
-"""``rewriter serve --web``: the coverage of a warehouse, live in a browser."""
+"""``rewriter serve``: the coverage of a warehouse in a browser, and its catalog as a Hive metastore."""
 
 from __future__ import annotations
 
 import signal
+import ssl
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from rewriter.cli.connection import connection, connection_options
+from rewriter.cli.connection import Connection, connection, connection_options
+from rewriter.errors import InterfaceError
 from rewriter.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rewriter.serve.metastore.dispatch import Outcome
+
+_WEB_PORT, _METASTORE_PORT = 8080, 9083
+_PORT = click.IntRange(0, 65535)
 
 
 @click.command()
 @connection_options
 @click.option("--web", is_flag=True, help="Serve pages that show all facts, commits, and what a query would read.")
+@click.option("--metastore", is_flag=True, help="Serve the catalog as a Hive metastore, to Spark, Trino and others.")
 @click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", metavar="PORT", type=_PORT, help="0 takes a free one. Default: 8080, or 9083 for a metastore.")
+@click.option("--metastore-port", metavar="PORT", type=_PORT, help="The port of the metastore beside --web.")
+@click.option("--read-only", is_flag=True, help="The metastore makes no changes.")
+@click.option("--allow-writes", is_flag=True, help="The metastore makes changes for clients on other machines, too.")
 @click.option(
-    "--port", metavar="PORT", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes a free one."
+    "--files-below",
+    metavar="DIR",
+    multiple=True,
+    help="The metastore makes and removes directories of clients' tables below DIR, too. Repeatable.",
 )
-def serve(web: bool, host: str, port: int, **options: Any) -> int:
-    """Serve a warehouse, read-only, until Ctrl-C. Prints the URL, which has a token: whoever has it may read."""
-    if not web:
-        raise click.UsageError("Say what to serve: --web.")
+@click.option("--tls-certificate", metavar="FILE", help="The metastore's certificate, as PEM: it encrypts connections.")
+@click.option("--tls-key", metavar="FILE", help="The key of the certificate.")
+@click.option("--access-log", metavar="FILE", help="A line for each call of the metastore; - is the standard error.")
+def serve(
+    web: bool,
+    metastore: bool,
+    host: str,
+    port: int | None,
+    metastore_port: int | None,
+    access_log: str | None,
+    **options: Any,
+) -> int:
+    """Serve a warehouse until Ctrl-C. Prints the URL of each server.
+
+    Pages are read-only, and their URL has a token: whoever has it may read. A metastore has no tokens: it takes all
+    clients of this machine. Others need --host, --tls-certificate, and --allow-writes for changes.
+    """
+    if not (web or metastore):
+        raise click.UsageError("Say what to serve: --web, --metastore.")
+    if metastore_port is not None and port is not None and not web:
+        raise click.UsageError("--port and --metastore-port name the same port.")
+    own = ("read_only", "allow_writes", "files_below", "tls_certificate", "tls_key")
+    given = {name: options.pop(name) for name in own}
+    if not metastore and (access_log is not None or metastore_port is not None or any(given.values())):
+        raise click.UsageError("These options need --metastore.")
+    opened = connection(**options)
+    with ExitStack() as servers:
+        if metastore:
+            chosen = metastore_port if metastore_port is not None else None if web else port
+            number = _METASTORE_PORT if chosen is None else chosen
+            log = servers.enter_context(_access_log(access_log))
+            print(servers.enter_context(_running_metastore(opened, host, number, log, **given)), flush=True)
+        if web:
+            print(servers.enter_context(_running_web(opened, host, _WEB_PORT if port is None else port)), flush=True)
+        _wait_for_signal()
+    return 0
+
+
+@contextmanager
+def _running_web(opened: Connection, host: str, port: int) -> Iterator[str]:
+    """Runs the server of the pages. Yields its URL."""
     from functools import partial
 
     from rewriter.serve.web.server import WebServer
 
-    opened = connection(**options)
     open_session = partial(opened.reading_session, "Name the warehouse's directory with -w.")
     server = WebServer(open_session, opened.warehouse, host, port)
+    try:
+        server.start()
+        if not server.is_local:
+            message = f"Warning: other machines reach {host}, and the connection is not encrypted: the token and all "
+            print(printable(f"{message}pages can be read on the way."), file=sys.stderr, flush=True)
+        yield server.url
+    finally:
+        server.stop()
+
+
+@contextmanager
+def _running_metastore(
+    opened: Connection,
+    host: str,
+    port: int,
+    observe: Callable[[Outcome], None] | None,
+    *,
+    read_only: bool,
+    allow_writes: bool,
+    files_below: tuple[str, ...],
+    tls_certificate: str | None,
+    tls_key: str | None,
+) -> Iterator[str]:
+    """Runs the metastore over the cached catalog of a session. Yields its URL.
+
+    Raises ``InterfaceError`` METASTORE_NEEDS_TLS where other machines would reach it without encryption, and
+    METASTORE_LIBRARY_NOT_FOUND.
+    """
+    try:
+        from rewriter.serve.metastore.calls.call import Service
+        from rewriter.serve.metastore.server import MetastoreServer
+    except ImportError as error:
+        raise InterfaceError(
+            f"The metastore needs the package thrift: {error}.",
+            condition="METASTORE_LIBRARY_NOT_FOUND",
+            hint="pip install 'rewriter[metastore]'",
+        ) from error
+    import os
+
+    context = _encryption(tls_certificate, tls_key)
+    session = opened.session(plans_only=True)
+    try:
+        catalog = session.catalog
+        if catalog.cache is None:
+            catalog.use_cache(_CACHE_BYTES)
+        roots = tuple(os.path.abspath(root) for root in files_below)
+        local = Service(catalog, read_only, roots)
+        server = MetastoreServer(local, host, port, context, observe)
+        try:
+            if not server.is_local:
+                _check_remote(host, context)
+                server.restrict(Service(catalog, read_only or not allow_writes, roots))
+            server.start()
+            yield server.url
+        finally:
+            server.stop()
+    finally:
+        session.close()
+
+
+#: The size of the metastore's cache, in bytes, unless the settings of the connection say another one.
+_CACHE_BYTES = 256 << 20
+
+
+def _check_remote(host: str, context: ssl.SSLContext | None) -> None:
+    if context is None:
+        raise InterfaceError(
+            f"Other machines reach {host}, and the metastore's connections would not be encrypted.",
+            condition="METASTORE_NEEDS_TLS",
+            object=host,
+            hint="Name --tls-certificate and --tls-key, or serve this machine alone.",
+        )
+
+
+def _encryption(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
+    """Returns the context of encrypted connections. Raises ``InterfaceError`` INVALID_CERTIFICATE."""
+    if certificate is None:
+        if key is not None:
+            raise click.UsageError("--tls-key needs --tls-certificate.")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InterfaceError(
+            f"The certificate {certificate} cannot be used: {error.strerror or error}.",
+            condition="INVALID_CERTIFICATE",
+            object=certificate,
+            hint="Name PEM files: the certificate with --tls-certificate, and its key with --tls-key.",
+        ) from error
+    return context
+
+
+@contextmanager
+def _access_log(name: str | None) -> Iterator[Callable[[Outcome], None] | None]:
+    """Yields the writer of the access log: time, client, user, method, milliseconds, and the error if there is one."""
+    if name is None:
+        yield None
+        return
+    lock = threading.Lock()
+
+    def write(outcome: Outcome, sink: TextIO) -> None:
+        from datetime import UTC, datetime
+
+        client, now = outcome.client, datetime.now(UTC).isoformat(timespec="milliseconds")
+        fields = (now, client.address, client.user or "-", outcome.method, f"{outcome.milliseconds:.1f}ms")
+        with lock:
+            print(*map(printable, fields), outcome.error or "OK", file=sink, flush=True)
+
+    if name == "-":
+        yield lambda outcome: write(outcome, sys.stderr)
+        return
+    try:
+        log = open(name, "a", encoding="utf-8")  # noqa: SIM115
+    except OSError as error:
+        raise InterfaceError(
+            f"The access log {name} cannot be written: {error.strerror}.",
+            condition="ACCESS_LOG_UNAVAILABLE",
+            object=name,
+            hint="Name a file in a directory that exists.",
+        ) from error
+    with log:
+        yield lambda outcome: write(outcome, log)
+
+
+def _wait_for_signal() -> None:
+    """Waits for Ctrl-C or SIGTERM. A second signal ends the process at once."""
     stopped = threading.Event()
 
     def stop(*_: object) -> None:
-        # A second signal ends the process at once.
         restore()
         stopped.set()
 
@@ -45,13 +226,6 @@ def serve(web: bool, host: str, port: int, **options: Any) -> int:
             signal.signal(number, handler)
 
     try:
-        server.start()
-        if not server.is_local:
-            message = f"Warning: other machines reach {host}, and the connection is not encrypted: the token and all "
-            print(printable(f"{message}pages can be read on the way."), file=sys.stderr, flush=True)
-        print(server.url, flush=True)
         stopped.wait()
     finally:
-        server.stop()
         restore()
-    return 0

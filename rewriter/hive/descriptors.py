@@ -8,6 +8,8 @@ property: it gets the descriptor that Hive would give it.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,18 +18,38 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
+from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view_name, has_known_type
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
 from rewriter.hive.wire.interface import structure
+from rewriter.uris import is_in_store, normalized, shown
 
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
+#: The property with column statistics (``column_statistics``). Clients get it by calls of its own.
+STATISTICS = "rewriter.metastore.statistics"
+#: The properties that clients do not see.
+HIDDEN = frozenset({KEPT, STATISTICS})
+#: URIs of file systems that are not read here.
+_FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 PURGE = "external.table.purge"
+#: The parameters by which clients know what a table of SQL is.
+_OF_EXTERNAL = {"EXTERNAL": "TRUE"}
+_OF_MANAGED = {"transactional": "true", "transactional_properties": "insert_only"}
+SYNTHETIC = frozenset({*_OF_EXTERNAL, *_OF_MANAGED})
 #: The fields of a table and of its descriptor that the catalog does not have.
 _TABLE_FIELDS = ("owner", "ownerType", "createTime", "lastAccessTime", "retention", "tableType")
 _DESCRIPTOR_FIELDS = ("inputFormat", "outputFormat", "compressed", "numBuckets", "bucketCols", "storedAsSubDirectories")
+
+#: Types of Hive and Spark that no column has here.
+_OTHER_TYPE = re.compile(
+    r"void|variant|time(\(\d+\))?|timestamp_(ntz|ltz)(\(\d+\))?|timestamp with local time zone|interval[\w ()]*|"
+    r"(string|char\(\d+\)|varchar\(\d+\)) collate \w+|uniontype<.*>|geography\(.*\)|geometry\(.*\)|decimal",
+    re.DOTALL | re.IGNORECASE,
+)
 
 _Table: Any = structure("Table")
 _Partition: Any = structure("Partition")
@@ -40,15 +62,37 @@ _Cluster: Any = structure("ClusterDescriptor")
 
 
 def uri(location: str) -> str:
-    """Returns a location as Hive writes it: a path is a URI of files."""
+    """Returns a location as Hive writes it: a path is a URI of files, and S3 has the scheme of Hadoop."""
+    if location.startswith("s3://"):
+        return f"s3a{location[2:]}"
     return f"file:{location}" if location.startswith("/") else location
 
 
 def path(location: str) -> str:
-    """Returns a location of Hive as the catalog keeps it. Schemes of this machine's files become paths."""
+    """Returns a location of Hive as the catalog keeps it: an absolute path, or a URI.
+
+    Raises ``DataError`` INVALID_LOCATION for others, for paths with dots, and for URIs that ``normalized`` refuses.
+    """
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
-    return location.rstrip("/") or "/"
+    shortened = location.rstrip("/") or "/"
+    try:
+        if is_in_store(shortened):
+            return normalized(shortened)
+        if "\0" in location or "@" in location or not (_is_plain_path(shortened) or _FOREIGN.match(shortened)):
+            raise ValueError("it is no absolute path without dots, and no URI")
+    except ValueError as error:
+        raise DataError(
+            f"The location '{shown(location)}' is not supported: {error}.",
+            condition="INVALID_LOCATION",
+            object=shown(location),
+            hint="Write file:/path, without dots, or a URI such as s3a://bucket/directory.",
+        ) from None
+    return shortened
+
+
+def _is_plain_path(location: str) -> bool:
+    return location.startswith("/") and os.path.normpath(location) == location
 
 
 def kept(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -63,12 +107,14 @@ def kept(properties: Mapping[str, str]) -> dict[str, Any]:
 def parameters_of(table: Table | View) -> dict[str, str]:
     """Returns the parameters of a table or view as clients see them."""
     parameters = {
-        key: value for key, value in table.properties.items() if key != KEPT and not key.startswith(SERDE_PROPERTY)
+        key: value
+        for key, value in table.properties.items()
+        if key not in HIDDEN and not key.startswith((SERDE_PROPERTY, MOVING))
     }
     if table.comment is not None:
         parameters[COMMENT] = table.comment
     if isinstance(table, Table) and KEPT not in table.properties:
-        parameters.setdefault("EXTERNAL", "TRUE")
+        parameters = (_OF_EXTERNAL if table.external else _OF_MANAGED) | parameters
     return parameters
 
 
@@ -108,8 +154,28 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
         columns = tuple(map(_column, descriptor.cols or ()))
     if format == TEXTFILE:
         properties |= row_properties(options)
+    if format in FORMATS and not all(map(has_known_type, columns)):
+        format = f"{format} with other types"
+    foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
+    if foreign is not None:
+        format = f"{format} on {foreign['scheme']}"
     name = full_name(str(given.dbName or "default"), str(given.tableName or ""))
-    return Table(id, name, columns, partition_columns, format, location, True, comment, properties)
+    table = Table(id, name, columns, partition_columns, format, location, True, comment, properties)
+    check_definition(table, None)
+    for column in columns:
+        _check_type(column)
+    return table
+
+
+def _check_type(column: Column) -> None:
+    """Raises ``DataError`` INVALID_COLUMN for a type that neither this project nor Hive or Spark has."""
+    if not has_known_type(column) and _OTHER_TYPE.fullmatch(column.type) is None:
+        raise DataError(
+            f"The column {column.name} has the type {column.type}, which does not exist.",
+            condition="INVALID_COLUMN",
+            object=column.name,
+            hint="Use a type of Hive or Spark.",
+        )
 
 
 def _column(field: Any) -> Column:
@@ -138,7 +204,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
         sd=descriptor_of(table, values),
         partitionKeys=fields_of(table.partition_columns),
         parameters=parameters_of(table),
-        tableType=values.get("tableType", EXTERNAL),
+        tableType=values.get("tableType", EXTERNAL if table.external else MANAGED),
         temporary=False,
         rewriteEnabled=False,
         writeId=-1,
@@ -165,9 +231,16 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         parameters=values.get("sd") or {},
         skewedInfo=_Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
         storedAsSubDirectories=values.get("storedAsSubDirectories") or False,
-        primaryCluster=None if table.cluster is None else _Cluster(clusterName=table.cluster, location=table.location),
-        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=copy.location) for copy in table.copies] or None,
+        primaryCluster=None
+        if table.cluster is None
+        else _Cluster(clusterName=table.cluster, location=uri(table.location)),
+        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=uri(copy.location)) for copy in table.copies]
+        or None,
     )
+
+
+def _cluster(name: str, location: str) -> Any:
+    return _Cluster(clusterName=name, location=uri(location))
 
 
 def _row_options(table: Table) -> dict[str, str]:
@@ -224,37 +297,46 @@ def thrift_view(view: View, created: float | None) -> Any:
 
 
 def catalog_view(given: Any, id: int) -> View:
-    """Returns the view of the catalog that a client describes. Its columns get the names that the client gives."""
+    """Returns the view of the catalog that a client describes. Its columns get the names that the client gives.
+
+    Raises the errors of ``check_view_name``.
+    """
     properties, comment = properties_of(given)
     database = str(given.dbName or "default")
     current = properties.get("view.catalogAndNamespace.part.1", database)
     fields = given.sd.cols if given.sd is not None else ()
     columns = tuple((str(field.name), field.comment or None) for field in fields or ())
     text = str(given.viewOriginalText or given.viewExpandedText or "")
-    return View(id, full_name(database, str(given.tableName)), text, columns, comment, properties, current.lower())
+    name = full_name(database, str(given.tableName))
+    check_view_name(name)
+    return View(id, name, text, columns, comment, properties, current.lower())
 
 
 class PartitionMaker:
-    """Makes the Thrift structures of a table's partitions, which share all but a few fields."""
+    """Makes the Thrift structures of a table's partitions, which share all but a few fields.
+
+    ``descriptor`` is that of the table.
+    """
 
     def __init__(self, table: Table, created: float | None = None) -> None:
-        self._table = table
+        self.table = table
         self._database, name = parts_of(table.name)
         self._name = name.lower()
         self._values = kept(table.properties)
-        self._shared = descriptor_of(table, self._values).__dict__
+        self.descriptor = descriptor_of(table, self._values)
+        self._shared = self.descriptor.__dict__
         self._created = self._values.get("createTime") or int(created or 0)
 
     def partition(self, partition: Partition) -> Any:
         """Returns a partition as clients see it. Some microseconds."""
-        table = self._table
+        table = self.table
         location = partition.location
         if location is None:
             location = f"{table.location}/{partition_name(table.partition_columns, partition.values)}"
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
-        parameters = {key: value for key, value in partition.properties.items() if key != KEPT}
+        parameters = {key: value for key, value in partition.properties.items() if key not in HIDDEN}
         return _Partition(
             values=[DEFAULT_PARTITION if value is None else value for value in partition.values],
             dbName=self._database,
@@ -269,7 +351,7 @@ class PartitionMaker:
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:
     """Returns the properties of a partition that a client gives."""
-    parameters = {key: value for key, value in (given.parameters or {}).items() if key != KEPT}
+    parameters = {key: value for key, value in (given.parameters or {}).items() if key not in HIDDEN}
     values = {"createTime": given.createTime or int(now)}
     if given.lastAccessTime:
         values["lastAccessTime"] = given.lastAccessTime

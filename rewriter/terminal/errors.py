@@ -30,7 +30,6 @@ _OF_CONNECTIONS = frozenset(
         "SPARK_ALREADY_RUNNING",
         "SPARK_CONNECT_NOT_FOUND",
         "SPARK_START_FAILED",
-        "THRIFT_NOT_FOUND",
         "WAREHOUSE_COPIED",
         "WAREHOUSE_NOT_FOUND",
     }

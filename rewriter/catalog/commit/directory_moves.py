@@ -1,4 +1,4 @@
-"""The directories of the partitions of external tables, and their moves with a commit.
+"""The directories of external tables and their partitions, and their moves with a commit.
 
 A catalog's commit and the rename of a directory cannot be one step, so the commit records both paths: the partition
 has its new name, and its data is in the old directory as long as it contains a marker, in the new one after that. The
@@ -67,13 +67,14 @@ def directory(table: Table, partition: Partition) -> str:
 
     While a directory moves, returns the one with the data, the old or the new one.
     """
-    if partition.location is not None:
+    if partition.location is not None and partition.values:
         return partition.location
-    path = default_directory(table, partition.values)
+    # The one partition of an unpartitioned table has the location of the table, and moves with it.
+    path = default_directory(table, partition.values) if partition.location is None else partition.location
     for moves in pending(table):
-        source = moves.sources.get(path)
-        if source is not None and moves.is_unmoved(source):
-            return source
+        for target, source in moves.sources.items():
+            if _is_below(path, target) and moves.is_unmoved(source):
+                return source + path[len(target) :]
     return path
 
 

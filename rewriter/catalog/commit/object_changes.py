@@ -1,4 +1,4 @@
-"""CREATE, DROP and renaming of databases, tables, views, cubes and facts, as part of a commit."""
+"""CREATE, DROP and renaming of databases, tables, views, cubes, facts and functions, as part of a commit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import CatalogProperties, Cube, Fact, Namespace, Table
+from rewriter.catalog.model.objects import CatalogProperties, Cube, Fact, Function, Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of, seen_from
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
@@ -61,6 +61,14 @@ class ObjectChanges:
             if self._context.snapshot.sequence < made_by < self._context.sequence:
                 raise ConflictError(
                     f"another transaction has just created the {kind_of(holder)} '{holder.name}'", object=holder.name
+                )
+            if isinstance(object_, Function):
+                raise IntegrityError(
+                    f"a function named '{holder.name}' already exists",
+                    condition="ROUTINE_ALREADY_EXISTS",
+                    sqlstate="42723",
+                    object=holder.name,
+                    hint="choose another name, or drop the function first",
                 )
             of_database = isinstance(object_, Namespace)
             raise IntegrityError(

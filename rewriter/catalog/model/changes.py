@@ -14,6 +14,7 @@ from rewriter.catalog.model.objects import (
     Cube,
     DataFile,
     Fact,
+    Function,
     Namespace,
     PartitionValues,
     Storage,
@@ -25,7 +26,7 @@ from rewriter.catalog.model.proofs import NetProof
 
 @dataclass(frozen=True)
 class CreateObject:
-    """A new database, table, view, cube or fact, whose id comes from ``Transaction.allocate_id``.
+    """A new database, table, view, cube, fact or function, whose id comes from ``Transaction.allocate_id``.
 
     The database in front of its name must exist.
 
@@ -33,16 +34,16 @@ class CreateObject:
     are built from the existing partitions, outdated rollups included.
     """
 
-    object: Table | View | Cube | Fact | Namespace | CatalogProperties
+    object: Table | View | Cube | Fact | Function | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)
 class DropObject:
-    """The end of a table that no fact uses, a view, a cube without facts, a fact (whose tables stay), or an empty
-    database.
+    """The end of a table that no fact uses, a view, a cube without facts, a fact (whose tables stay), a function, or an
+    empty database.
     """
 
-    object: Table | View | Cube | Fact | Namespace | CatalogProperties
+    object: Table | View | Cube | Fact | Function | Namespace | CatalogProperties
 
 
 @dataclass(frozen=True)

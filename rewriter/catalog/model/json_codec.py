@@ -1,4 +1,4 @@
-"""Databases, tables, views, cubes, facts and the catalog's properties as JSON text, and back."""
+"""Databases, tables, views, cubes, facts, functions and the catalog's properties as JSON text, and back."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rewriter.catalog.model.objects import (
     Completeness,
     Cube,
     Fact,
+    Function,
     Measure,
     Namespace,
     OtherTime,
@@ -26,14 +27,14 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key
+from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key, function_key
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError
 from rewriter.timeline.calendars import Calendar, Period, calendar_of
 from rewriter.timeline.layouts import TimeLayout
 
-Object = Table | View | Cube | Fact | Namespace | CatalogProperties
+Object = Table | View | Cube | Fact | Function | Namespace | CatalogProperties
 
 _KINDS: Mapping[type, str] = {
     Table: "table",
@@ -41,13 +42,14 @@ _KINDS: Mapping[type, str] = {
     TemporaryView: "view",
     Cube: "cube",
     Fact: "fact",
+    Function: "function",
     Namespace: "database",
     CatalogProperties: "properties",
 }
 
 
 def kind_of(object_: Object) -> str:
-    """Returns ``table``, ``view``, ``cube``, ``fact``, ``database`` or ``properties``."""
+    """Returns ``table``, ``view``, ``cube``, ``fact``, ``function``, ``database`` or ``properties``."""
     return _KINDS[type(object_)]
 
 
@@ -57,11 +59,13 @@ def key_of(object_: Object) -> str:
 
 
 def key_of_kind(kind: str, name: str) -> str:
-    """Returns the look-up key of an object of a kind. The keys of databases and of the properties differ from those of
-    other objects.
+    """Returns the look-up key of an object of a kind. The keys of databases, functions and the properties differ from
+    those of other objects.
     """
     if kind == "properties":
         return PROPERTIES_KEY
+    if kind == "function":
+        return function_key(name)
     return database_key(name) if kind == "database" else name.lower()
 
 
@@ -73,6 +77,8 @@ def to_text(object_: Object, warehouse: str) -> str:
         data = _view_data(object_)
     elif isinstance(object_, Cube):
         data = _cube_data(object_)
+    elif isinstance(object_, Function):
+        data = _function_data(object_)
     elif isinstance(object_, Namespace):
         data = {"location": object_.location, "comment": object_.comment, "properties": dict(object_.properties)}
     elif isinstance(object_, CatalogProperties):
@@ -154,6 +160,9 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "events": bool,
     "lateness": (str, NoneType),
     "cluster": (str, NoneType),
+    "class_name": str,
+    "owner": (str, NoneType),
+    "created": int,
 }
 
 
@@ -198,6 +207,8 @@ def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object
         return _table(id, name, data)
     if kind == "view":
         return _view(id, name, data)
+    if kind == "function":
+        return _function(id, name, data)
     if kind == "database":
         return Namespace(id, name, **data)
     if kind == "properties":
@@ -269,6 +280,20 @@ def _view(id: int, name: str, data: dict[str, Any]) -> View:
         if not isinstance(column, str) or not isinstance(comment, str | NoneType):
             raise TypeError(f"({column!r}, {comment!r}) is no column with its comment")
     return View(id, name, columns=columns, **data)
+
+
+def _function_data(function: Function) -> dict[str, Any]:
+    return {
+        "class_name": function.class_name,
+        "owner": function.owner,
+        "created": function.created,
+        "resources": [list(resource) for resource in function.resources],
+    }
+
+
+def _function(id: int, name: str, data: dict[str, Any]) -> Function:
+    resources = tuple((kind, uri) for kind, uri in map(_names, _listed(data["resources"])))
+    return Function(id, name, data["class_name"], data["owner"], data["created"], resources)
 
 
 def _cube_data(cube: Cube) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The objects of the catalog, as values: databases, tables, partitions, files, views, cubes, facts.
+"""The objects of the catalog, as values: databases, tables, partitions, files, views, cubes, facts, functions.
 
 Names are kept as declared and compared without case. The name of an object outside the database ``default`` begins
 with its database (``qualified_names``). A column type is Spark's spelling in lower case (``string``, ``bigint``,
@@ -174,6 +174,23 @@ class View:
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     database: str = DEFAULT_DATABASE
+
+
+@dataclass(frozen=True)
+class Function:
+    """A permanent function of metastore clients: a class of theirs, which this program never loads.
+
+    ``name`` begins with its database, as that of a table does, but functions have a name space of their own
+    (``qualified_names.function_key``). ``created`` is in seconds since 1970. ``resources`` are pairs of a kind, such as
+    ``JAR``, and the URI of a file that the class needs, as its author wrote it.
+    """
+
+    id: int
+    name: str
+    class_name: str
+    owner: str | None = None
+    created: int = 0
+    resources: tuple[tuple[str, str], ...] = ()
 
 
 class Aggregate(Enum):

@@ -47,3 +47,13 @@ def seen_from(database: str, full: str) -> str:
 def database_key(database: str) -> str:
     """Returns the key of a database: no object's name, and the prefix of all objects in it."""
     return f"{database.lower()}."
+
+
+def function_key(full: str) -> str:
+    """Returns the key of a function, ``sales..f``; that of one in ``default`` is ``default..f``.
+
+    Functions have a name space of their own in each database: no name contains a point, so no other object has a key
+    with two. The key begins with that of the database, as those of the other objects in it do.
+    """
+    database, name = parts_of(full)
+    return f"{database_key(database)}.{name.lower()}"

@@ -1,4 +1,4 @@
-"""The databases and properties that a snapshot sees: databases of the catalog, and those of system tables."""
+"""The databases, functions and properties that a snapshot sees: databases of the catalog and of system tables."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import NO_PROPERTIES, CatalogProperties, Namespace
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key, database_of
+from rewriter.catalog.model.objects import NO_PROPERTIES, CatalogProperties, Function, Namespace
+from rewriter.catalog.model.qualified_names import (
+    DEFAULT_DATABASE,
+    PROPERTIES_KEY,
+    database_key,
+    database_of,
+    function_key,
+)
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, SystemTable
-from rewriter.catalog.reading.missing_objects import database_not_found
+from rewriter.catalog.reading.missing_objects import database_not_found, function_not_found
 
 _DEFAULT = Namespace(0, DEFAULT_DATABASE, comment="Default database")
 
 
 class DatabaseReads(ABC):
-    """Reads of databases, system tables and properties, which are all reads of a snapshot by name or kind."""
+    """Reads of databases, functions, system tables and properties, all of a snapshot by name or kind."""
 
     #: Whether the catalog has properties.
     _has_properties = False
@@ -52,6 +58,29 @@ class DatabaseReads(ABC):
         if isinstance(object_, Namespace):
             return object_
         raise database_not_found(name, [database.name for database in self.all_databases()])
+
+    def find_function(self, name: str) -> Function | None:
+        """Returns the function of that name, in any case; ``None`` if there is none. One indexed read."""
+        object_ = self.named(function_key(name))
+        return object_ if isinstance(object_, Function) else None
+
+    def function(self, name: str) -> Function:
+        """Returns the function of that name, in any case. Raises ``AnalysisError`` ROUTINE_NOT_FOUND 42883, with near
+        names as hint.
+        """
+        function = self.find_function(name)
+        if function is None:
+            raise function_not_found(name, [function.name for function in self.functions()])
+        return function
+
+    def functions(self, database: str | None = None) -> tuple[Function, ...]:
+        """Returns the functions of a database by name, none if it does not exist; without a database those of all.
+
+        One read of the functions of all databases.
+        """
+        functions = [object_ for object_ in self._all("function") if isinstance(object_, Function)]
+        key = None if database is None else database.lower()
+        return tuple(function for function in functions if key in (None, database_of(function.name)))
 
     def system_table(self, name: str) -> SystemTable | None:
         """Returns the system table of that name, in any case; ``None`` for other names, and where the catalog has a

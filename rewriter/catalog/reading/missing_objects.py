@@ -87,6 +87,19 @@ def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]
     return f"SHOW {_LISTS[kind]}{inside} lists all"
 
 
+def function_not_found(name: str, names: Sequence[str]) -> AnalysisError:
+    """Returns the error for a function that does not exist. ``names`` are those of all functions."""
+    by_key = {candidate.lower(): candidate for candidate in names}
+    near = difflib.get_close_matches(name.lower(), by_key, n=3)
+    return AnalysisError(
+        f"the function '{name}' cannot be found",
+        condition="ROUTINE_NOT_FOUND",
+        sqlstate="42883",
+        object=name,
+        hint=f"Did you mean {' or '.join(by_key[key] for key in near)}?" if near else "Check its name and database.",
+    )
+
+
 def database_not_found(name: str, names: Sequence[str]) -> AnalysisError:
     """Returns the error for a database that does not exist. ``names`` are those of all databases."""
     near = difflib.get_close_matches(name.lower(), names, n=3)

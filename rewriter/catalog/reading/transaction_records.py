@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -10,6 +10,10 @@ import sqlalchemy as sa
 from rewriter.catalog.model.write_ids import ValidTxnList
 from rewriter.catalog.reading.history import stored_moment
 from rewriter.catalog.store import schema
+from rewriter.catalog.store.database import Database
+
+#: The most transactions that one statement names.
+_MOST_IDS = 1000
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,37 @@ def transaction_records(
             commit if has_ended else None,
             tuple(sorted(written.get(id_, ()))),
         )
+
+
+def transaction_state(database: Database, id: int) -> str | None:
+    """Returns the newest state of a transaction; ``None`` if it is not recorded. One read."""
+    row = schema.transactions.c
+    with database.read() as connection:
+        state: str | None = connection.execute(sa.select(row.state).where(row.transaction_id == id)).scalar()
+    return state
+
+
+def aborted_writers(database: Database, transactions: ValidTxnList) -> list[int]:
+    """Returns the aborted transactions of a list that hold a write id, ascending. The others have written nothing.
+
+    One read of all aborted transactions.
+    """
+    row, write_id = schema.transactions.c, schema.write_ids.c
+    holds = sa.select(write_id.transaction_id).where(write_id.transaction_id == row.transaction_id).exists()
+    query = sa.select(row.transaction_id).where(row.state == "aborted", holds).order_by(row.transaction_id)
+    with database.read() as connection:
+        return [id for id in connection.execute(query).scalars() if transactions.may_see(id)]
+
+
+def commit_times(database: Database, ids: Collection[int]) -> dict[int, float]:
+    """Returns the times at which transactions were committed, in seconds since 1970 by the database's clock. One
+    read for a thousand transactions.
+    """
+    row = schema.transactions.c
+    wanted, times = sorted(ids), dict[int, float]()
+    with database.read() as connection:
+        for start in range(0, len(wanted), _MOST_IDS):
+            chunk = wanted[start : start + _MOST_IDS]
+            query = sa.select(row.transaction_id, row.heartbeat_at).where(row.transaction_id.in_(chunk))
+            times |= {id: stored_moment(moment) for id, moment in connection.execute(query)}
+    return times

@@ -172,7 +172,7 @@ write_ids = Table(
     Index("write_ids_by_commit", "object_id", "commit_seq"),
 )
 
-#: Databases, tables, views, cubes and facts, by ``kind``; ``name_key`` is the key of a look-up
+#: Databases, tables, views, cubes, facts and functions, by ``kind``; ``name_key`` is the key of a look-up
 #: (``json_codec.key_of``), ``definition`` is JSON.
 objects = Table(
     "objects",

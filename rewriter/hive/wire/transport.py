@@ -45,8 +45,12 @@ class SocketTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]
         return bool(rest)
 
     def read(self, sz: int) -> bytes:
-        """Returns some of the next bytes, at least one."""
-        return self._read.read(sz) or self._receive(sz)
+        """Returns some of the next bytes: at least one, and at most ``sz``."""
+        received = self._read.read(sz)
+        if not received:
+            self._read = BytesIO(self._receive(sz))
+            received = self._read.read(sz)
+        return received
 
     @property
     def cstringio_buf(self) -> BytesIO:

@@ -6,18 +6,32 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from thrift.Thrift import TApplicationException
+from thrift.Thrift import TApplicationException, TType
 
 from rewriter.errors import Error
 from rewriter.hive.wire.calls import Calls, Message
 from rewriter.hive.wire.interface import ErrorStructure, Method
+from rewriter.serve.metastore.calls.call import Call, Client, Handlers, Service
 from rewriter.serve.metastore.errors import message_of, thrift_error
-from rewriter.serve.metastore.handlers import databases, partitions, sessions, tables
-from rewriter.serve.metastore.service import Call, Client, Handlers, Service
+from rewriter.serve.metastore.handlers import (
+    databases,
+    functions,
+    locks,
+    notifications,
+    partitions,
+    sessions,
+    statistics,
+    tables,
+    transactions,
+)
 
-_FAMILIES = (sessions, databases, tables, partitions)
+_FAMILIES = (sessions, databases, tables, partitions, functions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
+
+
+#: The structures that a call may leave out.
+_OPTIONAL = ("environment_context", "hiveObject")
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,11 @@ def serve_call(calls: Calls, message: Message, service: Service, client: Client)
     """Runs a call and sends its result. A handler that fails in an unexpected way is an internal error of Thrift."""
     started = time.perf_counter()
     error = _answer(calls, message, service, client)
-    return Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    outcome = Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    # A client may make up names without end.
+    name = message.name if message.method is not None else "unknown"
+    service.metrics.record(name, outcome.milliseconds, error is not None)
+    return outcome
 
 
 def _answer(calls: Calls, message: Message, service: Service, client: Client) -> str | None:
@@ -43,6 +61,10 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
     if method is None or handler is None or arguments is None:
         calls.refuse(message, TApplicationException.UNKNOWN_METHOD, f"Invalid method name: '{message.name}'")
         return "UNKNOWN_METHOD"
+    missing = next((name for name in _required(method) if getattr(arguments, name) is None), None)
+    if missing is not None:
+        calls.refuse(message, TApplicationException.PROTOCOL_ERROR, f"The call has no argument {missing}.")
+        return "PROTOCOL_ERROR"
     try:
         value = handler(Call(service, client, arguments))
     except ErrorStructure as error:
@@ -61,6 +83,12 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
     if not method.oneway:
         calls.reply(message, method.result(success=value) if method.returns else method.result())
     return None
+
+
+def _required(method: Method) -> list[str]:
+    """Returns the arguments without which a method has no meaning: its structures."""
+    fields = (field for field in method.arguments.thrift_spec if field is not None)
+    return [name for _, kind, name, _, _ in fields if kind == TType.STRUCT and name not in _OPTIONAL]
 
 
 def _send_error(calls: Calls, message: Message, method: Method, error: ErrorStructure) -> str:

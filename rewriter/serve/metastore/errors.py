@@ -9,8 +9,13 @@ from rewriter.hive.wire.interface import ErrorStructure, Method
 _NOT_FOUND = ("NoSuchObjectException", "UnknownTableException", "UnknownDBException", "InvalidObjectException")
 _EXISTS = ("AlreadyExistsException", "InvalidOperationException")
 _KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("TRANSACTION_NOT_FOUND",), ("NoSuchTxnException",)),
+    (("TRANSACTION_ABORTED", "TRANSACTION_NOT_OPEN"), ("TxnAbortedException", "NoSuchTxnException")),
+    (("LOCK_NOT_FOUND",), ("NoSuchLockException",)),
+    (("LOCK_OF_TRANSACTION",), ("TxnOpenException",)),
     (("SCHEMA_NOT_FOUND",), ("UnknownDBException", "NoSuchObjectException", "InvalidObjectException")),
     (("_NOT_FOUND",), _NOT_FOUND),
+    (("INVALID_SCHEMA_OR_RELATION_NAME",), ("InvalidObjectException", "InvalidOperationException")),
     (("ALREADY_EXISTS", "ALREADY_EXIST"), _EXISTS),
     (("SCHEMA_NOT_EMPTY", "TABLE_IN_USE", "CUBE_IN_USE"), ("InvalidOperationException",)),
 )

@@ -16,8 +16,8 @@ from rewriter.errors import OperationalError
 from rewriter.hive.wire.calls import Calls
 from rewriter.hive.wire.interface import interface
 from rewriter.hive.wire.transport import SocketTransport
+from rewriter.serve.metastore.calls.call import Client, Service
 from rewriter.serve.metastore.dispatch import Observer, serve_call
-from rewriter.serve.metastore.service import Client, Service
 
 #: The most connections at a time. One more is closed at once.
 MOST_CONNECTIONS = 4096
@@ -75,6 +75,10 @@ class MetastoreServer:
     def connections(self) -> int:
         """Returns the number of open connections."""
         return self._listener.count
+
+    def restrict(self, service: Service) -> None:
+        """Serves another service, before ``start``."""
+        self._listener.service = service
 
     def start(self) -> None:
         """Serves, in threads of its own."""

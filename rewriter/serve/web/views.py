@@ -250,7 +250,8 @@ def _period(row: ChartRow, chart: CoverageChart) -> Value:
 
 def _commits(snapshot: Snapshot) -> list[Value]:
     """Returns the newest commits, the newest first, with what they wrote as far as it still exists."""
-    kinds = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.databases())
+    named = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.functions())
+    kinds = (*named, snapshot.databases())
     names = {
         object_.id: object_.name
         for kind in kinds

@@ -1,15 +1,16 @@
 """Databases: CREATE, DROP, DESCRIBE and SHOW. The session runs USE.
 
-A database is a namespace of tables, views, cubes and facts. ``default`` always exists.
+A database is a namespace of tables, views, cubes and facts, and one of functions. ``default`` always exists.
 """
 
 from __future__ import annotations
 
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table, View
+from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
 from rewriter.catalog.model.system_tables import is_system_database
+from rewriter.catalog.table_definitions import RESERVED_DATABASES
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
@@ -21,9 +22,6 @@ from rewriter.statements.define.tables import PLAIN_NAME
 from rewriter.statements.resolve.location_conflicts import check_database_location
 from rewriter.statements.resolve.locations import absolute
 from rewriter.statements.resolve.name_patterns import fits_pattern
-
-#: Prefixes of names that mean something other than a database, here or in Spark.
-_RESERVED = (*FILE_FORMATS, CATALOG, "global_temp", "session", "system")
 
 
 @runs(s.CreateDatabase, without_warehouse=True)
@@ -72,7 +70,7 @@ def _new_name(database: DatabaseName) -> str:
             object=database.text,
             hint="Use letters, digits and underscores.",
         )
-    if name in _RESERVED:
+    if name in RESERVED_DATABASES:
         raise NotSupportedError(
             f"A database cannot be named {name}: that word has another meaning before a name.",
             position=database.span,
@@ -127,8 +125,8 @@ def drop_database(statement: s.DropDatabase, context: Context) -> Result:
 def _members(name: str, context: Context) -> list[Object]:
     """Returns all objects of a database, facts before the objects they need."""
     snapshot = context.snapshot
-    kinds: tuple[tuple[Fact | Cube | View | Table, ...], ...] = (
-        snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(),
+    kinds: tuple[tuple[Fact | Cube | View | Table | Function, ...], ...] = (
+        snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(), snapshot.functions(name),
     )  # fmt: skip
     return [member for kind in kinds for member in kind if database_of(member.name) == name]
 

@@ -180,11 +180,18 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
 
     They conflict where one is, contains or lies in the other.
     """
-    if is_shared(table) or not table.partition_columns or is_discovered(table):
+    if not locations or is_shared(table) or not table.partition_columns or is_discovered(table):
         return
-    users = context.snapshot.partitions_at(table, list(locations.values()))
     real = RealPaths()
-    nest = PathIndex((real.of(location), (values, location)) for values, location in locations.items() if users)
+    places = {values: real.of(location) for values, location in locations.items()}
+    if not any(map(is_uri, places.values())):
+        # The index of many places is made only if any partition is near them.
+        users = context.snapshot.partitions_at(table, [os.path.commonpath(places.values())])
+    else:
+        users = context.snapshot.partitions_at(table, list(locations.values()))
+    if not users:
+        return
+    nest = PathIndex((places[values], (values, location)) for values, location in locations.items())
     for user in users:
         for values, location in nest.overlapping(real.of(user.location or "")):
             if values != user.values:
@@ -235,6 +242,34 @@ def check_output_directory(path: str, context: LocationContext) -> None:
         if table.partition_columns and table.external and not is_discovered(table):
             for partition in context.snapshot.partitions_at(table, [path]):
                 raise _error_unsafe(path, f"shares files with {_user_text(table, partition)} of {shown(table.name)}")
+
+
+def unused_locations(table: Table, locations: Sequence[str], context: LocationContext) -> list[str]:
+    """Returns those directories of a table, or of dropped partitions of it, whose files nobody else reads.
+
+    None of a table that shares files; none that is, contains or lies in the location of another table or of a
+    partition. Costs a look at the directories of all tables, and a scan of the partitions with a location of their own.
+    """
+    if is_shared(table) or not locations:
+        return []
+    others = _Surroundings.of(context, {table.id}).other_tables
+    readers = [other for other, _ in others if other.external] + [
+        live for live in context.snapshot.tables() if live.id == table.id
+    ]
+    registered = [reader for reader in readers if reader.partition_columns and not is_discovered(reader)]
+    real = RealPaths()
+    taken = PathIndex(
+        (real.of(partition.location or ""), partition)
+        for reader in registered
+        for partition in context.snapshot.partitions_at(reader, locations)
+    )
+    chains = ((location, _Chain.of(location)) for location in locations)
+    return [
+        location
+        for location, chain in chains
+        if not any(chain.holds(other) or other.holds(chain) for _, other in others)
+        and not any(True for _ in taken.overlapping(real.of(location)))
+    ]
 
 
 def is_shared(table: Table) -> bool:

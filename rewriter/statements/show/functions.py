@@ -16,7 +16,7 @@ _BUILTIN = (("builtin",), ("system", "builtin"))
 
 @runs(s.ShowFunctions, in_transaction=True, without_warehouse=True)
 def show_functions(statement: s.ShowFunctions, context: Context) -> Result:
-    """Returns rows of (function), in Spark's order. USER lists none, because no function can be created.
+    """Returns rows of (function), in Spark's order. USER lists none, because sessions run no function of the catalog.
 
     Raises SCHEMA_NOT_FOUND for the database of IN, which makes no difference otherwise.
     """

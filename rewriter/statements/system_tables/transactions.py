@@ -15,7 +15,8 @@ def transactions(read: SystemRead) -> Iterator[Row]:
     ``objects`` are the objects that it wrote, by name; those that were dropped since, and temporary ones, are absent.
     """
     snapshot = read.context.snapshot
-    kinds = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.databases())
+    named = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.functions())
+    kinds = (*named, snapshot.databases())
     names = {
         object_.id: object_.name
         for kind in kinds

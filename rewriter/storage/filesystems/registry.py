@@ -14,10 +14,10 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
-from rewriter.errors import OperationalError
+from rewriter.errors import NotSupportedError, OperationalError
 from rewriter.storage.filesystems.object_files import ObjectFiles
 from rewriter.storage.filesystems.options import StoreOptions
-from rewriter.uris import root_and_levels
+from rewriter.uris import is_in_store, root_and_levels, shown
 
 #: In seconds: to connect, and without a byte.
 _CONNECT_SECONDS, _SILENT_SECONDS = 10, 30
@@ -51,8 +51,16 @@ def store_of(uri: str, stores: Stores | None = None) -> ObjectFiles:
     """Returns the store of a URI: by the options of its bucket, else of its scheme, else by the environment.
 
     Connects to nothing; costs 10 ms when a store is used first. Raises ``OperationalError``
-    FILESYSTEM_CREDENTIALS_MISSING if a variable that the options name is not set.
+    FILESYSTEM_CREDENTIALS_MISSING if a variable that the options name is not set, and ``NotSupportedError``
+    UNSUPPORTED_FILESYSTEM for a location of another kind, which a client of the metastore may have given.
     """
+    if not is_in_store(uri):
+        raise NotSupportedError(
+            f"Files of {shown(uri)} are not supported.",
+            condition="UNSUPPORTED_FILESYSTEM",
+            object=shown(uri),
+            hint="Local directories and S3 (s3://bucket/directory) are.",
+        )
     configured = current() if stores is None else stores
     bucket = root_and_levels(uri)[0]
     options = configured.get(bucket) or configured.get(f"{bucket.partition('://')[0]}://") or StoreOptions()

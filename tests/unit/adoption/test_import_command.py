@@ -126,7 +126,8 @@ def test_it_follows_until_ctrl_c(tmp_path: Path) -> None:
 def test_the_commands_of_the_page(tmp_path: Path) -> None:
     metastore = _metastore()
     metastore.add_table("orders")
-    (block,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    section = PAGE.read_text(encoding="utf-8").partition("## From a Hive metastore to rewriter")[2]
+    block = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[0]
     first, some, following = (shlex.split(line)[1:] for line in block.splitlines())
     assert "--follow" in following
     with metastore.serving() as url:

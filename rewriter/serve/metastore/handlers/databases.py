@@ -9,22 +9,27 @@ from typing import Any
 
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Namespace, Table
+from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
 from rewriter.hive.descriptors import KEPT, kept, path, uri
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.files import (
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import (
     database_root,
     make_table_directory,
     remove_empty_location,
-    remove_tables,
+    remove_locations,
 )
-from rewriter.serve.metastore.names import database_name, pattern
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.lookup import is_shown
+from rewriter.serve.metastore.calls.names import database_name, database_pattern
+from rewriter.statements.resolve.location_conflicts import check_database_location
 
 _Database: Any = structure("Database")
-_OWNER_IS_USER = 1
+#: How the names of this project's own properties begin.
+_OWN = "rewriter."
+_OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2
 
 
 def get_all_databases(call: Call) -> list[str]:
@@ -32,16 +37,18 @@ def get_all_databases(call: Call) -> list[str]:
 
 
 def get_databases(call: Call) -> list[str]:
-    wanted = pattern(call.arguments.pattern)
+    wanted = database_pattern(call.arguments.pattern)
     return [name for name in get_all_databases(call) if wanted.fullmatch(name)]
 
 
 def get_database(call: Call) -> Any:
     database = call.snapshot.database(database_name(call.arguments.name))
     values = kept(database.properties)
+    if database.name == DEFAULT_DATABASE:
+        values = {"ownerName": "public", "ownerType": _OWNER_IS_ROLE, "description": "Default Hive database"}
     return _Database(
         name=database.name,
-        description=database.comment or "",
+        description=values.get("description", database.comment or ""),
         locationUri=uri(database_root(database, call.catalog)),
         parameters={key: value for key, value in database.properties.items() if key != KEPT},
         ownerName=values.get("ownerName", ""),
@@ -50,10 +57,15 @@ def get_database(call: Call) -> Any:
 
 
 def create_database(call: Call) -> None:
+    """The location may be anywhere that CREATE DATABASE permits."""
     call.check_writable()
     given = call.arguments.database
+    name = database_name(given.name) if given.name else ""
+    check_database_name(name)
+    if name == DEFAULT_DATABASE:  # It always exists, and no commit has made it.
+        raise structure("AlreadyExistsException")(message="Database default already exists")
     with call.catalog.begin(call.snapshot) as transaction:
-        database = _database(given, transaction.allocate_id())
+        database = _database(given, transaction.allocate_id(), call)
         transaction.commit([CreateObject(database)])
     make_table_directory(database_root(database, call.catalog), call.service)
 
@@ -63,7 +75,10 @@ def alter_database(call: Call) -> None:
     live = call.snapshot.database(name)
     if name == DEFAULT_DATABASE:
         raise NotSupportedError(f"The database {name} cannot be changed.", object=name)
-    changed = replace(_database(call.arguments.db, live.id), name=live.name)
+    call.check_writable()
+    given = call.arguments.db
+    given.name = live.name
+    changed = _database(given, live.id, call)
     call.commit([AlterDatabase(changed)])
 
 
@@ -77,25 +92,49 @@ def drop_database(call: Call) -> None:
         raise structure("InvalidOperationException")(
             message=f"Database {name} is not empty. One or more objects exist."
         )
+    hidden = next((one for one in objects if not _is_of_clients(one)), None)
+    if hidden is not None:
+        raise structure("InvalidOperationException")(
+            message=f"{hidden.name} in the database {name} is managed here: only DROP DATABASE of a session drops it."
+        )
     drops: list[Change] = [DropObject(object_) for object_ in objects]
     call.commit([*drops, DropObject(database)])
     if call.arguments.deleteData:
-        remove_tables([object_ for object_ in objects if isinstance(object_, Table)], call.service)
+        for object_ in objects:
+            if isinstance(object_, Table):
+                remove_locations(object_, [object_.location], call)
         remove_empty_location(database_root(database, call.catalog), call.service)
 
 
-def _database(given: Any, id: int) -> Namespace:
+def _database(given: Any, id: int, call: Call) -> Namespace:
+    """Returns the database that a client describes.
+
+    Raises ``NotSupportedError`` for properties of this project, and the errors of ``check_database_location``.
+    """
+    reserved = next((key for key in given.parameters or {} if key.lower().startswith(_OWN)), None)
+    if reserved is not None:
+        raise NotSupportedError(f"The property {reserved} has a meaning here.", object=reserved, hint="Rename it.")
     values = {"ownerName": given.ownerName, "ownerType": given.ownerType}
     text = json.dumps({key: value for key, value in values.items() if value is not None})
-    location = path(given.locationUri) if given.locationUri else None
     properties = {**(given.parameters or {}), KEPT: text}
-    return Namespace(id, database_name(given.name), location, given.description or None, properties)
+    database = Namespace(id, database_name(given.name), None, given.description or None, properties)
+    location = path(given.locationUri) if given.locationUri else None
+    if location is None or location == database_root(database, call.catalog):
+        return database
+    if all(location != live.location for live in call.snapshot.databases() if live.id == id):
+        check_database_location(location, call)
+    return replace(database, location=location)
+
+
+def _is_of_clients(object_: Object) -> bool:
+    """Returns False for what clients do not see: cubes, facts, and managed tables, which need a list of write ids."""
+    return is_shown(object_) if isinstance(object_, Table) else not isinstance(object_, Cube | Fact)
 
 
 def _objects_in(name: str, call: Call) -> Sequence[Object]:
     """Returns the objects of a database in an order in which they can be dropped."""
     snapshot = call.snapshot
-    groups = (snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables())
+    groups = (snapshot.facts(), snapshot.cubes(), snapshot.views(), snapshot.tables(), snapshot.functions(name))
     return [object_ for group in groups for object_ in group if database_of(object_.name) == name]
 
 

@@ -20,11 +20,12 @@ from rewriter.hive.descriptors import (
     path,
 )
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.files import database_root, is_purged, make_table_directory, remove_location
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import database_root, make_table_directory, remove_locations
+from rewriter.serve.metastore.calls.lookup import is_shown, seen_table, shown_table
+from rewriter.serve.metastore.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.serve.metastore.handlers.table_changes import alter_table
-from rewriter.serve.metastore.lookup import is_shown, seen_table, shown_table
-from rewriter.serve.metastore.names import database_name, pattern, table_name
-from rewriter.serve.metastore.service import Call, Handlers
 
 _MetaException: Any = structure("MetaException")
 _Invalid: Any = structure("InvalidObjectException")
@@ -93,7 +94,7 @@ def _kind(object_: Table | View) -> str:
 
 def get_table_meta(call: Call) -> list[Any]:
     arguments = call.arguments
-    databases, tables = pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
+    databases, tables = database_pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
     found: list[Any] = []
     objects: list[Table | View] = [*call.snapshot.tables(), *call.snapshot.views()]
     for object_ in objects:
@@ -140,8 +141,7 @@ def create_table(call: Call) -> None:
         raise _Invalid(message=f"Tables of the type {kind} are not supported.")
     given.tableType = kind
     given.createTime = given.createTime or int(call.now)
-    given.parameters = {**(given.parameters or {})}
-    given.parameters.setdefault("transient_lastDdlTime", str(int(call.now)))
+    given.parameters = with_time(given.parameters, call.now)
     with call.catalog.begin(call.snapshot) as transaction:
         id = transaction.allocate_id()
         if kind == VIEW:
@@ -152,6 +152,8 @@ def create_table(call: Call) -> None:
             if given.sd.location
             else f"{database_root(database, call.catalog)}/{short_name(name).lower()}"
         )
+        if not given.partitionKeys:
+            given.parameters = with_counts(given.parameters, location, call.service)
         table = catalog_table(given, id, location)
         call.check_location(table)
         transaction.commit([CreateObject(table)])
@@ -165,8 +167,8 @@ def drop_table(call: Call) -> None:
     if not isinstance(object_, View):
         object_ = seen_table(call, name, is_write=True)
     call.commit([DropObject(object_)])
-    if isinstance(object_, Table) and arguments.deleteData and is_purged(object_):
-        remove_location(object_.location, call.service)
+    if isinstance(object_, Table) and arguments.deleteData:
+        remove_locations(object_, [object_.location], call)
 
 
 def truncate_table(call: Call) -> None:

@@ -12,6 +12,10 @@ from rewriter.errors import NotSupportedError
 from rewriter.grammar import filters as f
 from rewriter.grammar.parser import parse_filter
 
+#: The literals that Hive writes in another way: texts, and dates without quotes.
+_LITERALS = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<![\w.-])(?P<date>\d{4}-\d{2}-\d{2})(?![\w.-])""", re.DOTALL
+)
 #: The parts of an expression that a pattern of LIKE can say.
 _PARTS = re.compile(r"(?P<any>\.\*)|(?P<one>\.)|\\(?P<escaped>\W)|(?P<plain>[^\\^$.|?*+()\[\]{}])", re.DOTALL)
 
@@ -19,12 +23,19 @@ _PARTS = re.compile(r"(?P<any>\.\*)|(?P<one>\.)|\\(?P<escaped>\W)|(?P<plain>[^\\
 def read_filter(text: str, columns: Sequence[Column]) -> ScanFilter:
     """Returns the filter in a text, for a table's partition columns.
 
+    A text between quotes stands for itself, as in Hive: a backslash in it escapes nothing. Dates need no quotes.
     Raises ``ParseError``, the errors of ``bind_filter``, and ``NotSupportedError`` for an expression that is more than
     texts, ``.`` and ``.*``.
     """
-    tree = parse_filter(text)
+    tree = parse_filter(_LITERALS.sub(_literal, text))
     f.check_depth(tree)
     return bind_filter(_with_patterns(tree), columns)
+
+
+def _literal(match: re.Match[str]) -> str:
+    """Returns a literal of Hive as one of the catalog's."""
+    text = match["date"] or match[0][1:-1]
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _with_patterns(tree: f.Filter) -> f.Filter:

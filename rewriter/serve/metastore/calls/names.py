@@ -10,10 +10,11 @@ from rewriter.hive.wire.interface import structure
 
 def database_name(text: str | None) -> str:
     """Returns the name of a database. Hive 3 and later write the catalog in front: ``@hive#sales``."""
-    name = str(text or DEFAULT_DATABASE)
-    if name.startswith("@") and "#" in name:
-        name = name.partition("#")[2]
-    return name.lower() or DEFAULT_DATABASE
+    return _without_catalog(str(text or "")).lower() or DEFAULT_DATABASE
+
+
+def _without_catalog(text: str) -> str:
+    return text.partition("#")[2] if text.startswith("@") and "#" in text else text
 
 
 def table_name(database: str | None, table: str | None) -> str:
@@ -24,6 +25,11 @@ def table_name(database: str | None, table: str | None) -> str:
     if not table:
         raise structure("MetaException")(message="The call names no table.")
     return full_name(database_name(database), str(table))
+
+
+def database_pattern(text: str | None) -> re.Pattern[str]:
+    """Returns a pattern of databases, which may have a catalog in front, too; ``@hive#`` is any database."""
+    return pattern(_without_catalog(str(text or "")))
 
 
 def pattern(text: str | None) -> re.Pattern[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,17 @@ from rewriter.catalog.model.changes import Change, PartitionWrite
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
+from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
+from rewriter.serve.metastore.calls.locks import Locks
+from rewriter.serve.metastore.calls.metrics import CallMetrics
+from rewriter.serve.metastore.calls.remembered_names import RememberedNames
+from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
+    check_new_location,
     check_partition_locations,
     check_partitions_apart,
     check_table_location,
+    unused_locations,
 )
 
 
@@ -28,12 +35,16 @@ class Service:
     """A catalog under service. ``read_only`` refuses all changes.
 
     Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
-    of clients.
+    of clients. ``transactions`` and ``locks`` are those of its clients, ``metrics`` count their calls.
     """
 
     catalog: Catalog
     read_only: bool = False
     roots: tuple[str, ...] = ()
+    transactions: ClientTransactions = field(default_factory=ClientTransactions)
+    locks: Locks = field(default_factory=Locks)
+    metrics: CallMetrics = field(default_factory=CallMetrics)
+    partition_names: RememberedNames = field(default_factory=RememberedNames)
 
     @cached_property
     def listed(self) -> CachedCatalog:
@@ -62,10 +73,28 @@ class Call:
         """The newest state at the first use. One read."""
         return self.service.catalog.snapshot()
 
+    def renew(self, snapshot: Snapshot | None = None) -> None:
+        """Takes another snapshot: the given one, or a new one at the next use."""
+        self.__dict__.pop("snapshot", None)
+        if snapshot is not None:
+            self.__dict__["snapshot"] = snapshot
+
     @property
     def write_ids(self) -> str | None:
-        """The list of write ids that the client sees; ``None`` if it sends none."""
+        """The list of write ids that the client sees, as it writes it; ``None`` if it sends none."""
         return getattr(self.arguments, "validWriteIdList", None)
+
+    def write_ids_of(self, name: str) -> str | None:
+        """Returns the client's list for a table as the catalog writes lists; ``None`` if it sends none.
+
+        A list in Hive's form needs the state of the call. Raises the errors of ``catalog_list``, and
+        TABLE_OR_VIEW_NOT_FOUND.
+        """
+        text = self.write_ids
+        if text is None or is_of_catalog(text):
+            return text
+        table = self.snapshot.table(name)
+        return catalog_list(text, table, self.service.transactions.held_write_ids(table))
 
     @property
     def cluster(self) -> str | None:
@@ -94,6 +123,15 @@ class Call:
     def check_location(self, table: Table) -> None:
         """Raises the errors of ``check_table_location``, for a new table."""
         check_table_location(table, self)
+
+    def check_new_location(self, table: Table, location: str) -> None:
+        """Raises the errors of ``check_new_location``, for another location of a table."""
+        check_new_location(table, location, self)
+
+    def unused_locations(self, table: Table, locations: Sequence[str]) -> list[str]:
+        """Returns the directories that nobody reads after the commit of the call: ``unused_locations``."""
+        self.renew()
+        return unused_locations(table, locations, self)
 
     def check_partition_locations(self, table: Table, writes: Sequence[PartitionWrite]) -> None:
         """Raises the errors of ``location_conflicts`` for new places of partitions."""

@@ -16,7 +16,7 @@ from rewriter.catalog.model.objects import Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.hive.descriptors import MANAGED, PURGE, kept
 from rewriter.safe_removal import discard_tree, make_directory, remove_directory
-from rewriter.serve.metastore.service import Service
+from rewriter.serve.metastore.calls.call import Call, Service
 
 #: The directory of the warehouse in which clients create tables.
 _FOLDER = "metastore"
@@ -44,19 +44,16 @@ def is_purged(table: Table) -> bool:
     return table.external and (is_managed or table.properties.get(PURGE, "").lower() == "true")
 
 
-def remove_tables(tables: Sequence[Table], service: Service) -> None:
-    """Removes the directories of dropped tables whose files belong to them. What cannot be removed stays."""
-    for table in tables:
-        if is_purged(table):
-            remove_location(table.location, service)
+def remove_locations(table: Table, locations: Sequence[str], call: Call) -> None:
+    """Removes directories of a table, or of partitions of it, that the call has dropped, with all that is in them, if
+    its files belong to it.
 
-
-def remove_location(location: str, service: Service) -> None:
-    """Removes a directory with all that is in it, if it lies below one of the roots, and follows no link. Raises
-    nothing.
+    Those stay that others read, that lie below none of the roots, or behind a link. Raises nothing.
     """
-    for root in _roots_of(location, service):
-        discard_tree(location, [root])
+    if is_purged(table):
+        for location in call.unused_locations(table, [one for one in locations if is_below_roots(one, call.service)]):
+            for root in _roots_of(location, call.service):
+                discard_tree(location, [root])
 
 
 def remove_empty_location(location: str, service: Service) -> None:
@@ -64,6 +61,11 @@ def remove_empty_location(location: str, service: Service) -> None:
     with suppress(OSError):
         for root in _roots_of(location, service):
             remove_directory(location, [root])
+
+
+def is_below_roots(location: str, service: Service) -> bool:
+    """Returns whether a directory lies below one of the roots."""
+    return any(_roots_of(location, service))
 
 
 def _own_root(catalog: Catalog) -> str:

@@ -1,0 +1,46 @@
+"""The parameters that a metastore sets by itself: the time of a change, and the number and size of files.
+
+Files are counted as Hive does: those directly in the directory, without hidden ones. They are counted only below the
+directories of ``files``, because a client could name any directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from rewriter.catalog.keys.paths import is_hidden
+from rewriter.serve.metastore.calls.call import Service
+from rewriter.serve.metastore.calls.files import is_below_roots
+
+_TIME = "transient_lastDdlTime"
+_FILES, _BYTES = "numFiles", "totalSize"
+#: A client asks not to count files.
+_KEEP = "DO_NOT_UPDATE_STATS"
+
+
+def with_time(parameters: Mapping[str, str] | None, now: float) -> dict[str, str]:
+    """Returns the parameters with the time of the change, in seconds since 1970, unless the client gives one."""
+    given = dict(parameters or {})
+    if given.get(_TIME, "0") == "0":
+        given[_TIME] = str(int(now))
+    return given
+
+
+def with_counts(
+    parameters: Mapping[str, str], location: str, service: Service, is_changed: bool = False
+) -> dict[str, str]:
+    """Returns the parameters with the number and size of the files of a directory, if it exists.
+
+    Counts that the client gives stay, unless ``is_changed``. One listing.
+    """
+    given = dict(parameters)
+    keeps = given.pop(_KEEP, "").lower() == "true"
+    if keeps or (not is_changed and {_FILES, _BYTES} <= given.keys()) or not is_below_roots(location, service):
+        return given
+    try:
+        with os.scandir(location) as entries:
+            sizes = [entry.stat().st_size for entry in entries if entry.is_file() and not is_hidden(entry.name)]
+    except OSError:
+        return given
+    return {**given, _FILES: str(len(sizes)), _BYTES: str(sum(sizes))}

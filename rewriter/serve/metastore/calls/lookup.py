@@ -1,0 +1,82 @@
+"""Tables and partitions as a client may see them: with its list of write ids and its cluster, or without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rewriter.catalog.clusters.located import located_by_default
+from rewriter.catalog.commit.directory_moves import pending
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name
+from rewriter.catalog.metastore_writes import list_required
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View
+from rewriter.catalog.reading.missing_objects import object_not_found
+from rewriter.hive.descriptors import kept, thrift_table, thrift_view
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.calls.call import Call
+
+_MetaException: Any = structure("MetaException")
+
+
+def is_shown(table: Table) -> bool:
+    """Returns whether clients without a list of write ids may see a table."""
+    return table.external
+
+
+def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
+    """Returns a table under the list and on the cluster of the call.
+
+    Without a list, it is the newest state of an external table; a managed one raises VALID_WRITE_ID_LIST_REQUIRED.
+    Without a cluster, its location is that on the default cluster. A table that is to be written is in its newest
+    state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
+    """
+    if is_write:
+        snapshot, table = call.service.listed.written(name, call.write_ids_of(name), call.cluster)
+        call.renew(snapshot)
+        return table
+    if call.write_ids is not None or call.cluster is not None:
+        return call.service.listed.get_table(name, call.write_ids_of(name), call.cluster)
+    table = call.snapshot.table(name)
+    if not is_shown(table):
+        raise list_required(table.name)
+    if pending(table):
+        # Clients do not read the notes of a move that was interrupted.
+        call.catalog.finish_moves(table)
+        call.renew()
+        table = call.snapshot.table(name)
+    return table if not table.copies else located_by_default(table, call.clusters)
+
+
+def shown_table(call: Call, name: str) -> Any:
+    """Returns a table or a view as the client sees it."""
+    object_ = call.snapshot.named(name)
+    if isinstance(object_, View):
+        return thrift_view(object_, None if kept(object_.properties) else call.snapshot.created(object_))
+    if object_ is not None and not isinstance(object_, Table):
+        raise object_not_found(Table, name, "Cubes and facts have no tables of their own.")
+    table = seen_table(call, name)
+    return thrift_table(table, None if kept(table.properties) else call.snapshot.created(table))
+
+
+def canonical_values(table: Table, texts: Sequence[str] | None) -> PartitionValues:
+    """Returns the canonical values of a partition. Raises ``MetaException`` unless there is one for each column."""
+    given = list(texts or ())
+    if len(given) != len(table.partition_columns):
+        raise _MetaException(message=f"{len(given)} values for {len(table.partition_columns)} partition columns")
+    return tuple(canonical(column, text) for column, text in zip(table.partition_columns, given, strict=True))
+
+
+def named_values(table: Table, name: str | None) -> PartitionValues:
+    """Returns the values that a partition's name has. Raises ``MetaException`` for a name of no partition."""
+    pairs = {column.lower(): value for column, value in parse_partition_name(name or "")}
+    texts = [pairs.get(column.name.lower(), "") for column in table.partition_columns]
+    if len(pairs) != len(table.partition_columns) or "" in texts:
+        raise _MetaException(message=f"Invalid partition name {name!r}")
+    return canonical_values(table, [DEFAULT_PARTITION if text is None else text for text in texts])
+
+
+def seen_partition(call: Call, table: Table, values: PartitionValues) -> Partition | None:
+    """Returns a partition of a table under the list and on the cluster of the call; ``None`` if there is none."""
+    if call.write_ids is not None or call.cluster is not None:
+        return call.service.listed.get_partition(table.name, values, call.write_ids_of(table.name), call.cluster)
+    return call.snapshot.partition(table, values)

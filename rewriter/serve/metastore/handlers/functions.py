@@ -1,0 +1,111 @@
+"""Permanent functions. They are the clients': their classes are never loaded here."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rewriter.catalog.model.changes import CreateObject, DropObject
+from rewriter.catalog.model.objects import Function
+from rewriter.catalog.model.qualified_names import full_name, parts_of, short_name
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.names import database_name, pattern
+
+_Function: Any = structure("Function")
+_Resource: Any = structure("ResourceUri")
+_NoSuchObject: Any = structure("NoSuchObjectException")
+_Invalid: Any = structure("InvalidObjectException")
+_InvalidOperation: Any = structure("InvalidOperationException")
+#: The numbers of the kinds of resources.
+_RESOURCES = {"JAR": 1, "FILE": 2, "ARCHIVE": 3}
+_KINDS = {number: kind for kind, number in _RESOURCES.items()}
+_JAVA, _OWNER_IS_USER = 1, 1
+
+
+def get_function(call: Call) -> Any:
+    return _shown(_existing(call, call.arguments.dbName, call.arguments.funcName))
+
+
+def _existing(call: Call, database: str | None, name: str | None) -> Function:
+    """Returns a function. Raises ``NoSuchObjectException``, with the words by which Spark knows it."""
+    full = full_name(database_name(database), str(name or ""))
+    function = call.snapshot.find_function(full)
+    if function is None:
+        raise _NoSuchObject(message=f"Function {database_name(database)}.{name} does not exist")
+    return function
+
+
+def get_functions(call: Call) -> list[str]:
+    wanted, database = pattern(call.arguments.pattern), database_name(call.arguments.dbName)
+    names = [short_name(function.name).lower() for function in call.snapshot.functions(database)]
+    return sorted(name for name in names if wanted.fullmatch(name))
+
+
+def get_all_functions(call: Call) -> Any:
+    functions = [_shown(function) for function in call.snapshot.functions(None)]
+    return structure("GetAllFunctionsResponse")(functions=functions)
+
+
+def create_function(call: Call) -> None:
+    call.check_writable()
+    given = call.arguments.func
+    with call.catalog.begin(call.snapshot) as transaction:
+        transaction.commit([CreateObject(_function(given, transaction.allocate_id(), call))])
+
+
+def drop_function(call: Call) -> None:
+    call.commit([DropObject(_existing(call, call.arguments.dbName, call.arguments.funcName))])
+
+
+def alter_function(call: Call) -> None:
+    """Replaces a function. Its name may change."""
+    call.check_writable()
+    try:
+        before = _existing(call, call.arguments.dbName, call.arguments.funcName)
+    except _NoSuchObject as error:
+        raise _InvalidOperation(message=str(error)) from None
+    with call.catalog.begin(call.snapshot) as transaction:
+        after = _function(call.arguments.newFunc, transaction.allocate_id(), call)
+        transaction.commit([DropObject(before), CreateObject(after)])
+
+
+def _function(given: Any, id: int, call: Call) -> Function:
+    if not re.fullmatch(r"\w{1,128}", given.functionName or "") or not given.className:
+        raise _Invalid(message="A function needs a name of letters, digits and underscores, and a class.")
+    call.snapshot.database(database_name(given.dbName))
+    resources = tuple(
+        (_KINDS.get(resource.resourceType, "JAR"), str(resource.uri)) for resource in given.resourceUris or ()
+    )
+    return Function(
+        id,
+        full_name(database_name(given.dbName), str(given.functionName).lower()),
+        str(given.className),
+        given.ownerName or None,
+        given.createTime or int(call.now),
+        resources,
+    )
+
+
+def _shown(function: Function) -> Any:
+    database, name = parts_of(function.name)
+    return _Function(
+        functionName=name,
+        dbName=database,
+        className=function.class_name,
+        ownerName=function.owner or "",
+        ownerType=_OWNER_IS_USER,
+        createTime=function.created,
+        functionType=_JAVA,
+        resourceUris=[_Resource(resourceType=_RESOURCES.get(kind, 1), uri=uri) for kind, uri in function.resources],
+    )
+
+
+HANDLERS: Handlers = {
+    "get_function": get_function,
+    "get_functions": get_functions,
+    "get_all_functions": get_all_functions,
+    "create_function": create_function,
+    "drop_function": drop_function,
+    "alter_function": alter_function,
+}
