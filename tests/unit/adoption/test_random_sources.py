@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from imported import commits, imported, picture, served
+from imported import commits, imported, importing, picture, served
 
+from rewriter.adoption.follow import Follower
 from rewriter.errors import Error
 from rewriter.session import Session
 
@@ -149,3 +150,22 @@ def test_an_import_equals_its_source(tmp_path: Path, seed: int) -> None:
             before = commits(target)
             assert imported(target, url).summary == "nothing has changed"
             assert commits(target) == before
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_follower_equals_its_source(tmp_path: Path, seed: int) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    author = _Author(random.Random(1_000 + seed), tmp_path)
+    with Session(source, "duckdb") as session:
+        _executed(session, (author.statement() for _ in range(20)))
+    with served(source) as url, importing(target, url) as one:
+        last = one.source.last_event()
+        follower = Follower(one, last, one.everything(), lambda _: False)
+        assert last > 0
+        for count in (1, 1, 3, 10, 30):
+            with Session(source, "duckdb") as session:
+                _executed(session, (author.statement() for _ in range(count)))
+            report = follower.step()
+            assert report is None or list(report.rows()) == [], f"seed {seed}"
+            assert picture(target) == picture(source), f"seed {seed}"
+            assert follower.step() is None
