@@ -321,7 +321,7 @@ class PartitionMaker:
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
-        parameters = {key: value for key, value in partition.properties.items() if key not in HIDDEN}
+        parameters = {key: value for key, value in partition.properties.items() if not is_hidden_of_partition(key)}
         return _Partition(
             values=[DEFAULT_PARTITION if value is None else value for value in partition.values],
             dbName=self._database,
@@ -332,6 +332,11 @@ class PartitionMaker:
             parameters=parameters,
             writeId=-1,
         )
+
+
+def is_hidden_of_partition(key: str) -> bool:
+    """Returns whether clients do not see a property of a partition: they neither change nor remove it."""
+    return key in HIDDEN or key.startswith(SERDE_PROPERTY)
 
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:

@@ -135,6 +135,8 @@ def create_table(call: Call) -> None:
     name = table_name(given.dbName, given.tableName)
     check_properties(given.parameters or {})
     database = call.snapshot.database(database_of(name))
+    if call.snapshot.named(name) is not None:  # Before its location is in use.
+        raise structure("AlreadyExistsException")(message=f"Table {name} already exists")
     given.dbName = database.name
     kind = given.tableType or (EXTERNAL if (given.parameters or {}).get("EXTERNAL") == "TRUE" else MANAGED)
     if kind not in (MANAGED, EXTERNAL, VIEW):
