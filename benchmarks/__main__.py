@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [dialect] [sinks] [peers]``: the
-tables of ``benchmarks/README.md``.
+[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [dialect] [sinks]
+[peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from benchmarks import (
     sinks,
     statements,
     streams,
+    thrift_service,
     timelines,
     work_lists,
 )
@@ -58,6 +59,7 @@ GROUPS = (
     "shell",
     "duckdb",
     "spark",
+    "metastore",
     "dialect",
     "sinks",
     "peers",
@@ -113,6 +115,8 @@ def main(
     if not chosen or "shell" in chosen:
         for table in shell.measure():
             print(wide_markdown(table), flush=True)
+    if not chosen or "metastore" in chosen:
+        _metastore()
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:
@@ -143,6 +147,14 @@ def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
             continue
         for table in measured:
             show(table)
+
+
+def _metastore() -> None:
+    if (missing := hive_metastore.unavailable()) is not None:
+        print(f"{missing}\n", flush=True)
+        return
+    for table in thrift_service.measure(100_000):
+        print(wide_markdown(table), flush=True)
 
 
 def _commits(show: Callable[[Table], None]) -> None:

@@ -19,7 +19,7 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.clusters.located import cluster_root, not_on
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.directory_moves import default_directory, pending
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -110,7 +110,7 @@ class MetastoreWrites(ABC):
         Raises the errors of ``check_properties``, and ConflictError.
         """
         check_properties(properties)
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         new = {key: value for key, value in properties.items() if value is not None}
         removed = tuple(key for key, value in properties.items() if value is None)
         self._commit(snapshot, AlterTable(table, new, removed))
@@ -119,7 +119,7 @@ class MetastoreWrites(ABC):
         """Drops a table that no fact uses. Files stay, as they do after DROP TABLE. Raises ``IntegrityError``
         TABLE_IN_USE, and ConflictError.
         """
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         self._commit(snapshot, DropObject(table))
 
     def add_partitions(
@@ -136,7 +136,7 @@ class MetastoreWrites(ABC):
         Raises ``IntegrityError`` PARTITIONS_ALREADY_EXIST, ``DataError`` INVALID_PARTITION_SPEC, ConflictError, and
         ``NotSupportedError`` if another partition of an external table has the directory of one.
         """
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         for values in partitions:
             require_canonical(table.partition_columns, values)
         if table.external:
@@ -154,7 +154,7 @@ class MetastoreWrites(ABC):
         self, name: str, values: PartitionValues, valid_write_id_list: str | None = None, cluster: str | None = None
     ) -> None:
         """Drops a partition. Files stay. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND, and ConflictError."""
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         key = partition_moves.existing(snapshot, table, values).key
         self._commit(snapshot, DropPartitions(table, (key,), (KeyRange.of_key(key),)))
 
@@ -182,7 +182,7 @@ class MetastoreWrites(ABC):
         """
         for changed in properties.values():
             check_properties(changed)
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         alterations = tuple(
             PartitionAlteration(partition_moves.existing(snapshot, table, values).key, None, dict(changed))
             for values, changed in properties.items()
@@ -198,7 +198,7 @@ class MetastoreWrites(ABC):
         cluster: str | None = None,
     ) -> None:
         """Gives a partition other values. Raises the errors of ``partition_moves.rename``."""
-        snapshot, table = self._written(name, valid_write_id_list, cluster)
+        snapshot, table = self.written(name, valid_write_id_list, cluster)
         require_canonical(table.partition_columns, new_values)
         begin = partial(self._catalog.begin, snapshot)
         partition_moves.rename(begin, self._catalog.begin, snapshot, table, values, new_values)
@@ -207,13 +207,18 @@ class MetastoreWrites(ABC):
         with self._catalog.begin(snapshot) as transaction:
             transaction.commit([change])
 
-    def _written(self, name: str, text: str | None, cluster: str | None) -> tuple[Snapshot, Table]:
-        """Returns the newest state and the table in it, which the list must equal."""
+    def written(self, name: str, text: str | None, cluster: str | None) -> tuple[Snapshot, Table]:
+        """Returns the newest state, in which a write begins, and the table in it, whose list must be equivalent to
+        ``text``.
+
+        Raises the errors of all writes: VALID_WRITE_ID_LIST_REQUIRED, ConflictError, TABLE_NOT_IN_CLUSTER.
+        """
         seen = None if text is None else self.get_table(name, text)
         table = self._catalog.snapshot().table(name) if seen is None else seen
         if text is None and not table.external:
             raise list_required(table.name)
-        self._catalog.finish_moves(table)
+        if pending(table):
+            self._catalog.finish_moves(table)
         snapshot = self._catalog.snapshot()
         live = snapshot.named(name)
         if not isinstance(live, Table) or live.id != table.id:

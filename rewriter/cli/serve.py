@@ -114,8 +114,8 @@ def _running_metastore(
     METASTORE_LIBRARY_NOT_FOUND.
     """
     try:
+        from rewriter.serve.metastore.calls.call import Service
         from rewriter.serve.metastore.server import MetastoreServer
-        from rewriter.serve.metastore.service import Service
     except ImportError as error:
         raise InterfaceError(
             f"The metastore needs the package thrift: {error}.",

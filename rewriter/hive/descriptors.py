@@ -36,6 +36,10 @@ HIDDEN = frozenset({KEPT, STATISTICS})
 _FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
 PURGE = "external.table.purge"
+#: The parameters by which clients know what a table of SQL is.
+_OF_EXTERNAL = {"EXTERNAL": "TRUE"}
+_OF_MANAGED = {"transactional": "true", "transactional_properties": "insert_only"}
+SYNTHETIC = frozenset({*_OF_EXTERNAL, *_OF_MANAGED})
 #: The fields of a table and of its descriptor that the catalog does not have.
 _TABLE_FIELDS = ("owner", "ownerType", "createTime", "lastAccessTime", "retention", "tableType")
 _DESCRIPTOR_FIELDS = ("inputFormat", "outputFormat", "compressed", "numBuckets", "bucketCols", "storedAsSubDirectories")
@@ -110,7 +114,7 @@ def parameters_of(table: Table | View) -> dict[str, str]:
     if table.comment is not None:
         parameters[COMMENT] = table.comment
     if isinstance(table, Table) and KEPT not in table.properties:
-        parameters.setdefault("EXTERNAL", "TRUE")
+        parameters = (_OF_EXTERNAL if table.external else _OF_MANAGED) | parameters
     return parameters
 
 
@@ -200,7 +204,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
         sd=descriptor_of(table, values),
         partitionKeys=fields_of(table.partition_columns),
         parameters=parameters_of(table),
-        tableType=values.get("tableType", EXTERNAL),
+        tableType=values.get("tableType", EXTERNAL if table.external else MANAGED),
         temporary=False,
         rewriteEnabled=False,
         writeId=-1,
@@ -227,9 +231,16 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         parameters=values.get("sd") or {},
         skewedInfo=_Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
         storedAsSubDirectories=values.get("storedAsSubDirectories") or False,
-        primaryCluster=None if table.cluster is None else _Cluster(clusterName=table.cluster, location=table.location),
-        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=copy.location) for copy in table.copies] or None,
+        primaryCluster=None
+        if table.cluster is None
+        else _Cluster(clusterName=table.cluster, location=uri(table.location)),
+        secondaryClusters=[_Cluster(clusterName=copy.cluster, location=uri(copy.location)) for copy in table.copies]
+        or None,
     )
+
+
+def _cluster(name: str, location: str) -> Any:
+    return _Cluster(clusterName=name, location=uri(location))
 
 
 def _row_options(table: Table) -> dict[str, str]:
@@ -302,19 +313,23 @@ def catalog_view(given: Any, id: int) -> View:
 
 
 class PartitionMaker:
-    """Makes the Thrift structures of a table's partitions, which share all but a few fields."""
+    """Makes the Thrift structures of a table's partitions, which share all but a few fields.
+
+    ``descriptor`` is that of the table.
+    """
 
     def __init__(self, table: Table, created: float | None = None) -> None:
-        self._table = table
+        self.table = table
         self._database, name = parts_of(table.name)
         self._name = name.lower()
         self._values = kept(table.properties)
-        self._shared = descriptor_of(table, self._values).__dict__
+        self.descriptor = descriptor_of(table, self._values)
+        self._shared = self.descriptor.__dict__
         self._created = self._values.get("createTime") or int(created or 0)
 
     def partition(self, partition: Partition) -> Any:
         """Returns a partition as clients see it. Some microseconds."""
-        table = self._table
+        table = self.table
         location = partition.location
         if location is None:
             location = f"{table.location}/{partition_name(table.partition_columns, partition.values)}"

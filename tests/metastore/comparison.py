@@ -1,7 +1,7 @@
 """Compares the outcomes with a metastore with the recorded ones of a real Hive metastore.
 
 ``differences.toml`` lists the statements with another outcome on purpose, each with its reason and that outcome as
-``Outcome.text`` prints it.
+``Outcome.text`` prints it, without newlines around it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compare(
     for result, (_, expected) in zip(results, recording, strict=True):
         if result.outcome == expected:
             continue
-        text = result.outcome.text()
+        text = result.outcome.text().strip("\n")
         matching = {row for row in accepted if (row.statement, row.outcome) == (result.statement.text, text)}
         used |= matching
         if not matching:

@@ -137,6 +137,12 @@ def test_a_deliberate_difference_accepts_its_outcome_alone() -> None:
     assert "no statement uses: SELECT 1" in unused
 
 
+def test_a_deliberate_difference_may_end_with_a_newline() -> None:
+    shown = Outcome(("ddl",), (("CREATE TABLE t (\n  a INT)\n",),))
+    accepted = Difference("SELECT 1", "A reason.", "ddl\nCREATE TABLE t (\n  a INT)")
+    assert _problems(_results(shown, Outcome(), shown), [accepted]) == []
+
+
 def test_there_are_not_too_many_deliberate_differences() -> None:
     result = Executed(Statement(1, "SELECT 1"), Outcome(error="E"))
     names = [f"SELECT {number}" for number in range(MOST_DIFFERENCES + 1)]

@@ -21,8 +21,8 @@ def test_the_outcomes_are_those_of_a_hive_metastore(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
     with metastore(tmp_path / "warehouse", files) as uri:
-        problems = compare(execute(uri, files), recorded(), differences())
-    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+        results = execute(uri, files)
+    _report(compare(results, recorded(), differences()))
 
 
 @pytest.mark.long
@@ -31,8 +31,7 @@ def test_the_recording_is_what_a_hive_metastore_does(tmp_path: Path, request: py
         results = execute(f"thrift://127.0.0.1:{port}", tmp_path)
     if request.config.getoption("--rewrite"):
         record(results)
-    problems = compare(results, recorded(), [])
-    assert not problems, "\n\n".join([f"{len(problems)} problems", *problems])
+    _report(compare(results, recorded(), []))
 
 
 def test_the_recording_has_the_statements_of_the_script() -> None:
@@ -43,3 +42,8 @@ def test_the_recording_has_the_statements_of_the_script() -> None:
 
 def test_each_difference_names_a_statement_of_the_script() -> None:
     assert {row.statement for row in differences()} <= {statement for statement, _ in recorded()}
+
+
+def _report(problems: list[str]) -> None:
+    if problems:
+        pytest.fail("\n\n".join([f"{len(problems)} problems", *problems]), pytrace=False)

@@ -15,6 +15,8 @@ PACKAGES = [
     "rewriter.catalog.clusters",
     "rewriter.planner.cover",
     "rewriter.doctor",
+    "rewriter.hive",
+    "rewriter.serve",
 ]
 
 #: There are more. A refactoring that loses most examples, or does not find them, fails.

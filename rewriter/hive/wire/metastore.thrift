@@ -656,6 +656,8 @@ service FacebookService {
   string getName()
   string getVersion()
   i32 getStatus()
+  map<string, i64> getCounters()
+  i64 getCounter(1: string key)
   i64 aliveSince()
   oneway void shutdown()
 }

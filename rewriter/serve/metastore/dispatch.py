@@ -12,6 +12,7 @@ from thrift.Thrift import TApplicationException, TType
 from rewriter.errors import ConflictError, Error
 from rewriter.hive.wire.calls import Calls, Message, UnwritableError
 from rewriter.hive.wire.interface import ErrorStructure, Method, Structure
+from rewriter.serve.metastore.calls.call import Call, Client, Handler, Handlers, Service
 from rewriter.serve.metastore.errors import message_of, thrift_error
 from rewriter.serve.metastore.handlers import (
     databases,
@@ -24,7 +25,6 @@ from rewriter.serve.metastore.handlers import (
     tables,
     transactions,
 )
-from rewriter.serve.metastore.service import Call, Client, Handler, Handlers, Service
 
 _FAMILIES = (sessions, databases, tables, partitions, functions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.
@@ -51,7 +51,11 @@ def serve_call(calls: Calls, message: Message, service: Service, client: Client)
     """Runs a call and sends its result. A handler that fails in an unexpected way is an internal error of Thrift."""
     started = time.perf_counter()
     error = _answer(calls, message, service, client)
-    return Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    outcome = Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
+    # A client may make up names without end.
+    name = message.name if message.method is not None else "unknown"
+    service.metrics.record(name, outcome.milliseconds, error is not None)
+    return outcome
 
 
 def _answer(calls: Calls, message: Message, service: Service, client: Client) -> str | None:
@@ -93,7 +97,9 @@ def _handled(handler: Handler, service: Service, client: Client, arguments: Stru
 
     A caller with a list of write ids has seen the state before that commit: its call is not repeated.
     """
-    repeats = 0 if getattr(arguments, "validWriteIdList", None) is not None else _MOST_REPEATS
+    requests = (arguments, *(value for value in vars(arguments).values() if isinstance(value, Structure)))
+    has_list = any(getattr(request, "validWriteIdList", None) is not None for request in requests)
+    repeats = 0 if has_list else _MOST_REPEATS
     while True:
         try:
             return handler(Call(service, client, arguments))

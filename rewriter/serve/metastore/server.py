@@ -16,8 +16,8 @@ from rewriter.errors import OperationalError
 from rewriter.hive.wire.calls import Calls
 from rewriter.hive.wire.interface import interface
 from rewriter.hive.wire.transport import SocketTransport
+from rewriter.serve.metastore.calls.call import Client, Service
 from rewriter.serve.metastore.dispatch import Observer, serve_call
-from rewriter.serve.metastore.service import Client, Service
 
 #: The most connections at a time. One more is closed at once.
 MOST_CONNECTIONS = 4096

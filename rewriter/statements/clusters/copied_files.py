@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Partition, Table
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import IntegrityError
 from rewriter.planner.routing.routes import named
 from rewriter.runtime.statement_context import Context
@@ -26,15 +27,15 @@ def relative_path(table: Table, file: DataFile) -> str:
 
 
 def existing_copies(
-    table: Table, copy: ClusterLocation, partitions: Sequence[Partition], context: Context
+    table: Table, copy: ClusterLocation, partitions: Sequence[Partition], snapshot: Snapshot
 ) -> list[CopiedPartition]:
     """Returns those of the partitions whose files all lie below the location of the copies, under the same relative
     paths and with the same content. Reads the files on both clusters.
     """
     if not is_directory(copy.location):
         return []
-    originals = files_of(table, partitions, context)
-    contents = contents_of(table, partitions, context)
+    originals = files_of(table, partitions, snapshot)
+    contents = contents_of(table, partitions, snapshot)
     compared: dict[str, bool] = {}
     present = []
     for partition in partitions:

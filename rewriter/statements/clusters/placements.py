@@ -38,7 +38,7 @@ def add_cluster(statement: s.AddCluster, context: Context) -> Result:
         copy = _new_descriptor(table, cluster, statement, copy, context)
     named = named_partitions(table, statement.partition, context)
     partitions = absent_partitions(table, cluster, named, context)
-    present = existing_copies(table, copy, partitions, context)
+    present = existing_copies(table, copy, partitions, context.snapshot)
     copied_keys = {part.key for part in present}
     absent = [partition for partition in partitions if partition.key not in copied_keys]
     if statement.partition is not None and absent:

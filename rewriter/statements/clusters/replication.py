@@ -76,7 +76,7 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
     rows: list[Row] = []
     changed: list[str] = []
     try:
-        originals, contents = files_of(table, chosen, context), contents_of(table, chosen, context)
+        originals, contents = files_of(table, chosen, context.snapshot), contents_of(table, chosen, context.snapshot)
         total = sum(file.file_bytes for file in _distinct(originals, chosen))
         advance = context.progress.counter("copying", "bytes", total)
         for chunk in _chunks(chosen, originals):

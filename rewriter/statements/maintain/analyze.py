@@ -155,7 +155,7 @@ def _table_changes(
 ) -> list[NoteStatistics | AlterTable]:
     """Returns the changes of ANALYZE for a whole table: column statistics are the table's own."""
     content, partitions = content_of(table, None, context), partitions_of(table, None, context)
-    files = files_of(table, partitions, context)
+    files = files_of(table, partitions, context.snapshot)
     changes: list[NoteStatistics | AlterTable] = []
     counts: _Counts | None = None
     if columns is not None:
@@ -191,13 +191,13 @@ def _partition_changes(
     files: Mapping[bytes, Sequence[DataFile]] | None = None,
 ) -> list[NoteStatistics]:
     """Returns the changes of ANALYZE for partitions. Partitions whose statistics were right already are left alone."""
-    stored = contents_of(table, partitions, context)
+    stored = contents_of(table, partitions, context.snapshot)
     contents: dict[bytes, str] = {}
     if table.external:
         contents = {partition.key: content_of(table, partition, context) for partition in partitions}
     elif columns is not None:
         contents = {key: content_text((content,)) for key, content in stored.items()}
-    files = files_of(table, partitions, context) if files is None else files
+    files = files_of(table, partitions, context.snapshot) if files is None else files
     if noscan and not table.external:
         _check_files(table, files)
         return []

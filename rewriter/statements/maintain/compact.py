@@ -59,7 +59,7 @@ def compact(statement: s.Compact, context: Context) -> Result:
         # Files that reached the size are full.
         chosen = [p for p in partitions if p.files > 1 + p.bytes // target_bytes]
     else:
-        files = files_of(table, partitions, context)
+        files = files_of(table, partitions, context.snapshot)
         chosen = _to_pack(partitions, files, target_bytes, has_all=has_all)
     rows: list[Row] = []
     try:
@@ -115,7 +115,7 @@ def _compact(table: Table, chosen: Sequence[Partition], packing: Packing | None,
             len(compacted.files),
             sum(file.bytes for file in compacted.files),
         )
-        for compacted in merge_files(table, chosen, files_of(table, chosen, context), packing, context)
+        for compacted in merge_files(table, chosen, files_of(table, chosen, context.snapshot), packing, context)
     ]
 
 

@@ -155,8 +155,16 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
     if is_shared(table) or not table.partition_columns or is_discovered(table):
         return
     real = RealPaths()
-    nest = PathIndex((real.of(location), (values, location)) for values, location in locations.items())
-    for user in context.snapshot.partitions_at(table, list(locations.values())):
+    places = {values: real.of(location) for values, location in locations.items()}
+    if not any(map(is_uri, places.values())):
+        # The index of many places is made only if any partition is near them.
+        users = context.snapshot.partitions_at(table, [os.path.commonpath(places.values())])
+    else:
+        users = context.snapshot.partitions_at(table, list(locations.values()))
+    if not users:
+        return
+    nest = PathIndex((places[values], (values, location)) for values, location in locations.items())
+    for user in users:
         for values, location in nest.overlapping(real.of(user.location or "")):
             if values != user.values:
                 raise _error_shared(table, location, _user_text(table, user))

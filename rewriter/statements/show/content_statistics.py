@@ -14,6 +14,7 @@ from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistic
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
 from rewriter.catalog.reading.history import Content
+from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import the_partition
@@ -44,22 +45,22 @@ def partitions_of(table: Table, scan_filter: ScanFilter | None, context: Context
     return context.snapshot.satisfying(table, scan_filter)
 
 
-def files_of(table: Table, partitions: Sequence[Partition], context: Context) -> dict[bytes, list[DataFile]]:
+def files_of(table: Table, partitions: Sequence[Partition], snapshot: Snapshot) -> dict[bytes, list[DataFile]]:
     """Returns the files of these partitions, by key: from the catalog, or by listing where the table is external."""
     by_key: dict[bytes, list[DataFile]] = {partition.key: [] for partition in partitions}
     if table.external:
         for partition, file in external_files(table, tuple(partitions)):
             by_key[partition.key].append(DataFile(file.path, None, file.bytes))
         return by_key
-    for partition, stored in context.snapshot.files(table, _keys(partitions)):
+    for partition, stored in snapshot.files(table, _keys(partitions)):
         if partition.key in by_key:
             by_key[partition.key].append(stored)
     return by_key
 
 
-def contents_of(table: Table, partitions: Sequence[Partition], context: Context) -> dict[bytes, Content]:
+def contents_of(table: Table, partitions: Sequence[Partition], snapshot: Snapshot) -> dict[bytes, Content]:
     """Returns the contents of these partitions, by key."""
-    return {content.key: content for content in context.snapshot.contents(table, _keys(partitions))}
+    return {content.key: content for content in snapshot.contents(table, _keys(partitions))}
 
 
 def _keys(partitions: Sequence[Partition]) -> list[KeyRange] | None:
@@ -106,7 +107,7 @@ def _statistics_of(
     columns = current.columns if current is not None else {}
     stale = stored is not None and current is None
     if table.external:
-        sizes = [file.bytes for files in files_of(table, partitions, context).values() for file in files]
+        sizes = [file.bytes for files in files_of(table, partitions, context.snapshot).values() for file in files]
         return ContentStatistics(current.rows if current is not None else None, len(sizes), sum(sizes), columns, stale)
     counts = [member.rows for member in partitions]
     rows = None if None in counts else sum(count or 0 for count in counts)

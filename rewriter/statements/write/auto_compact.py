@@ -46,7 +46,7 @@ def _compact(name: Name, files: Sequence[WrittenFile], context: Context) -> None
     if least is None:
         return
     partitions = [partition for partition in _written(table, files, context) if partition.files >= least]
-    small = files_of(table, partitions, context)
+    small = files_of(table, partitions, context.snapshot)
     to_merge = {key: files_to_merge(small[key], least, context.settings.target_file_bytes) for key in small}
     chosen = [partition for partition in partitions if to_merge[partition.key]]
     packing = packing_of(table, grouped_sink(context))

@@ -15,15 +15,15 @@ from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
 from rewriter.hive.descriptors import KEPT, kept, path, uri
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.files import (
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import (
     database_root,
     make_table_directory,
     remove_empty_location,
     remove_locations,
 )
-from rewriter.serve.metastore.lookup import is_shown
-from rewriter.serve.metastore.names import database_name, database_pattern
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.lookup import is_shown
+from rewriter.serve.metastore.calls.names import database_name, database_pattern
 from rewriter.statements.resolve.location_conflicts import check_database_location
 
 _Database: Any = structure("Database")

@@ -9,8 +9,8 @@ from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Function
 from rewriter.catalog.model.qualified_names import full_name, parts_of, short_name
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.names import database_name, pattern
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.names import database_name, pattern
 
 _Function: Any = structure("Function")
 _Resource: Any = structure("ResourceUri")

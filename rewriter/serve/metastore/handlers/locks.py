@@ -6,9 +6,9 @@ from typing import Any
 
 from rewriter.errors import DataError
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.locks import Lock, LockComponent, LockRequest, LockType
-from rewriter.serve.metastore.names import database_name
-from rewriter.serve.metastore.service import Call, Handlers, Service
+from rewriter.serve.metastore.calls.call import Call, Handlers, Service
+from rewriter.serve.metastore.calls.locks import Lock, LockComponent, LockRequest, LockType
+from rewriter.serve.metastore.calls.names import database_name
 
 _DATABASE, _TABLE, _PARTITION = 1, 2, 3
 

@@ -14,12 +14,12 @@ from rewriter.catalog.following.log_follower import newest_numbers
 from rewriter.catalog.model.qualified_names import parts_of
 from rewriter.catalog.reading.transaction_records import commit_times
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.names import database_name
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.names import database_name
 
 #: The format of the messages: JSON with the catalog's name of the event, and what is known about it.
 FORMAT = "rewriter-1.0"
-#: The most events of one answer. The client asks again after the last one.
+#: The most events that one call returns. The client asks again after the last one.
 MOST_EVENTS = 10_000
 _PAGE = 1000
 

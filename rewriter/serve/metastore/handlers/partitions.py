@@ -10,6 +10,7 @@ from typing import Any
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
 from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.partition_names import NameMaker
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
 from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import (
@@ -30,15 +31,16 @@ from rewriter.hive.descriptors import (
     path,
 )
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.files import make_table_directory, remove_locations
-from rewriter.serve.metastore.lookup import canonical_values as _values
-from rewriter.serve.metastore.lookup import named_values as _named
-from rewriter.serve.metastore.lookup import seen_partition as _find
-from rewriter.serve.metastore.lookup import seen_table
-from rewriter.serve.metastore.names import table_name
-from rewriter.serve.metastore.partition_filters import read_filter
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import make_table_directory, remove_locations
+from rewriter.serve.metastore.calls.lookup import canonical_values as _values
+from rewriter.serve.metastore.calls.lookup import named_values as _named
+from rewriter.serve.metastore.calls.lookup import seen_partition as _find
+from rewriter.serve.metastore.calls.lookup import seen_table
+from rewriter.serve.metastore.calls.names import table_name
+from rewriter.serve.metastore.calls.partition_filters import read_filter
+from rewriter.serve.metastore.handlers.copied_partitions import register_copies, shown_copies
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")
@@ -69,9 +71,14 @@ def _limited(partitions: Iterable[Partition], most: int | None) -> list[Partitio
     return list(partitions if most is None or most < 0 else islice(partitions, most))
 
 
-def _shown(call: Call, table: Table, partitions: Iterable[Partition]) -> list[Any]:
+def _shown(call: Call, table: Table, partitions: Sequence[Partition]) -> list[Any]:
     maker = PartitionMaker(table, None if kept(table.properties) else call.snapshot.created(table))
-    return [maker.partition(partition) for partition in partitions]
+    shown = [maker.partition(partition) for partition in partitions]
+    if table.copies:
+        clusters = shown_copies(call, table, partitions)
+        for partition, part in zip(partitions, shown, strict=True):
+            part.sd.secondaryClusters = clusters.get(partition.key)
+    return shown
 
 
 def get_partition(call: Call) -> Any:
@@ -90,13 +97,17 @@ def get_partitions(call: Call) -> list[Any]:
 
 
 def get_partition_names(call: Call) -> list[str]:
-    table = _table(call)
-    return _names(table, _limited(_satisfying(call, table, None), call.arguments.max_parts))
+    table, most = _table(call), call.arguments.max_parts
+    if call.write_ids is not None or call.cluster is not None:
+        return _names(table, _limited(_satisfying(call, table, None), most))
+    ids = str(call.snapshot.write_ids(table.id))
+    names = call.service.partition_names.of(table.id, ids, lambda: _names(table, _satisfying(call, table, None)))
+    return names if most is None or most < 0 else names[:most]
 
 
 def _names(table: Table, partitions: Iterable[Partition]) -> list[str]:
-    columns = [column.name.lower() for column in table.partition_columns]
-    return [partition_name(columns, partition.values) for partition in partitions]
+    columns = [replace(column, name=column.name.lower()) for column in table.partition_columns]
+    return NameMaker(columns).names_of([partition.key for partition in partitions])
 
 
 def _prefixed(call: Call, table: Table) -> list[Partition]:
@@ -148,24 +159,26 @@ def get_partitions_by_expr(call: Call) -> Any:
     raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
 
 
-def _checked_write(table: Table, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
+def _checked_write(maker: PartitionMaker, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
     """Returns a partition that a client adds. Raises ``InvalidObjectException`` for another format than the table's."""
+    table, own = maker.table, maker.descriptor
     values = _values(table, given.values)
-    own = PartitionMaker(table).partition(Partition(b"", values))
     descriptor = given.sd
     location = None
     if descriptor is not None:
         serde = descriptor.serdeInfo
         library = None if serde is None else serde.serializationLib
-        if descriptor.inputFormat not in (None, own.sd.inputFormat) or library not in (
+        if descriptor.inputFormat not in (None, own.inputFormat) or library not in (
             None,
-            own.sd.serdeInfo.serializationLib,
+            own.serdeInfo.serializationLib,
         ):
             raise _Invalid(
                 message=f"The partition {partition_name(table.partition_columns, values)} has another format than the "
                 f"table {table.name}: {descriptor.inputFormat}, {library}."
             )
         location = path(descriptor.location) if descriptor.location else None
+    if not table.external and _own(table, values, location) is not None:
+        raise _Invalid(message=f"Partitions of the managed table {table.name} have no locations of their own.")
     parameters = with_time(given.parameters, call.now)
     place = location or default_directory(table, values)
     given.parameters = with_counts(parameters, place, call.service, is_changed)
@@ -190,7 +203,8 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
         raise _MetaException(message="The partitions belong to several tables.")
     if not table.partition_columns:
         raise _Invalid(message=f"The table {table.name} is not partitioned.")
-    writes = [_checked_write(table, one, call) for one in given]
+    maker = PartitionMaker(table)
+    writes = [_checked_write(maker, one, call) for one in given]
     if if_not_exists:
         types = [column.type for column in table.partition_columns]
         keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
@@ -202,7 +216,6 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
         return []
     call.check_partition_locations(table, writes)
     call.commit([AddPartitions(table, tuple(writes), if_not_exists)])
-    maker = PartitionMaker(table)
     added = [
         maker.partition(Partition(b"", write.values, write.location, properties=write.properties)) for write in writes
     ]
@@ -292,14 +305,17 @@ def alter_partitions(call: Call) -> None:
 def _alter(call: Call, given: Sequence[Any]) -> None:
     call.check_writable()
     table = _table(call, is_write=True)
+    maker = PartitionMaker(table)
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
+    copied: list[tuple[Partition, Any]] = []
     for one in given:
-        write = _checked_write(table, one, call, is_changed=True)
+        write = _checked_write(maker, one, call, is_changed=True)
         before = _find(call, table, write.values)
         if before is None:
             name = partition_name(table.partition_columns, write.values)
             raise _InvalidOperation(message=f"alter is not possible: partition {name} doesn't exist")
+        copied.append((before, one))
         location = write.location
         if location is None and before.location is not None and one.sd is not None and one.sd.location:
             location = default_directory(table, write.values)
@@ -313,6 +329,9 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
         if alterations[-1].location is not None:
             moved.append(replace(write, location=location))
     call.check_partition_locations(table, moved)
+    if table.copies:
+        register_copies(call, table, copied)
+        call.renew()
     call.commit([AlterPartitions(table, tuple(alterations))] if alterations else [])
 
 

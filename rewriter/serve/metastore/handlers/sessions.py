@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
 
 _STARTED = int(time.time())
 _ALIVE = 2
@@ -27,6 +27,15 @@ def get_version(call: Call) -> str:
 
 def get_status(call: Call) -> int:
     return _ALIVE
+
+
+def get_counters(call: Call) -> dict[str, int]:
+    """Returns the calls, errors and microseconds of each method since the start."""
+    return call.service.metrics.counters()
+
+
+def get_counter(call: Call) -> int:
+    return call.service.metrics.counters().get(str(call.arguments.key), 0)
 
 
 def alive_since(call: Call) -> int:
@@ -55,6 +64,8 @@ HANDLERS: Handlers = {
     "getName": get_name,
     "getVersion": get_version,
     "getStatus": get_status,
+    "getCounters": get_counters,
+    "getCounter": get_counter,
     "aliveSince": alive_since,
     "shutdown": shutdown,
     "list_roles": nothing,

@@ -11,7 +11,8 @@ from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Partitio
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.hive.descriptors import STATISTICS
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.column_statistics import (
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.column_statistics import (
     ColumnStatistics,
     Statistics,
     given_statistics,
@@ -19,9 +20,8 @@ from rewriter.serve.metastore.column_statistics import (
     read_statistics,
     statistics_text,
 )
-from rewriter.serve.metastore.lookup import named_values, seen_partition, seen_table
-from rewriter.serve.metastore.names import database_name, table_name
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.lookup import named_values, seen_partition, seen_table
+from rewriter.serve.metastore.calls.names import database_name, table_name
 
 _NoSuchObject: Any = structure("NoSuchObjectException")
 _InvalidInput: Any = structure("InvalidInputException")

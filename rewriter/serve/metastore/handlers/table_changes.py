@@ -27,14 +27,14 @@ from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import CommitUnknownError
-from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, catalog_table, catalog_view, kept, path, uri
+from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, SYNTHETIC, catalog_table, catalog_view, kept, path, uri
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.column_statistics import statistics_of_present
-from rewriter.serve.metastore.files import database_root, is_below_roots, make_table_directory
-from rewriter.serve.metastore.lookup import seen_table
-from rewriter.serve.metastore.names import table_name
-from rewriter.serve.metastore.service import Call
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call
+from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
+from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
+from rewriter.serve.metastore.calls.lookup import seen_table
+from rewriter.serve.metastore.calls.names import table_name
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"
@@ -132,9 +132,9 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
     after = {key: value for key, value in wanted.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
     if KEPT not in before:
         # A table of SQL stays one: the descriptor that clients see follows from it.
-        after.pop(KEPT, None)
-        after.pop("EXTERNAL", None)
-        before.pop("EXTERNAL", None)
+        for key in (KEPT, *SYNTHETIC):
+            after.pop(key, None)
+            before.pop(key, None)
         if wanted.format != table.format:
             raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
     statistics = before.pop(STATISTICS, None)

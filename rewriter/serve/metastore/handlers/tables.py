@@ -20,12 +20,12 @@ from rewriter.hive.descriptors import (
     path,
 )
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.basic_parameters import with_counts, with_time
-from rewriter.serve.metastore.files import database_root, make_table_directory, remove_locations
+from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.files import database_root, make_table_directory, remove_locations
+from rewriter.serve.metastore.calls.lookup import is_shown, seen_table, shown_table
+from rewriter.serve.metastore.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.serve.metastore.handlers.table_changes import alter_table
-from rewriter.serve.metastore.lookup import is_shown, seen_table, shown_table
-from rewriter.serve.metastore.names import database_name, database_pattern, pattern, table_name
-from rewriter.serve.metastore.service import Call, Handlers
 
 _MetaException: Any = structure("MetaException")
 _Invalid: Any = structure("InvalidObjectException")

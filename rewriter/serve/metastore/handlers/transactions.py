@@ -9,9 +9,9 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.transaction_records import aborted_writers
 from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.client_transactions import Opener
-from rewriter.serve.metastore.names import table_name
-from rewriter.serve.metastore.service import Call, Handlers
+from rewriter.serve.metastore.calls.call import Call, Handlers
+from rewriter.serve.metastore.calls.client_transactions import Opener
+from rewriter.serve.metastore.calls.names import table_name
 
 _ABORTED, _OPEN = 2, 3
 #: The most transactions of one heartbeat.

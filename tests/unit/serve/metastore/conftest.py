@@ -17,10 +17,10 @@ from thrift.transport.TTransport import TBufferedTransport
 import rewriter
 from rewriter.catalog.catalog import Catalog
 from rewriter.hive.wire.interface import interface
-from rewriter.serve.metastore.client_transactions import ClientTransactions
-from rewriter.serve.metastore.locks import Locks
+from rewriter.serve.metastore.calls.call import Service
+from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
+from rewriter.serve.metastore.calls.locks import Locks
 from rewriter.serve.metastore.server import MetastoreServer
-from rewriter.serve.metastore.service import Service
 
 
 class Clock:
@@ -57,19 +57,19 @@ class Metastore:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[Path], Metastore]]:
-    """Starts a metastore over the warehouse in a directory."""
+def start() -> Iterator[Callable[..., Metastore]]:
+    """Starts a metastore over the warehouse in a directory, with a catalog there or at a URL."""
     with contextlib.ExitStack() as stack:
 
-        def started(directory: Path) -> Metastore:
-            catalog = stack.enter_context(contextlib.closing(Catalog.open(directory)))
+        def started(directory: Path, url: str | None = None) -> Metastore:
+            catalog = stack.enter_context(contextlib.closing(Catalog.open(directory, url)))
             return Metastore(catalog, stack, Clock())
 
         yield started
 
 
 @pytest.fixture
-def metastore(start: Callable[[Path], Metastore], tmp_path: Path) -> Metastore:
+def metastore(start: Callable[..., Metastore], tmp_path: Path) -> Metastore:
     return start(tmp_path / "warehouse")
 
 

@@ -16,8 +16,8 @@ from thrift.transport.TTransport import TBufferedTransport
 from unit.serve.metastore.descriptions import partition, table
 
 from rewriter.hive.wire.interface import ErrorStructure, interface, structure
+from rewriter.serve.metastore.calls.call import Service
 from rewriter.serve.metastore.server import MetastoreServer
-from rewriter.serve.metastore.service import Service
 
 _NAMED = {"db_name": "default", "tbl_name": "t"}
 _TABLE = {"dbname": "default", "tbl_name": "t"}
@@ -108,7 +108,18 @@ _CHANGES: dict[str, Callable[[], dict[str, Any]]] = {
 #: The methods that change nothing in the catalog: reads, what only the memory of the server has, and what is refused
 #: on every server. Transactions that no client can open cannot end.
 _OTHERS = {
-    *("set_ugi", "getName", "getVersion", "getStatus", "aliveSince", "shutdown", "list_roles", "list_privileges"),
+    *(
+        "set_ugi",
+        "getName",
+        "getCounters",
+        "getCounter",
+        "getVersion",
+        "getStatus",
+        "aliveSince",
+        "shutdown",
+        "list_roles",
+        "list_privileges",
+    ),
     *("partition_name_to_vals", "partition_name_to_spec", "truncate_table"),
     *("lock", "check_lock", "unlock", "show_locks", "heartbeat"),
     *("commit_txn", "abort_txn", "abort_txns", "heartbeat_txn_range"),

@@ -440,7 +440,7 @@ class TestLongPlanning:
         time.sleep(0.5)
         start = time.monotonic()
         web.stop()
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 9  # Planning may take ten seconds.
 
     def test_a_text_is_limited(self, web: WebServer) -> None:
         answer = post(web, "SELECT '" + "x" * 100_000 + "'")
@@ -512,7 +512,7 @@ class TestCommand:
         start = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        assert time.monotonic() - start < 6
+        assert time.monotonic() - start < 9  # Planning may take ten seconds.
         assert "Traceback" not in err
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -98,12 +98,14 @@ def given_statistics(
 def merged(parts: Sequence[Any]) -> Any:
     """Returns the statistics of a column over several parts of a table, at least one, as Hive combines them.
 
-    Counts of rows are added. Of distinct values the greatest number is taken, which is a lower bound: bit vectors are
-    dropped. Raises ``DataError`` INVALID_COLUMN_STATISTICS if the parts have different kinds of data.
+    Counts of rows are added. Of distinct values the greatest number is taken, which is a lower bound. The bit vectors
+    of several parts are dropped. Raises ``DataError`` INVALID_COLUMN_STATISTICS if the parts differ in kind.
     """
     kinds = {kind for part in parts for kind in _kinds(part.statsData)}
     if len(kinds) != 1:
         raise _invalid(str(parts[0].colName), f"{', '.join(sorted(kinds))} cannot be combined")
+    if len(parts) == 1:
+        return parts[0]
     (kind,) = kinds
     values = [getattr(part.statsData, kind) for part in parts]
     fields = {name: _combined(name, [getattr(value, name) for value in values]) for name in type(values[0]).fields}

@@ -12,7 +12,7 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name, parts_of
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.errors import DataError
-from rewriter.serve.metastore.names import database_name
+from rewriter.serve.metastore.calls.names import database_name
 
 #: What Hive writes as the least open id if none is open: the greatest number that it has.
 NONE_OPEN = (1 << 63) - 1

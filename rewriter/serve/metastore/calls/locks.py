@@ -128,7 +128,9 @@ class Locks:
         Raises ``DataError`` INVALID_LOCK_REQUEST if it has no components.
         """
         if not request.components:
-            raise DataError("The request names no locks.", condition="INVALID_LOCK_REQUEST")
+            raise DataError(
+                "The request names no locks.", condition="INVALID_LOCK_REQUEST", hint="Name at least one component."
+            )
         with self._lock:
             self._expire()
             id, self._next = self._next, self._next + 1

@@ -13,7 +13,7 @@ from rewriter.catalog.model.objects import Partition, PartitionValues, Table, Vi
 from rewriter.catalog.reading.missing_objects import object_not_found
 from rewriter.hive.descriptors import kept, thrift_table, thrift_view
 from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.service import Call
+from rewriter.serve.metastore.calls.call import Call
 
 _MetaException: Any = structure("MetaException")
 
@@ -27,9 +27,14 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     """Returns a table under the list and on the cluster of the call.
 
     Without a list, it is the newest state of an external table; a managed one raises VALID_WRITE_ID_LIST_REQUIRED.
-    Without a cluster, its location is that on the default cluster. Raises the errors of ``CachedCatalog.get_table``.
+    Without a cluster, its location is that on the default cluster. A table that is to be written is in its newest
+    state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
     """
-    if call.write_ids is not None or (call.cluster is not None and not is_write):
+    if is_write:
+        snapshot, table = call.service.listed.written(name, call.write_ids_of(name), call.cluster)
+        call.renew(snapshot)
+        return table
+    if call.write_ids is not None or call.cluster is not None:
         return call.service.listed.get_table(name, call.write_ids_of(name), call.cluster)
     table = call.snapshot.table(name)
     if not is_shown(table):
@@ -39,7 +44,7 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
         call.catalog.finish_moves(table)
         call.renew()
         table = call.snapshot.table(name)
-    return table if is_write or not table.copies else located_by_default(table, call.clusters)
+    return table if not table.copies else located_by_default(table, call.clusters)
 
 
 def shown_table(call: Call, name: str) -> Any:

@@ -16,9 +16,11 @@ from rewriter.catalog.model.changes import Change, PartitionWrite
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
-from rewriter.serve.metastore.client_transactions import ClientTransactions
-from rewriter.serve.metastore.locks import Locks
-from rewriter.serve.metastore.write_id_lists import catalog_list, is_of_catalog
+from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
+from rewriter.serve.metastore.calls.locks import Locks
+from rewriter.serve.metastore.calls.metrics import CallMetrics
+from rewriter.serve.metastore.calls.remembered_names import RememberedNames
+from rewriter.serve.metastore.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_new_location,
     check_partition_locations,
@@ -33,7 +35,7 @@ class Service:
     """A catalog under service. ``read_only`` refuses all changes.
 
     Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
-    of clients. ``transactions`` and ``locks`` are those of its clients.
+    of clients. ``transactions`` and ``locks`` are those of its clients, ``metrics`` count their calls.
     """
 
     catalog: Catalog
@@ -41,6 +43,8 @@ class Service:
     roots: tuple[str, ...] = ()
     transactions: ClientTransactions = field(default_factory=ClientTransactions)
     locks: Locks = field(default_factory=Locks)
+    metrics: CallMetrics = field(default_factory=CallMetrics)
+    partition_names: RememberedNames = field(default_factory=RememberedNames)
 
     @cached_property
     def listed(self) -> CachedCatalog:
@@ -69,9 +73,11 @@ class Call:
         """The newest state at the first use. One read."""
         return self.service.catalog.snapshot()
 
-    def renew(self) -> None:
-        """Takes a new snapshot at the next use."""
+    def renew(self, snapshot: Snapshot | None = None) -> None:
+        """Takes another snapshot: the given one, or a new one at the next use."""
         self.__dict__.pop("snapshot", None)
+        if snapshot is not None:
+            self.__dict__["snapshot"] = snapshot
 
     @property
     def write_ids(self) -> str | None:

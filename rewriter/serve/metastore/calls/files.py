@@ -16,7 +16,7 @@ from rewriter.catalog.model.objects import Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.hive.descriptors import MANAGED, PURGE, kept
 from rewriter.safe_removal import discard_tree, make_directory, remove_directory
-from rewriter.serve.metastore.service import Call, Service
+from rewriter.serve.metastore.calls.call import Call, Service
 
 #: The directory of the warehouse in which clients create tables.
 _FOLDER = "metastore"

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 
 from rewriter.catalog.keys.paths import is_hidden
-from rewriter.serve.metastore.files import is_below_roots
-from rewriter.serve.metastore.service import Service
+from rewriter.serve.metastore.calls.call import Service
+from rewriter.serve.metastore.calls.files import is_below_roots
 
 _TIME = "transient_lastDdlTime"
 _FILES, _BYTES = "numFiles", "totalSize"

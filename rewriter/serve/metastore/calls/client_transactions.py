@@ -19,7 +19,7 @@ from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.transaction_records import transaction_state
 from rewriter.errors import ConflictError, DataError, Error, OperationalError
-from rewriter.serve.metastore.locks import TIMEOUT_SECONDS
+from rewriter.serve.metastore.calls.locks import TIMEOUT_SECONDS
 
 #: The most transactions that one call opens, as Hive's ``hive.txn.max.open.batch``.
 MOST_AT_ONCE = 1000
@@ -72,7 +72,11 @@ class ClientTransactions:
         Raises ``DataError`` INVALID_TRANSACTION_COUNT.
         """
         if count < 1:
-            raise DataError(f"{count} transactions cannot be opened.", condition="INVALID_TRANSACTION_COUNT")
+            raise DataError(
+                f"{count} transactions cannot be opened.",
+                condition="INVALID_TRANSACTION_COUNT",
+                hint="Open at least one.",
+            )
         self.expire()
         snapshot = catalog.snapshot()
         ids: list[int] = []
@@ -102,11 +106,13 @@ class ClientTransactions:
     def abort(self, id: int) -> None:
         """Aborts a transaction. Does nothing for one that was aborted before. One short write transaction."""
         self.expire()
-        if self._end_of(id) == _ABORTED:
-            return
-        with self._using(id) as held:
-            held.transaction.rollback()
-            self._note_end(id, _ABORTED)
+        with self._lock:
+            held = self._open.get(id)
+        if held is not None:
+            with held.lock:
+                self._roll_back(id, held)
+        if self._end_of(id) != _ABORTED:
+            raise _not_open(id, self._end_of(id), self._timeout)
 
     def heartbeat(self, id: int) -> None:
         """Notes, here and in the catalog, that the client is alive. One short write transaction."""
@@ -164,10 +170,9 @@ class ClientTransactions:
             if not held.lock.acquire(blocking=False):
                 continue  # A call uses it.
             try:
-                if held.heartbeat_at < oldest and self.is_open(id):
+                if held.heartbeat_at < oldest:
                     with suppress(Error):
-                        held.transaction.rollback()
-                        self._note_end(id, _ABORTED)
+                        self._roll_back(id, held)
             finally:
                 held.lock.release()
 
@@ -179,7 +184,6 @@ class ClientTransactions:
         if held is None:
             raise _not_open(id, self._end_of(id), self._timeout)
         with held.lock:
-            self.check_open(id)
             try:
                 yield held
             except ConflictError as error:
@@ -188,6 +192,13 @@ class ClientTransactions:
                 state = transaction_state(held.catalog.database, id)
                 self._note_end(id, _COMMITTED if state == _COMMITTED else _ABORTED)
                 raise _not_open(id, self._end_of(id), self._timeout) from error
+
+    def _roll_back(self, id: int, held: _Open) -> None:
+        """Aborts a transaction unless it has ended. One whose commit was not confirmed may have committed."""
+        if self.is_open(id):
+            held.transaction.rollback()
+            state = transaction_state(held.catalog.database, id)
+            self._note_end(id, _COMMITTED if state == _COMMITTED else _ABORTED)
 
     def _end_of(self, id: int) -> str | None:
         with self._lock:

@@ -1,0 +1,1 @@
+"""What the handlers of calls share: the catalog that a call sees, names, files, filters, locks and transactions."""
