@@ -152,7 +152,7 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
 
     They conflict where one is, contains or lies in the other.
     """
-    if is_shared(table) or not table.partition_columns or is_discovered(table):
+    if not locations or is_shared(table) or not table.partition_columns or is_discovered(table):
         return
     real = RealPaths()
     places = {values: real.of(location) for values, location in locations.items()}

@@ -360,6 +360,10 @@ def test_locations_of_partitions(made: Any, metastore: Any, tmp_path: Path) -> N
             _raises(ttypes.MetaException, call, given, match=r"SHARED_LOCATION|UNSAFE_LOCATION|INVALID_LOCATION")
     made.add_partition(partition("p", ["c", "3"], location=tmp_path / "p" / "own"))
     assert made.get_partition("default", "p", ["c", "3"]).sd.location == f"file:{tmp_path}/p/own"
+    foreign = partition("p", ["e", "1"])
+    foreign.sd = ttypes.StorageDescriptor(location="hdfs://host/e")
+    assert made.add_partitions([foreign, partition("p", ["e", "2"], location=tmp_path / "e2")]) == 2
+    made.alter_partitions("default", "p", [])
     twins = [partition("p", ["d", number], location=tmp_path / "twin") for number in "12"]
     _raises(ttypes.MetaException, made.add_partitions, twins, match="SHARED_LOCATION")
 
