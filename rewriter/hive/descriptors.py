@@ -19,7 +19,7 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view_name, has_known_type
+from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view, has_known_type
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
@@ -299,7 +299,7 @@ def thrift_view(view: View, created: float | None) -> Any:
 def catalog_view(given: Any, id: int) -> View:
     """Returns the view of the catalog that a client describes. Its columns get the names that the client gives.
 
-    Raises the errors of ``check_view_name``.
+    Raises the errors of ``check_view``.
     """
     properties, comment = properties_of(given)
     database = str(given.dbName or "default")
@@ -308,7 +308,7 @@ def catalog_view(given: Any, id: int) -> View:
     columns = tuple((str(field.name), field.comment or None) for field in fields or ())
     text = str(given.viewOriginalText or given.viewExpandedText or "")
     name = full_name(database, str(given.tableName))
-    check_view_name(name)
+    check_view(name, text)
     return View(id, name, text, columns, comment, properties, current.lower())
 
 

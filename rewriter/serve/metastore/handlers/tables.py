@@ -54,7 +54,7 @@ def get_table_objects_by_name_req(call: Call) -> Any:
 
 def _by_names(call: Call, database: str | None, names: list[str] | None) -> Iterator[Any]:
     """Yields the tables that exist and that the client may see, as Hive does."""
-    for name in dict.fromkeys(names or ()):
+    for name in dict.fromkeys(filter(None, names or ())):
         object_ = call.snapshot.named(table_name(database, name))
         if isinstance(object_, View) or (isinstance(object_, Table) and is_shown(object_)):
             yield shown_table(call, object_.name)
