@@ -83,6 +83,7 @@ class MetastoreWrites(ABC):
                 hint=f"pass '{NO_WRITES}'",
             )
         check_definition(table, FORMATS)
+        check_properties(table.properties)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))
         with self._catalog.begin(snapshot) as transaction:

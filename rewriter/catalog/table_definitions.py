@@ -58,9 +58,18 @@ def check_database_name(name: str) -> None:
     _check_name(name)
 
 
-def check_view_name(name: str) -> None:
-    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a view."""
+def check_view(name: str, query: str) -> None:
+    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a view, and
+    INVALID_TABLE_DEFINITION without a query. The query is not read.
+    """
     _check_name(short_name(name))
+    if not query.strip():
+        raise AnalysisError(
+            f"the view '{name}' cannot be created: it has no query",
+            condition="INVALID_TABLE_DEFINITION",
+            object=name,
+            hint="CREATE VIEW describes what a view can be",
+        )
 
 
 def _check_name(name: str) -> None:

@@ -19,7 +19,7 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view_name, has_known_type
+from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view, has_known_type
 from rewriter.errors import DataError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark
@@ -302,7 +302,7 @@ def thrift_view(view: View, created: float | None) -> Any:
 def catalog_view(given: Any, id: int) -> View:
     """Returns the view of the catalog that a client describes. Its columns get the names that the client gives.
 
-    Raises the errors of ``check_view_name``.
+    Raises the errors of ``check_view``.
     """
     properties, comment = properties_of(given)
     database = str(given.dbName or "default")
@@ -311,7 +311,7 @@ def catalog_view(given: Any, id: int) -> View:
     columns = tuple((str(field.name), field.comment or None) for field in fields or ())
     text = str(given.viewOriginalText or given.viewExpandedText or "")
     name = full_name(database, str(given.tableName))
-    check_view_name(name)
+    check_view(name, text)
     return View(id, name, text, columns, comment, properties, current.lower())
 
 
@@ -339,7 +339,7 @@ class PartitionMaker:
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
-        parameters = {key: value for key, value in partition.properties.items() if key not in HIDDEN}
+        parameters = {key: value for key, value in partition.properties.items() if not is_hidden_of_partition(key)}
         return _Partition(
             values=[DEFAULT_PARTITION if value is None else value for value in partition.values],
             dbName=self._database,
@@ -350,6 +350,11 @@ class PartitionMaker:
             parameters=parameters,
             writeId=-1,
         )
+
+
+def is_hidden_of_partition(key: str) -> bool:
+    """Returns whether clients do not see a property of a partition: they neither change nor remove it."""
+    return key in HIDDEN or key.startswith(SERDE_PROPERTY)
 
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:

@@ -27,6 +27,10 @@ class Message:
     arguments: Structure | None
 
 
+class UnwritableError(Exception):
+    """A result that the protocol cannot say."""
+
+
 class Calls:
     """The calls that come on one connection, one after the other."""
 
@@ -59,7 +63,10 @@ class Calls:
         return Message(sequence, name, method, arguments)
 
     def reply(self, message: Message, result: Structure) -> None:
-        """Sends a result, which may be an exception that the method declares."""
+        """Sends a result, which may be an exception that the method declares.
+
+        Raises ``UnwritableError`` for a result whose values have other types than its fields: nothing is sent.
+        """
         self._send(message, TMessageType.REPLY, result.write)
 
     def refuse(self, message: Message, kind: int, reason: str) -> None:
@@ -67,7 +74,11 @@ class Calls:
         self._send(message, TMessageType.EXCEPTION, TApplicationException(kind, reason).write)
 
     def _send(self, message: Message, kind: int, write: Callable[[Any], None]) -> None:
-        self._protocol.writeMessageBegin(message.name, kind, message.sequence)
-        write(self._protocol)
-        self._protocol.writeMessageEnd()
+        try:
+            self._protocol.writeMessageBegin(message.name, kind, message.sequence)
+            write(self._protocol)
+            self._protocol.writeMessageEnd()
+        except Exception as error:
+            self._transport.forget()
+            raise UnwritableError(f"{type(error).__name__}: {error}") from error
         self._transport.flush()

@@ -82,6 +82,10 @@ class SocketTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]
     def write(self, buf: bytes) -> None:
         self._written.append(buf)
 
+    def forget(self) -> None:
+        """Drops what was written and not sent."""
+        self._written = []
+
     def flush(self) -> None:
         """Sends what was written."""
         message, self._written = b"".join(self._written), []

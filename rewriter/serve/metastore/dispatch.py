@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from thrift.Thrift import TApplicationException, TType
 
-from rewriter.errors import Error
-from rewriter.hive.wire.calls import Calls, Message
-from rewriter.hive.wire.interface import ErrorStructure, Method
-from rewriter.serve.metastore.calls.call import Call, Client, Handlers, Service
+from rewriter.errors import ConflictError, Error
+from rewriter.hive.wire.calls import Calls, Message, UnwritableError
+from rewriter.hive.wire.interface import ErrorStructure, Method, Structure
+from rewriter.serve.metastore.calls.call import Call, Client, Handler, Handlers, Service
 from rewriter.serve.metastore.errors import message_of, thrift_error
 from rewriter.serve.metastore.handlers import (
     databases,
@@ -30,6 +31,8 @@ _FAMILIES = (sessions, databases, tables, partitions, functions, statistics, tra
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
 
 
+#: How often a call is repeated that conflicts with another one.
+_MOST_REPEATS = 5
 #: The structures that a call may leave out.
 _OPTIONAL = ("environment_context", "hiveObject")
 
@@ -66,7 +69,7 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
         calls.refuse(message, TApplicationException.PROTOCOL_ERROR, f"The call has no argument {missing}.")
         return "PROTOCOL_ERROR"
     try:
-        value = handler(Call(service, client, arguments))
+        value = _handled(handler, service, client, arguments)
     except ErrorStructure as error:
         return _send_error(calls, message, method, error)
     except Error as error:
@@ -81,8 +84,29 @@ def _answer(calls: Calls, message: Message, service: Service, client: Client) ->
         calls.refuse(message, TApplicationException.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         return "INTERNAL_ERROR"
     if not method.oneway:
-        calls.reply(message, method.result(success=value) if method.returns else method.result())
+        try:
+            calls.reply(message, method.result(success=value) if method.returns else method.result())
+        except UnwritableError as error:
+            calls.refuse(message, TApplicationException.INTERNAL_ERROR, str(error))
+            return "INTERNAL_ERROR"
     return None
+
+
+def _handled(handler: Handler, service: Service, client: Client, arguments: Structure) -> Any:
+    """Runs a handler, again if another commit came between: clients of a metastore expect that it takes turns.
+
+    A caller with a list of write ids has seen the state before that commit: its call is not repeated.
+    """
+    requests = (arguments, *(value for value in vars(arguments).values() if isinstance(value, Structure)))
+    has_list = any(getattr(request, "validWriteIdList", None) is not None for request in requests)
+    repeats = 0 if has_list else _MOST_REPEATS
+    while True:
+        try:
+            return handler(Call(service, client, arguments))
+        except ConflictError:
+            if repeats == 0:
+                raise
+            repeats -= 1
 
 
 def _required(method: Method) -> list[str]:

@@ -24,8 +24,8 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.hive.descriptors import (
     KEPT,
-    STATISTICS,
     PartitionMaker,
+    is_hidden_of_partition,
     kept,
     partition_properties,
     path,
@@ -319,7 +319,8 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
         location = write.location
         if location is None and before.location is not None and one.sd is not None and one.sd.location:
             location = default_directory(table, write.values)
-        removed = tuple(key for key in before.properties if key not in write.properties and key != STATISTICS)
+        gone = (key for key in before.properties if key not in write.properties)
+        removed = tuple(key for key in gone if not is_hidden_of_partition(key))
         alterations.append(
             PartitionAlteration(
                 before.key, None if location == before.location else location, write.properties, removed

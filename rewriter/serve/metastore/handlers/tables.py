@@ -54,7 +54,7 @@ def get_table_objects_by_name_req(call: Call) -> Any:
 
 def _by_names(call: Call, database: str | None, names: list[str] | None) -> Iterator[Any]:
     """Yields the tables that exist and that the client may see, as Hive does."""
-    for name in dict.fromkeys(names or ()):
+    for name in dict.fromkeys(filter(None, names or ())):
         object_ = call.snapshot.named(table_name(database, name))
         if isinstance(object_, View) or (isinstance(object_, Table) and is_shown(object_)):
             yield shown_table(call, object_.name)
@@ -135,6 +135,8 @@ def create_table(call: Call) -> None:
     name = table_name(given.dbName, given.tableName)
     check_properties(given.parameters or {})
     database = call.snapshot.database(database_of(name))
+    if call.snapshot.named(name) is not None:  # Before its location is in use.
+        raise structure("AlreadyExistsException")(message=f"Table {name} already exists")
     given.dbName = database.name
     kind = given.tableType or (EXTERNAL if (given.parameters or {}).get("EXTERNAL") == "TRUE" else MANAGED)
     if kind not in (MANAGED, EXTERNAL, VIEW):

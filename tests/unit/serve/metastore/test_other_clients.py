@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAcceleratedFactory, TBinaryProtocolFactory
-from thrift.server.TServer import TThreadedServer
 from thrift.transport.TSocket import TServerSocket, TSocket
-from thrift.transport.TTransport import TBufferedTransport, TBufferedTransportFactory
+from thrift.transport.TTransport import TBufferedTransport, TTransportException
 from unit.serve.metastore.descriptions import EXTERNAL, partition, table
 
 from rewriter.hive import descriptors
@@ -121,16 +120,22 @@ def stock(request: pytest.FixtureRequest) -> Iterator[tuple[_Stock, Any]]:
     """A server that does not know the fields, and a connection to it."""
     handler, listener = _Stock(), TServerSocket("127.0.0.1", 0)
     listener.listen()
-    port = listener.handle.getsockname()[1]
-    listener.listen = lambda: None
-    processor = ThriftHiveMetastore.Processor(handler)
-    server = TThreadedServer(processor, listener, TBufferedTransportFactory(), request.param(), daemon=True)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    transport = TBufferedTransport(TSocket("127.0.0.1", port))
+    transport = TBufferedTransport(TSocket("127.0.0.1", listener.handle.getsockname()[1]))
     transport.open()
+    protocol = request.param().getProtocol(TBufferedTransport(listener.accept()))
+
+    def serve() -> None:
+        processor = ThriftHiveMetastore.Processor(handler)
+        with contextlib.suppress(TTransportException):  # The end of the connection.
+            while True:
+                processor.process(protocol, protocol)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
     yield handler, ThriftHiveMetastore.Client(TBinaryProtocolAcceleratedFactory().getProtocol(transport))
     transport.close()
+    thread.join(20)
+    protocol.trans.close()
     listener.close()
 
 

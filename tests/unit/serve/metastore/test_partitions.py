@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +224,7 @@ def _filter(chance: random.Random, depth: int) -> tuple[str, _Test]:
     return "(" + f" {word} ".join(text for text, _ in parts) + ")", holds
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.share(1)
 def test_filters_against_a_model(client: Any, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -233,13 +234,13 @@ def test_filters_against_a_model(client: Any, tmp_path: Path, seed: int) -> None
     rows: list[_Row] = chance.sample(product, 120)
     client.add_partitions([partition("p", [NULL if value is None else str(value) for value in row]) for row in rows])
     hits = 0
-    for _ in range(150):
+    for _ in range(120):
         text, test = _filter(chance, chance.randrange(4))
         expected = sorted([NULL if value is None else str(value) for value in row] for row in rows if test(row) is True)
         assert sorted(_values(client.get_partitions_by_filter("default", "p", text, -1))) == expected, text
         assert client.get_num_partitions_by_filter("default", "p", text) == len(expected), text
         hits += 0 < len(expected) < len(rows)
-    assert hits > 60
+    assert hits > 50
 
 
 @pytest.mark.parametrize(
@@ -359,6 +360,10 @@ def test_locations_of_partitions(made: Any, metastore: Any, tmp_path: Path) -> N
             _raises(ttypes.MetaException, call, given, match=r"SHARED_LOCATION|UNSAFE_LOCATION|INVALID_LOCATION")
     made.add_partition(partition("p", ["c", "3"], location=tmp_path / "p" / "own"))
     assert made.get_partition("default", "p", ["c", "3"]).sd.location == f"file:{tmp_path}/p/own"
+    foreign = partition("p", ["e", "1"])
+    foreign.sd = ttypes.StorageDescriptor(location="hdfs://host/e")
+    assert made.add_partitions([foreign, partition("p", ["e", "2"], location=tmp_path / "e2")]) == 2
+    made.alter_partitions("default", "p", [])
     twins = [partition("p", ["d", number], location=tmp_path / "twin") for number in "12"]
     _raises(ttypes.MetaException, made.add_partitions, twins, match="SHARED_LOCATION")
 
@@ -448,3 +453,32 @@ def test_partitions_of_sql_are_seen(client: Any, sql: Any, tmp_path: Path) -> No
     assert (tmp_path / "e" / "S=a%2Fb" / "d=1").is_dir()
     client.append_partition("default", "e", ["a/b", "1"])
     assert sorted(sql("SELECT n FROM e")) == [(1,), (2,)]
+
+
+def test_properties_of_sql_stay_when_a_client_alters_a_partition(client: Any, sql: Any, tmp_path: Path) -> None:
+    sql(f"CREATE EXTERNAL TABLE e (n INT) PARTITIONED BY (d STRING) STORED AS TEXTFILE LOCATION '{tmp_path}/e'")
+    sql("ALTER TABLE e ADD PARTITION (d = 'x')")
+    sql("ALTER TABLE e PARTITION (d = 'x') SET SERDEPROPERTIES ('serialization.format' = '1')")
+    shown = client.get_partition("default", "e", ["x"])
+    assert shown.parameters == {}
+    client.alter_partition("default", "e", changed(shown, parameters={"k": "1"}))
+    assert client.get_partition("default", "e", ["x"]).parameters["k"] == "1"
+    assert "serialization.format" in str(sql("DESCRIBE FORMATTED e PARTITION (d = 'x')"))
+
+
+def test_clients_that_add_partitions_at_once(metastore: Any, made: Any) -> None:
+    def add(number: int) -> list[bool]:
+        client, added = metastore.connect(), []
+        for turn in range(6):
+            client.add_partition(partition("p", [f"own {number}", str(turn)]))
+            try:
+                client.add_partition(partition("p", ["same", str(turn)]))
+                added.append(True)
+            except ttypes.AlreadyExistsException:
+                added.append(False)
+        return added
+
+    with ThreadPoolExecutor(5) as pool:
+        outcomes = [outcome for part in pool.map(add, range(5)) for outcome in part]
+    assert outcomes.count(True) == 6
+    assert len(made.get_partition_names("default", "p", -1)) == 36

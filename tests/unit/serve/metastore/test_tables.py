@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pymetastore.hive_metastore import ttypes
+from thrift.Thrift import TApplicationException
 from unit.serve.metastore.descriptions import EXTERNAL, MANAGED, ORC, PARQUET, changed, fields, partition, table, view
 
 from rewriter.catalog.catalog import Catalog
@@ -458,3 +461,65 @@ def test_a_crash_between_the_new_name_and_the_move(
     assert not any(key.startswith("rewriter.") for key in shown.parameters)
     client.drop_table("default", "t2", True)
     assert not (folder / "t2").exists()
+
+
+def test_a_name_that_is_taken(client: Any, sql: Any, tmp_path: Path) -> None:
+    """It is said before the location of the table is found to be in use: clients know that the table exists."""
+    client.create_table(table("t"))
+    client.create_table(view("v"))
+    sql("CREATE TABLE m (a INT)")
+    sql("CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    for name in ("t", "T", "v", "m", "c"):
+        for given in (table(name), view(name), table(name, location=tmp_path / "elsewhere", kind=EXTERNAL)):
+            _raises(ttypes.AlreadyExistsException, client.create_table, given)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_clients_that_create_the_same_at_once(metastore: Any) -> None:
+    """One of them has made it, and the others learn that it exists."""
+
+    def create(number: int) -> list[str]:
+        client, outcomes = metastore.connect(), []
+        for name in range(4):
+            for call, given in (
+                (client.create_table, table(f"t{name}")),
+                (client.create_database, ttypes.Database(f"d{name}")),
+                (client.create_table, view(f"v{name}")),
+            ):
+                try:
+                    call(given)
+                    outcomes.append("made")
+                except ttypes.AlreadyExistsException:
+                    outcomes.append("exists")
+        return outcomes
+
+    with ThreadPoolExecutor(5) as pool:
+        outcomes = [outcome for part in pool.map(create, range(5)) for outcome in part]
+    assert (outcomes.count("made"), outcomes.count("exists")) == (12, 48)
+
+
+def test_clients_that_alter_one_table_take_turns(metastore: Any, client: Any, tmp_path: Path) -> None:
+    client.create_table(table("t", keys={"d": "string"}, location=tmp_path / "t", kind=EXTERNAL))
+
+    def alter(number: int) -> None:
+        own = metastore.connect()
+        for turn in range(5):
+            shown = own.get_table("default", "t")
+            own.alter_table("default", "t", changed(shown, parameters={**shown.parameters, f"k{number}": str(turn)}))
+            own.add_partition(partition("t", [f"{number}-{turn}"]))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(alter, range(4)))
+    assert len(client.get_partition_names("default", "t", -1)) == 20
+    assert "4" in client.get_table("default", "t").parameters.values()
+
+
+def test_kept_values_of_other_types_do_not_end_the_connection(client: Any, sql: Any) -> None:
+    client.create_table(table("t"))
+    for text in ("[1", "[]", '{"createTime": "soon"}', '{"serde": 1}', '{"cols": [1]}'):
+        sql(f"ALTER TABLE t SET TBLPROPERTIES ('rewriter.metastore' = '{text}')")
+        with contextlib.suppress(TApplicationException):
+            assert client.get_table("default", "t").tableName == "t"
+        assert client.get_all_tables("default") == ["t"]
+    sql("ALTER TABLE t UNSET TBLPROPERTIES ('rewriter.metastore')")
+    assert client.get_table("default", "t").tableType == EXTERNAL
