@@ -16,7 +16,7 @@ from rewriter.catalog.commit.reserved_properties import refuse_reserved
 from rewriter.catalog.metastore_writes import is_interpreted
 from rewriter.catalog.model.objects import Column, Namespace, Table, View
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES
-from rewriter.catalog.table_definitions import check_database_name, check_view_name
+from rewriter.catalog.table_definitions import check_database_name, check_name
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.datatypes import scalar_type
 from rewriter.hive.descriptors import EXTERNAL, HIDDEN, KEPT, MANAGED, PURGE, VIEW, catalog_table, catalog_view, path
@@ -59,7 +59,7 @@ def wanted_database(given: Any, name: str, uri: str) -> Namespace:
 def wanted_object(given: Any, uri: str) -> Wanted:
     """Returns the table or view that the catalog is to have. Raises errors with the reason why it cannot have it."""
     name = str(given.tableName)
-    check_view_name(name)
+    check_name(name)
     described = copy(given)
     described.dbName, described.tableName = str(given.dbName).lower(), name.lower()
     described.parameters, left_out = taken_properties(given.parameters or {})
