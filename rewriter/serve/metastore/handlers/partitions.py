@@ -198,18 +198,18 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
     if not given:
         return []
     table = seen_table(call, table_name(given[0].dbName, given[0].tableName), is_write=True)
-    others = [one for one in given if table_name(one.dbName, one.tableName).lower() != table.name.lower()]
+    others = [part for part in given if table_name(part.dbName, part.tableName).lower() != table.name.lower()]
     if others:
         raise _MetaException(message="The partitions belong to several tables.")
     if not table.partition_columns:
         raise _Invalid(message=f"The table {table.name} is not partitioned.")
     maker = PartitionMaker(table)
-    writes = [_checked_write(maker, one, call) for one in given]
+    writes = [_checked_write(maker, part, call) for part in given]
     if if_not_exists:
         types = [column.type for column in table.partition_columns]
         keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
-        there = {partition.values for partition in call.snapshot.partitions(table, keys)}
-        writes = [write for write in writes if write.values not in there]
+        existing = {partition.values for partition in call.snapshot.partitions(table, keys)}
+        writes = [write for write in writes if write.values not in existing]
     elif len({write.values for write in writes}) < len(writes):
         raise _MetaException(message="A partition is given twice.")
     if not writes:
@@ -289,9 +289,9 @@ def drop_partitions_req(call: Call) -> Any:
     partitions = [_find(inner, table, _named(table, name)) for name in names]
     if None in partitions and not request.ifExists:
         raise _NoSuchObject(message=f"Some partitions of {table.name} cannot be found.")
-    there = [partition for partition in partitions if partition is not None]
-    _drop(inner, table, there)
-    return structure("DropPartitionsResult")(partitions=_shown(inner, table, there) if request.needResult else None)
+    existing = [partition for partition in partitions if partition is not None]
+    _drop(inner, table, existing)
+    return structure("DropPartitionsResult")(partitions=_shown(inner, table, existing) if request.needResult else None)
 
 
 def alter_partition(call: Call) -> None:
@@ -309,15 +309,15 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
     copied: list[tuple[Partition, Any]] = []
-    for one in given:
-        write = _checked_write(maker, one, call, is_changed=True)
+    for part in given:
+        write = _checked_write(maker, part, call, is_changed=True)
         before = _find(call, table, write.values)
         if before is None:
             name = partition_name(table.partition_columns, write.values)
             raise _InvalidOperation(message=f"alter is not possible: partition {name} doesn't exist")
-        copied.append((before, one))
+        copied.append((before, part))
         location = write.location
-        if location is None and before.location is not None and one.sd is not None and one.sd.location:
+        if location is None and before.location is not None and part.sd is not None and part.sd.location:
             location = default_directory(table, write.values)
         gone = (key for key in before.properties if key not in write.properties)
         removed = tuple(key for key in gone if not is_hidden_of_partition(key))

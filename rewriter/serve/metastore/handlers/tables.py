@@ -95,14 +95,14 @@ def _kind(object_: Table | View) -> str:
 def get_table_meta(call: Call) -> list[Any]:
     arguments = call.arguments
     databases, tables = database_pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
-    found: list[Any] = []
+    metas: list[Any] = []
     objects: list[Table | View] = [*call.snapshot.tables(), *call.snapshot.views()]
     for object_ in objects:
         database, name = parts_of(object_.name)
         kind = _kind(object_)
         if databases.fullmatch(database) and tables.fullmatch(name) and kind in (arguments.tbl_types or [kind]):
-            found.append(_TableMeta(dbName=database, tableName=name.lower(), tableType=kind, comments=object_.comment))
-    return found
+            metas.append(_TableMeta(dbName=database, tableName=name.lower(), tableType=kind, comments=object_.comment))
+    return metas
 
 
 def get_table_names_by_filter(call: Call) -> list[str]:
