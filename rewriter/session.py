@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from rewriter.cancellation import Cancellation, cancellable
@@ -86,6 +86,7 @@ class Session:
     ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
     ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
     ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
+    An open ``Catalog`` of the warehouse is shared with its owner, who closes it and sets up its cache.
     ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). ``filesystems``
     are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and profiles are
     not read (``rewriter.connect``).
@@ -97,7 +98,7 @@ class Session:
         engine: str | Engine | Any = "spark",
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
-        catalog: str | None = None,
+        catalog: str | Catalog | None = None,
         progress: Callable[[Progress], object] | None = None,
         filesystems: Stores | None = None,
     ) -> None:
@@ -115,11 +116,11 @@ class Session:
         self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
-        self._prepared = PreparedQueries()
-        self._queries = QueryLog()
-        self._temporaries = Temporaries()
+        self._prepared, self._queries, self._temporaries = PreparedQueries(), QueryLog(), Temporaries()
         with only_ours():
-            self._catalog: Catalog | None = Catalog.open(warehouse, catalog, create=False)
+            self._shares_catalog = isinstance(catalog, Catalog)
+            opened = catalog if isinstance(catalog, Catalog) else Catalog.open(warehouse, catalog, create=False)
+            self._catalog: Catalog | None = opened
             self._caching = CacheSettings()
             self._use_cache()
         self._database = DEFAULT_DATABASE
@@ -428,13 +429,11 @@ class Session:
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction = self._transaction.take()
-        with self._scope():
-            try:
-                self.streams.close()
-                if transaction is not None:
-                    transaction.rollback()
-            finally:
-                self._close(engine, catalog)
+        with self._scope(), ExitStack() as stack:
+            stack.callback(self._close, engine, catalog)
+            self.streams.close()
+            if transaction is not None:
+                transaction.rollback()
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
@@ -448,7 +447,8 @@ class Session:
                 try:
                     self._temporaries.close(catalog)
                 finally:
-                    catalog.close()
+                    if not self._shares_catalog:
+                        catalog.close()
 
     def __enter__(self) -> Session:
         return self
@@ -495,6 +495,6 @@ class Session:
 
     def _use_cache(self) -> None:
         requested = self.settings.caching
-        if requested != self._caching:
+        if requested != self._caching and not self._shares_catalog:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested

@@ -271,9 +271,14 @@ def check_properties(properties: Mapping[str, str | None]) -> None:
     """
     for key in properties:
         refuse_reserved(key)
-        if key.lower().startswith(_INTERPRETED):
+        if is_interpreted(key):
             raise NotSupportedError(
                 f"The property {key} has a meaning here, and a statement checks its value.",
                 object=key,
                 hint=f"Write ALTER TABLE … SET TBLPROPERTIES ('{key}' = '…').",
             )
+
+
+def is_interpreted(key: str) -> bool:
+    """Returns whether this project gives a property a meaning: only a statement, which checks the value, sets it."""
+    return key.lower().startswith(_INTERPRETED)

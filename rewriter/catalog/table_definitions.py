@@ -56,14 +56,14 @@ def check_database_name(name: str) -> None:
     """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a database."""
     if name in RESERVED_DATABASES:
         raise _invalid_name(name, "that word has another meaning before a name")
-    _check_name(name)
+    check_name(name)
 
 
 def check_view(name: str, query: str) -> None:
     """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no statement would give a view, and
     INVALID_TABLE_DEFINITION without a query. The query is not read.
     """
-    _check_name(short_name(name))
+    check_name(short_name(name))
     if not query.strip():
         raise AnalysisError(
             f"the view '{name}' cannot be created: it has no query",
@@ -73,7 +73,8 @@ def check_view(name: str, query: str) -> None:
         )
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raises ``AnalysisError`` INVALID_SCHEMA_OR_RELATION_NAME for a name that no object can have."""
     if _NAME.fullmatch(name) is None:
         raise _invalid_name(name, "a name consists of 1 to 100 letters, digits and underscores")
 

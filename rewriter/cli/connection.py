@@ -13,6 +13,7 @@ import click
 from rewriter.errors import InterfaceError
 
 if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
     from rewriter.runtime.connection_settings import ConnectionSettings, Source
     from rewriter.runtime.progress import Progress
     from rewriter.session import Session
@@ -34,12 +35,21 @@ class Connection:
     settings: Mapping[str, str]
     filesystems: Stores = field(default_factory=dict, repr=False)
 
-    def session(self, *, plans_only: bool = False, progress: Callable[[Progress], object] | None = None) -> Session:
-        """Opens the warehouse. A session that only plans never starts Spark."""
+    def session(
+        self,
+        *,
+        plans_only: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+        shared: Catalog | None = None,
+    ) -> Session:
+        """Opens the warehouse, or a session over a catalog that is open. A session that only plans never starts
+        Spark.
+        """
         from rewriter.session import Session
 
         engine, master = ("duckdb", None) if plans_only else (self.engine, self.master)
-        return Session(self.warehouse, engine, master, self.settings, self.catalog, progress, self.filesystems)
+        catalog = self.catalog if shared is None else shared
+        return Session(self.warehouse, engine, master, self.settings, catalog, progress, self.filesystems)
 
     def require_warehouse(self, hint: str) -> None:
         """Raises ``OperationalError`` WAREHOUSE_NOT_FOUND: a mistyped name must not make a warehouse."""

@@ -23,6 +23,7 @@ from rewriter.cli.coverage import coverage
 from rewriter.cli.default_group import DefaultGroup
 from rewriter.cli.doctor import doctor
 from rewriter.cli.golden import golden
+from rewriter.cli.import_metastore import import_metastore
 from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
 from rewriter.errors import Error, foreign
@@ -141,5 +142,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, doctor, golden):
+for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden):
     rewriter.add_command(command)

@@ -17,6 +17,7 @@ from rewriter.errors import InterfaceError
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
     from rewriter.serve.metastore.dispatch import Outcome
 
 _WEB_PORT, _METASTORE_PORT = 8080, 9083
@@ -64,26 +65,33 @@ def serve(
     if not metastore and (access_log is not None or metastore_port is not None or any(given.values())):
         raise click.UsageError("These options need --metastore.")
     opened = connection(**options)
+    shared: Catalog | None = None
     with ExitStack() as servers:
         if metastore:
             chosen = metastore_port if metastore_port is not None else None if web else port
             number = _METASTORE_PORT if chosen is None else chosen
             log = servers.enter_context(_access_log(access_log))
-            print(servers.enter_context(_running_metastore(opened, host, number, log, **given)), flush=True)
+            url, shared = servers.enter_context(_running_metastore(opened, host, number, log, **given))
+            print(url, flush=True)
         if web:
-            print(servers.enter_context(_running_web(opened, host, _WEB_PORT if port is None else port)), flush=True)
+            number = _WEB_PORT if port is None else port
+            print(servers.enter_context(_running_web(opened, host, number, shared)), flush=True)
         _wait_for_signal()
     return 0
 
 
 @contextmanager
-def _running_web(opened: Connection, host: str, port: int) -> Iterator[str]:
-    """Runs the server of the pages. Yields its URL."""
+def _running_web(opened: Connection, host: str, port: int, shared: Catalog | None) -> Iterator[str]:
+    """Runs the server of the pages, over the catalog of another server of this process if there is one. Yields its
+    URL.
+    """
     from functools import partial
 
     from rewriter.serve.web.server import WebServer
 
     open_session = partial(opened.reading_session, "Name the warehouse's directory with -w.")
+    if shared is not None:
+        open_session = partial(opened.session, plans_only=True, shared=shared)
     server = WebServer(open_session, opened.warehouse, host, port)
     try:
         server.start()
@@ -107,8 +115,8 @@ def _running_metastore(
     files_below: tuple[str, ...],
     tls_certificate: str | None,
     tls_key: str | None,
-) -> Iterator[str]:
-    """Runs the metastore over the cached catalog of a session. Yields its URL.
+) -> Iterator[tuple[str, Catalog]]:
+    """Runs the metastore over the cached catalog of a session. Yields its URL and the catalog.
 
     Raises ``InterfaceError`` METASTORE_NEEDS_TLS where other machines would reach it without encryption, and
     METASTORE_LIBRARY_NOT_FOUND.
@@ -138,7 +146,7 @@ def _running_metastore(
                 _check_remote(host, context)
                 server.restrict(Service(catalog, read_only or not allow_writes, roots))
             server.start()
-            yield server.url
+            yield server.url, catalog
         finally:
             server.stop()
     finally:

@@ -44,6 +44,8 @@ SYNTHETIC = frozenset({*_OF_EXTERNAL, *_OF_MANAGED})
 _TABLE_FIELDS = ("owner", "ownerType", "createTime", "lastAccessTime", "retention", "tableType")
 _DESCRIPTOR_FIELDS = ("inputFormat", "outputFormat", "compressed", "numBuckets", "bucketCols", "storedAsSubDirectories")
 
+#: Lines of text files that Hive skips, and readers here do not.
+_SKIPPED = ("skip.header.line.count", "skip.footer.line.count")
 #: Types of Hive and Spark that no column has here.
 _OTHER_TYPE = re.compile(
     r"void|variant|time(\(\d+\))?|timestamp_(ntz|ltz)(\(\d+\))?|timestamp with local time zone|interval[\w ()]*|"
@@ -147,7 +149,8 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
     serde = descriptor.serdeInfo or _Serde()
     options = dict(serde.parameters or {})
     provider = properties.get(PROVIDER)
-    format = catalog_format(descriptor.inputFormat or "", serde.serializationLib or "", options, provider)
+    rows = options | {key: properties[key] for key in _SKIPPED if properties.get(key, "0") != "0"}
+    format = catalog_format(descriptor.inputFormat or "", serde.serializationLib or "", rows, provider)
     partition_columns = tuple(map(_column, given.partitionKeys or ()))
     columns = columns_of_spark(properties, partition_columns) if provider is not None else None
     if columns is None:

@@ -34,8 +34,9 @@ class Progress:
     INSERT and CREATE TABLE … AS are ``planning``, ``writing`` (files so far, and their bytes), ``committing`` (a
     number of partitions); MSCK is ``listing`` (directories so far), ``checking`` (directories of new partitions),
     ``committing``. REFRESH FACT is ``refreshing`` (partitions, the subject is the table), COMPACT ``compacting``
-    (partitions), CHECK FACT ``checking``, ANALYZE ``analyzing`` (tables), VACUUM ``removing`` (files). Each statement
-    may be ``waiting``: ``subject`` is what it waits for.
+    (partitions), CHECK FACT ``checking``, ANALYZE ``analyzing`` (tables), VACUUM ``removing`` (files). The
+    import of a metastore is ``comparing`` (the subject is a database) and ``importing`` (partitions of a table). Each
+    statement may be ``waiting``: ``subject`` is what it waits for.
 
     ``total`` is ``None`` where it is unknown; ``unit`` is a plural, empty where nothing is counted. ``fraction`` is the
     share of the phase's work that the engine has done, where that is better known than ``done``.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath
 from typing import Generic, TypeVar
 
 from rewriter.uris import ancestors, is_uri
@@ -49,9 +48,13 @@ class PathIndex(Generic[_Value]):
         self._at: dict[str, list[_Value]] = {}
         self._below: dict[str, list[_Value]] = {}
         for path, value in items:
-            self._at.setdefault(path, []).append(value)
-            for ancestor in _above(path):
-                self._below.setdefault(ancestor, []).append(value)
+            self.add(path, value)
+
+    def add(self, path: str, value: _Value) -> None:
+        """Adds a value at a path. Costs the depth."""
+        self._at.setdefault(path, []).append(value)
+        for ancestor in _above(path):
+            self._below.setdefault(ancestor, []).append(value)
 
     def overlapping(self, path: str) -> Iterator[_Value]:
         """Yields the values of the paths that equal this one, contain it, or are inside it."""
@@ -60,5 +63,14 @@ class PathIndex(Generic[_Value]):
         yield from self._below.get(path, ())
 
 
-def _above(path: str) -> Iterable[str]:
-    return ancestors(path) if is_uri(path) else map(str, PurePath(path).parents)
+def _above(path: str) -> Iterator[str]:
+    """Yields the directories above one, the nearest first. A real path has no repeated slashes."""
+    if is_uri(path):
+        yield from ancestors(path)
+        return
+    end = path.rfind(os.sep)
+    while end > 0:
+        yield path[:end]
+        end = path.rfind(os.sep, 0, end)
+    if end == 0 and path != os.sep:
+        yield os.sep

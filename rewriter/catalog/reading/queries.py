@@ -188,12 +188,14 @@ def partitions_at(database: Database, table: Table, ids: ValidWriteIdList, paths
     Links are resolved.
     """
     row, real = schema.partitions, RealPaths()
-    path_index = PathIndex((real.of(path), path) for path in paths)
     query = sa.select(row.c.key, row.c.location).where(
         row.c.table_id == table.id, row.c.location.is_not(None), *visible(row, ids)
     )
     with database.read() as connection:
         warehouse, rows = warehouse_of(connection), _fetched(connection, query)
+    if not rows:
+        return []
+    path_index = PathIndex((real.of(path), path) for path in paths)
     keys = [bytes(key) for key, location in rows if any(path_index.overlapping(real.of(loaded(location, warehouse))))]
     ranges = merged(map(KeyRange.of_key, keys))
     return [partition for chunk in chunks(ranges) for partition in partition_page(database, table, ids, chunk, _ALL)]

@@ -93,6 +93,24 @@ def structure(name: str) -> Any:
     return interface().structures[name]
 
 
+def reading_less(class_: type[Structure], field: str, inner: type[Structure] | None = None) -> type[Structure]:
+    """Returns a structure that skips a field as it is decoded, or reads it as ``inner``.
+
+    A field of structures, or of a list of structures, is read as ``inner``. What is skipped is neither decoded nor
+    kept, which saves most of the time for structures that repeat one another.
+    """
+    fields: list[Field] = []
+    for one in class_.thrift_spec:
+        if one is None or (one[2] == field and inner is None):
+            continue
+        if one[2] == field and inner is not None:
+            struct = [inner, inner.thrift_spec]
+            details = (TType.STRUCT, struct, False) if one[1] == TType.LIST else struct
+            one = (*one[:3], details, None)
+        fields.append(one)
+    return _class_of(class_.__name__, class_, fields)
+
+
 def _set_fields(value: Structure) -> dict[str, Any]:
     return {name: field for name, field in value.__dict__.items() if field is not None}
 

@@ -10,17 +10,17 @@ from thrift.transport.TTransport import CReadableTransport, TTransportBase, TTra
 
 #: The most bytes of a message, and of a text in it.
 MOST_BYTES = 1 << 28
-#: Seconds from the first byte of a message to its last one, and for the client to take a result.
+#: Seconds from the first byte of a message to its last one, and for the other end to take a message.
 MESSAGE_SECONDS = 120.0
 _CHUNK = 1 << 16
 
 
 class SocketTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]
-    """Reads messages that a client sends, and sends results.
+    """Reads the messages of the other end, and sends those of this one.
 
-    A client may be silent between messages for as long as it likes, but not inside one: then ``TTransportException`` is
-    raised, as it is at the end of the connection and for a message that is too large. Memory grows with the bytes that
-    have come, not with the lengths that they announce.
+    The other end may be silent between messages for as long as it likes, but not inside one: then
+    ``TTransportException`` is raised, as it is at the end of the connection and for a message that is too large. Memory
+    grows with the bytes that have come, not with the lengths that they announce.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -30,11 +30,14 @@ class SocketTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]
         self._left = 0
         self._deadline = 0.0
 
-    def wait(self) -> bool:
-        """Waits for the first byte of a message. Returns False at the end of the connection."""
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits for the first byte of a message, ``seconds`` at most. Returns False at the end of the connection.
+
+        Raises ``TimeoutError``.
+        """
         rest = self._read.read()
         if not rest:
-            self._connection.settimeout(None)
+            self._connection.settimeout(seconds)
             rest = self._connection.recv(_CHUNK)
         self._read = BytesIO(rest)
         self._left = MOST_BYTES - len(rest)

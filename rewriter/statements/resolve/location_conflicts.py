@@ -92,7 +92,30 @@ def check_table_location(table: Table, context: LocationContext, replaced_ids: C
     for partition in context.snapshot.partitions_at(table, [table.location]) if has_own_partitions else ():
         # Locations below the table's are where its partitions usually lie.
         if is_in(real.of(table.location), real.of(partition.location or "")):
-            raise _error_shared(table, table.location, _user_text(table, partition))
+            raise error_shared(table, table.location, _user_text(table, partition))
+
+
+def refused_locations(tables: Sequence[Table], context: LocationContext) -> dict[str, IntegrityError]:
+    """Checks as ``check_table_location``, for new tables that are created together: they must be apart from each
+    other, too. Returns the errors by the names of the tables; of two that share files, the first has none.
+
+    Costs a look at the directories of all tables, and one scan of the partitions of each for all new ones together.
+    """
+    surroundings = _Surroundings.of(context, ())
+    users = PathIndex(surroundings.partitions_at([table.location for table in tables]))
+    real, errors = RealPaths(), dict[str, IntegrityError]()
+    for table in tables:
+        try:
+            surroundings.check_tables(table, [table.location])
+            user = next(users.overlapping(real.of(table.location)), None)
+            if user is not None and not is_shared(table):
+                raise error_shared(table, table.location, user)
+        except IntegrityError as error:
+            errors[table.name] = error
+            continue
+        added = (table, _Chain.of(table.location))
+        surroundings = replace(surroundings, other_tables=(*surroundings.other_tables, added))
+    return errors
 
 
 def check_new_location(table: Table, location: str, context: LocationContext) -> None:
@@ -106,7 +129,7 @@ def check_new_location(table: Table, location: str, context: LocationContext) ->
     )
     user = next(is_used, None)
     if user is not None and not is_shared(table):
-        raise _error_shared(table, location, _user_text(table, user))
+        raise error_shared(table, location, _user_text(table, user))
 
 
 def check_partition_locations(
@@ -128,22 +151,27 @@ def check_partition_locations(
         other = _Chain.of(source.location)
         for location, chain in ((location, _Chain.of(location)) for location in places.values()):
             if chain.holds(other) or other.holds(chain):
-                raise _error_shared(table, location, f"the table {source.name}")
+                raise error_shared(table, location, f"the table {source.name}")
     by_place: dict[str, PartitionValues] = {}
     paths = RealPaths()
     for values, location in places.items():
         real = paths.of(location)
         if real in by_place:
-            raise _error_shared(table, location, partition_name(table.partition_columns, by_place[real]))
+            raise error_shared(table, location, partition_name(table.partition_columns, by_place[real]))
         by_place[real] = values
         if is_in(paths.of(table.location), real):
-            raise _error_shared(table, location, f"the table {table.name}")
+            raise error_shared(table, location, f"the table {table.name}")
         user = next(
             (partition for partition in _at_default(table, location, context) if partition.values != values), None
         )
         if user is not None:
-            raise _error_shared(table, location, _user_text(table, user))
+            raise error_shared(table, location, _user_text(table, user))
     check_partitions_apart(table, places, context)
+
+
+def check_apart_from_tables(table: Table, location: str, context: LocationContext) -> None:
+    """Checks as ``check_table_location``, for a place of a table, but not against the table's own partitions."""
+    _Surroundings.of(context, {table.id}).check(table, [location])
 
 
 def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str], context: LocationContext) -> None:
@@ -167,7 +195,7 @@ def check_partitions_apart(table: Table, locations: Mapping[PartitionValues, str
     for user in users:
         for values, location in nest.overlapping(real.of(user.location or "")):
             if values != user.values:
-                raise _error_shared(table, location, _user_text(table, user))
+                raise error_shared(table, location, _user_text(table, user))
 
 
 def check_database_location(location: str, context: LocationContext) -> None:
@@ -296,6 +324,14 @@ class _Surroundings:
 
     def check(self, table: Table, locations: Iterable[str]) -> None:
         places = list(locations)
+        self.check_tables(table, places)
+        if is_shared(table):
+            return
+        for location, user in self.partitions_at(places):
+            raise error_shared(table, location, user)
+
+    def check_tables(self, table: Table, places: Sequence[str]) -> None:
+        """Checks places against the tables alone, and not against their partitions."""
         managed = [
             (managed_table.location, chain) for managed_table, chain in self.other_tables if not managed_table.external
         ]
@@ -311,13 +347,14 @@ class _Surroundings:
             chain = _Chain.of(location)
             user = next((external for external, other in others if chain.holds(other) or other.holds(chain)), None)
             if user is not None:
-                raise _error_shared(table, location, f"the table {shown(user.name)}")
-        registered = (external for external, _ in others if external.partition_columns and not is_discovered(external))
-        for other in registered:
-            for partition in self.context.snapshot.partitions_at(other, places):
-                raise _error_shared(
-                    table, partition.location or "", f"{_user_text(other, partition)} of {shown(other.name)}"
-                )
+                raise error_shared(table, location, f"the table {shown(user.name)}")
+
+    def partitions_at(self, places: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yields the locations of registered partitions that conflict with one of the places, and what has them."""
+        for other, _ in self.other_tables:
+            if other.external and other.partition_columns and not is_shared(other) and not is_discovered(other):
+                for partition in self.context.snapshot.partitions_at(other, places):
+                    yield partition.location or "", f"{_user_text(other, partition)} of {shown(other.name)}"
 
 
 def check_apart(location: str, others: Iterable[str]) -> None:
@@ -431,7 +468,8 @@ def _error_unsafe(location: str, reason: str) -> IntegrityError:
     )
 
 
-def _error_shared(table: Table, location: str, user: str) -> IntegrityError:
+def error_shared(table: Table, location: str, user: str) -> IntegrityError:
+    """Returns the error for a location that shares files with something."""
     return IntegrityError(
         f"The location {location} shares files with {user}: an INSERT OVERWRITE of one removes files of the other.",
         condition="SHARED_LOCATION",

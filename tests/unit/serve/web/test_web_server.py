@@ -533,7 +533,7 @@ class TestCommand:
     def test_errors(self, tmp_path: Path) -> None:
         for words, message in (
             (["--web", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
-            ([], "Say what to serve: --web."),
+            ([], "Say what to serve: --web, --metastore."),
             (["--web", "--host", "no.such.host.invalid", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             (["--web", "--port", "70000"], "70000"),
         ):

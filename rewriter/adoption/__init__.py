@@ -1,0 +1,1 @@
+"""The import of a running Hive metastore: its tables become external tables of the catalog."""

@@ -1,0 +1,153 @@
+"""``rewriter import thrift://…``: the tables of a running Hive metastore become external tables of the catalog."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rewriter.cli.connection import connection, connection_options
+from rewriter.errors import InterfaceError
+from rewriter.terminal.errors import FAILED
+from rewriter.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rewriter.adoption.report import Report
+    from rewriter.runtime.progress import Progress
+    from rewriter.terminal.progress_line import ProgressLine
+
+
+@click.command(name="import")
+@connection_options
+@click.argument("source", metavar="thrift://HOST:PORT")
+@click.argument("tables", metavar="[DB.TABLE]…", nargs=-1)
+@click.option("--follow", "is_following", is_flag=True, help="Go on with what changes at the source, until Ctrl-C.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="The time between two looks at the changes, with --follow.",
+)
+def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, interval: float, **options: Any) -> int:
+    """Take the tables, views and partitions of a running Hive metastore into the catalog, as external tables.
+
+    DB.TABLE names one table, DB.* all of a database; without, it is everything. Files are not touched. An import that
+    was interrupted continues where it was, and one that runs again takes what has changed. Prints what was not taken;
+    the exit code is 1 then.
+    """
+    _require_thrift()
+    from rewriter.adoption.address import Address
+    from rewriter.adoption.follow import Follower
+    from rewriter.adoption.report import Report
+    from rewriter.adoption.run import Import
+    from rewriter.adoption.selection import Selection
+    from rewriter.adoption.source import Source
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.runtime.progress import ProgressReporter
+    from rewriter.storage.filesystems.registry import using
+
+    selection, address = Selection.parse(tables), Address.parse(source)
+    named = connection(**options)
+    line = _progress_line()
+    with (
+        using(named.filesystems),
+        closing(Source(address)) as read,
+        closing(Catalog.open(named.warehouse, named.catalog)) as catalog,
+    ):
+        importing = Import(
+            catalog, read, selection, Report(lambda text: _say(text, line)), ProgressReporter(_shown(line))
+        )
+        try:
+            # Before the import: what changes while it runs is looked at again.
+            last = read.last_event()
+            names = importing.everything()
+        finally:
+            _clear(line)
+            _print(importing.report)
+        _say(importing.report.summary, None)
+        if not is_following:
+            return 0 if importing.report.is_complete else FAILED
+        with _stopped() as stopped:
+            follower = Follower(importing, last, names, stopped.wait, lambda text: _say(text, line), interval)
+            for report in follower.reports():
+                _clear(line)
+                _print(report)
+    return 0
+
+
+def _require_thrift() -> None:
+    try:
+        import thrift  # noqa: F401
+    except ImportError as error:
+        raise InterfaceError(
+            f"The metastore needs the package thrift: {error}.",
+            condition="METASTORE_LIBRARY_NOT_FOUND",
+            hint="pip install 'rewriter[metastore]'",
+        ) from None
+
+
+def _progress_line() -> ProgressLine | None:
+    from rewriter.terminal.progress_line import ProgressLine
+
+    return ProgressLine(sys.stderr) if sys.stderr.isatty() else None
+
+
+def _shown(line: ProgressLine | None) -> Any:
+    """Returns the observer of the progress: the line on a terminal; otherwise a line for each 100,000 partitions."""
+    last: list[tuple[str, int]] = [("", 0)]
+
+    def write(progress: Progress) -> None:
+        step = progress.subject, progress.done // 100_000
+        if progress.total and step != last[0] and step[1]:
+            _say(f"{progress.subject}: {progress.done:,} of {progress.total:,} partitions", None)
+        last[0] = step
+
+    return line if line is not None else write
+
+
+def _say(text: str, line: ProgressLine | None) -> None:
+    _clear(line)
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def _clear(line: ProgressLine | None) -> None:
+    if line is not None:
+        line.clear()
+
+
+def _print(report: Report) -> None:
+    from rewriter.adoption.report import COLUMNS
+    from rewriter.terminal.rendering import rendered
+
+    rows = list(report.rows())
+    if rows:
+        for text in rendered(COLUMNS, rows, "table", null=""):
+            print(text.rstrip(), flush=True)
+
+
+@contextmanager
+def _stopped() -> Iterator[threading.Event]:
+    """Yields an event that Ctrl-C and SIGTERM set. A second signal ends the process at once."""
+    stopped = threading.Event()
+
+    def stop(*_: object) -> None:
+        restore()
+        stopped.set()
+
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+    try:
+        yield stopped
+    finally:
+        restore()
