@@ -56,7 +56,7 @@ def _by_names(call: Call, database: str | None, names: list[str] | None) -> Iter
     """Yields the tables that exist and that the client may see, as Hive does."""
     for name in dict.fromkeys(filter(None, names or ())):
         object_ = call.snapshot.named(table_name(database, name))
-        if isinstance(object_, View) or (isinstance(object_, Table) and is_shown(object_)):
+        if isinstance(object_, Table | View) and is_shown(object_):
             yield shown_table(call, object_.name)
 
 
