@@ -27,11 +27,11 @@ from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.errors import CommitUnknownError
+from rewriter.hive.column_statistics import statistics_of_present
 from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, SYNTHETIC, catalog_table, catalog_view, kept, path, uri
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call
-from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
 from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.calls.lookup import seen_table
 from rewriter.serve.metastore.calls.names import table_name
