@@ -265,19 +265,16 @@ def test_two_sources_do_not_touch_each_other(tmp_path: Path, metastore: FakeMeta
         assert set(picture(tmp_path)) == {"b"}
 
 
-def test_properties_with_a_meaning_here_and_functions_are_not_taken(tmp_path: Path, metastore: FakeMetastore) -> None:
+def test_properties_with_a_meaning_here_are_not_taken(tmp_path: Path, metastore: FakeMetastore) -> None:
     metastore.add_table(
         "t", keys={"p": "int"}, parameters={"rewriter.partitions": "discovered", "owner": "me", "a": "1"}
     )
-    metastore.add_partition("t", "p=1").parameters = {"cube.x": "1", "COLUMN_STATS_ACCURATE": '{"COLUMN_STATS":{}}'}
-    metastore.functions.append(structure("Function")(functionName="f", dbName="default"))
+    metastore.add_partition("t", "p=1").parameters = {"cube.x": "1"}
     with metastore.serving() as url:
         said = {(object_, what): example for object_, what, _, example, _ in imported(tmp_path, url).rows()}
         assert said == {
             ("t", "properties"): "owner, rewriter.partitions",
             ("t", "properties of partitions"): "p=1: cube.x",
-            ("t", "column statistics"): "p=1",
-            ("default.f", "function"): None,
         }
         assert picture(tmp_path)["t"][5] == {"a": "1"}
         assert list(picture(tmp_path)["t"][-1]) == [("1",)]
