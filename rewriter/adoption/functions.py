@@ -38,7 +38,7 @@ class Functions:
         unread: set[str] = set()
         for database in databases:
             try:
-                names = sorted(set(self.source.functions(database)))
+                names = sorted({name.lower(): name for name in self.source.functions(database)}.values())
             except OperationalError as error:
                 if error.condition != "METASTORE_REFUSED":
                     raise
@@ -58,15 +58,17 @@ class Functions:
             try:
                 given = self.source.function(database, name)
                 returned = (str(given.dbName or "").lower(), str(given.functionName or "").lower())
-                if returned != (database, name.lower()):
-                    raise IntegrityError("The source returned another function.", object=name)
-                function = catalog_function(given, 0, database, 0)
-            except (*REFUSALS, OperationalError) as error:
-                if isinstance(error, OperationalError) and error.condition != "METASTORE_REFUSED":
+                if returned == (database, name.lower()):
+                    yield replace(catalog_function(given, 0, database, 0), source=self.source.uri)
+                    continue
+                reason = "The source returned another function."
+            except REFUSALS as error:
+                reason = error.headline
+            except OperationalError as error:
+                if error.condition != "METASTORE_REFUSED":
                     raise
-                self.report.not_taken(f"{database}.{name}", "function", error.headline)
-                continue
-            yield replace(function, source=self.source.uri)
+                reason = error.headline
+            self.report.not_taken(f"{database}.{name}", "function", reason)
 
     def _put(self, functions: Sequence[Function]) -> None:
         """Creates and replaces functions in one commit, or each in its own if that is refused."""

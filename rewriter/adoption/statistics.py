@@ -96,13 +96,20 @@ class StatisticsOf:
             return None
 
     def _text(self, objects: Iterable[Any], partition: str | None) -> str | None:
-        taken: dict[str, ColumnStatistics] = {}
-        for one in objects:
-            try:
-                taken |= given_statistics([one], self.table.columns, self.table.name, _UNKNOWN)
-            except DataError as error:
-                self._refuse(error.headline, partition)
+        given = list(objects)
+        try:
+            taken = self._taken(given)
+        except DataError:
+            taken = {}
+            for one in given:
+                try:
+                    taken |= self._taken([one])
+                except DataError as error:
+                    self._refuse(error.headline, partition)
         return statistics_text(dict(sorted(taken.items()))) if taken else None
+
+    def _taken(self, objects: Sequence[Any]) -> dict[str, ColumnStatistics]:
+        return given_statistics(objects, self.table.columns, self.table.name, _UNKNOWN)
 
     def _refuse(self, reason: str, example: str | None) -> None:
         self.report.not_taken(self.table.name, _WHAT, reason, example=example)
