@@ -105,7 +105,13 @@ def _imports(label: str, port: int, home: Path, count: int) -> Iterator[tuple[st
         seconds, calls = _imported(port, home / "target", count if which == "first" else 0)
         alone = _replayed(port, calls)
         rate = f"{count / seconds:,.0f}"
-        yield f"{label}: {which}", shown(seconds), shown(alone), shown(max(seconds - alone, 0.0)), rate
+        yield (
+            f"{label}: {which}",
+            shown(seconds),
+            shown(alone),
+            shown(seconds - alone) if seconds > alone else "within noise",
+            rate,
+        )
 
 
 def _imported(port: int, warehouse: Path, created: int) -> tuple[float, list[tuple[str, dict[str, Any]]]]:

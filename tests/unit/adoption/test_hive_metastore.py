@@ -133,7 +133,7 @@ def test_functions_and_column_statistics_of_a_real_metastore(tmp_path: Path, por
     client.call("update_partition_column_statistics", stats_obj=_longs(3, f"ds={days[7]}"))
     resource = structure("ResourceUri")(resourceType=1, uri="hdfs://n/a.jar")
     function = structure("Function")(
-        functionName="Twice",
+        functionName="twice",
         dbName="figures",
         className="org.example.Twice",
         ownerName="hive",
