@@ -19,7 +19,18 @@ from rewriter.catalog.model.system_tables import SYSTEM_DATABASES
 from rewriter.catalog.table_definitions import check_database_name, check_name
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.datatypes import scalar_type
-from rewriter.hive.descriptors import EXTERNAL, HIDDEN, KEPT, MANAGED, PURGE, VIEW, catalog_table, catalog_view, path
+from rewriter.hive.descriptors import (
+    EXTERNAL,
+    HIDDEN,
+    KEPT,
+    MANAGED,
+    PURGE,
+    VIEW,
+    catalog_table,
+    catalog_view,
+    path,
+    stated_location,
+)
 from rewriter.statements.resolve.type_trees import TypeTree, type_tree
 from rewriter.uris import is_uri, normalized, shown
 
@@ -66,12 +77,13 @@ def wanted_object(given: Any, uri: str) -> Wanted:
     kind = given.tableType or MANAGED
     if kind not in (MANAGED, EXTERNAL):
         raise NotSupportedError(f"Tables of the type {kind} are not supported.", object=name)
-    if given.sd is None or not given.sd.location:
+    location = None if given.sd is None else stated_location(given)
+    if location is None:
         raise NotSupportedError("The table has no location.", object=name)
     _refuse_unreadable(described.parameters, given.sd, name)
     described.tableType = EXTERNAL
     described.parameters = {**described.parameters, "EXTERNAL": "TRUE"}
-    table = catalog_table(described, 0, place(given.sd.location))
+    table = catalog_table(described, 0, place(location))
     for column in table.columns:
         _check_type(column, type_tree(column.type))
     return Wanted(replace(table, properties={**table.properties, IMPORTED: uri}), left_out)

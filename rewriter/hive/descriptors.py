@@ -101,6 +101,23 @@ def _is_plain_path(location: str) -> bool:
     return location.startswith("/") and os.path.normpath(location) == location
 
 
+def stated_location(given: Any) -> str | None:
+    """Returns the location of a table as a client writes it, or ``None`` if it names none.
+
+    Spark reads a table that it made by USING at the path in its options; the location beside it may be a placeholder.
+    """
+    descriptor = given.sd
+    options = (descriptor.serdeInfo.parameters if descriptor.serdeInfo is not None else None) or {}
+    is_of_spark = (given.parameters or {}).get(PROVIDER, "hive").lower() != "hive"
+    return (options.get(_PATH) if is_of_spark else None) or descriptor.location or None
+
+
+def location_of(given: Any) -> str | None:
+    """Returns ``stated_location`` as the catalog keeps locations. Raises the errors of ``path``."""
+    location = stated_location(given)
+    return path(location) if location else None
+
+
 def kept(properties: Mapping[str, str]) -> dict[str, Any]:
     """Returns what only clients need, of a table, view or partition; nothing for one that SQL made."""
     try:
@@ -137,6 +154,8 @@ def properties_of(given: Any) -> tuple[dict[str, str], str | None]:
     values["serde"] = [serde.name, serde.serializationLib, dict(serde.parameters or {})]
     if parameters.get(PROVIDER) is not None or given.tableType == VIEW:
         values["cols"] = [[c.name, c.type, c.comment] for c in descriptor.cols or ()]
+    if descriptor.location and given.tableType != VIEW and path(descriptor.location) != location_of(given):
+        values["location"] = descriptor.location
     if given.tableType == VIEW:
         values["expanded"] = given.viewExpandedText
         values["query"] = str(given.viewOriginalText or given.viewExpandedText or "")
@@ -234,7 +253,7 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         cols=fields_of(table.columns)
         if fields is None
         else [_Field(name=name, type=type, comment=comment) for name, type, comment in fields],
-        location=uri(table.location if location is None else location),
+        location=values.get("location") or uri(table.location) if location is None else uri(location),
         inputFormat=values.get("inputFormat") or classes.input,
         outputFormat=values.get("outputFormat") or classes.output,
         compressed=values.get("compressed") or False,

@@ -38,7 +38,7 @@ from rewriter.hive.descriptors import (
     catalog_table,
     catalog_view,
     kept,
-    path,
+    location_of,
     uri,
 )
 from rewriter.hive.wire.interface import structure
@@ -70,7 +70,7 @@ def alter_table(call: Call) -> None:
         raise _InvalidOperation(message="The table has no storage descriptor.")
     check_properties({key: value for key, value in (given.parameters or {}).items() if key in HIDDEN})
     given.tableType = given.tableType or kept(table.properties).get("tableType")
-    location = path(given.sd.location) if given.sd.location else table.location
+    location = location_of(given) or table.location
     is_renamed = new_name.lower() != table.name.lower()
     moved = _moved_location(table, new_name, call) if is_renamed and location == table.location else None
     serde = given.sd.serdeInfo

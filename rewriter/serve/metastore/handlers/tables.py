@@ -17,7 +17,7 @@ from rewriter.hive.descriptors import (
     catalog_table,
     catalog_view,
     kept,
-    path,
+    location_of,
 )
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
@@ -149,11 +149,7 @@ def create_table(call: Call) -> None:
         if kind == VIEW:
             transaction.commit([CreateObject(catalog_view(given, id))])
             return
-        location = (
-            path(given.sd.location)
-            if given.sd.location
-            else f"{database_root(database, call.catalog)}/{short_name(name).lower()}"
-        )
+        location = location_of(given) or f"{database_root(database, call.catalog)}/{short_name(name).lower()}"
         if not given.partitionKeys:
             given.parameters = with_counts(given.parameters, location, call.service)
         table = catalog_table(given, id, location)
