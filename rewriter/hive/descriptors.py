@@ -11,8 +11,10 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from rewriter.catalog.commit.exposures import EXPOSED, NOTHING, table_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column, Partition, Table, View
@@ -214,6 +216,22 @@ def thrift_table(table: Table, created: float | None) -> Any:
     )
 
 
+def as_exposed(table: Table, warehouse: str) -> Table:
+    """Returns a managed table that is exposed as clients without a list of write ids see it: as an external one.
+
+    Its location is above those of its partitions, each of which has its own in ``PartitionMaker``.
+    """
+    properties = {key: value for key, value in table.properties.items() if key not in {*HIDDEN, *SYNTHETIC}}
+    location = table_directory(warehouse, table.id)
+    return replace(table, external=True, location=location, properties=properties, cluster=None, copies=())
+
+
+def at_exposed(table: Table, partition: Partition | None) -> Table:
+    """Returns an unpartitioned table of ``as_exposed`` at the directory of its one partition, if it has one."""
+    exposed = None if partition is None else partition.properties.get(EXPOSED)
+    return replace(table, location=f"{table.location}/{exposed or NOTHING}")
+
+
 def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None = None) -> Any:
     """Returns the storage descriptor of a table, or of its partition at another location."""
     classes = hive_format(table.format)
@@ -335,7 +353,9 @@ class PartitionMaker:
         table = self.table
         location = partition.location
         if location is None:
-            location = f"{table.location}/{partition_name(table.partition_columns, partition.values)}"
+            # Only the table that ``as_exposed`` makes is external, and has partitions with this property.
+            exposed = partition.properties.get(EXPOSED) if table.external else None
+            location = f"{table.location}/{exposed or partition_name(table.partition_columns, partition.values)}"
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
@@ -354,7 +374,7 @@ class PartitionMaker:
 
 def is_hidden_of_partition(key: str) -> bool:
     """Returns whether clients do not see a property of a partition: they neither change nor remove it."""
-    return key in HIDDEN or key.startswith(SERDE_PROPERTY)
+    return key in HIDDEN or key == EXPOSED or key.startswith(SERDE_PROPERTY)
 
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:

@@ -89,7 +89,7 @@ def _objects(call: Call, database: str) -> list[Table | View]:
 def _kind(object_: Table | View) -> str:
     if isinstance(object_, View):
         return VIEW
-    return str(kept(object_.properties).get("tableType", EXTERNAL if object_.external else MANAGED))
+    return str(kept(object_.properties).get("tableType", EXTERNAL if is_shown(object_) else MANAGED))
 
 
 def get_table_meta(call: Call) -> list[Any]:
