@@ -55,13 +55,14 @@ def is_packed(table: Table) -> bool:
     are not exposed.
     """
     return (
-        _can_be_packed(table)
+        can_be_packed(table)
         and not is_exposed(table)
         and table.properties.get(PACKED, "true").strip().lower() == "true"
     )
 
 
-def _can_be_packed(table: Table) -> bool:
+def can_be_packed(table: Table) -> bool:
+    """Returns True for a table some of whose files may hold several partitions."""
     return not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
 
 
@@ -77,11 +78,11 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
     and of Parquet.
     """
     text = value.strip().lower()
-    can_be_packed = _can_be_packed(table)
-    if text not in ("true", "false") or not can_be_packed:
+    possible = can_be_packed(table)
+    if text not in ("true", "false") or not possible:
         raise AnalysisError(
             f"'{value}' is neither true nor false."
-            if can_be_packed
+            if possible
             else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
             condition="INVALID_FILE_PROPERTY",
             object=key,
