@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -45,11 +46,13 @@ from rewriter.uris import is_uri
 EXPOSED = "rewriter.exposed"
 #: The directory of an unpartitioned table without any rows, below that of the table.
 NOTHING = "0"
+#: The names of the directories below that of a table.
+OF_A_COMMIT = re.compile(rf"[0-9]+-[0-9a-f]{{8}}|{NOTHING}")
 #: The directory of all exposed tables, below the warehouse.
 FOLDER = "exposed"
 
 _PACKED_HINT = "SET TBLPROPERTIES ('rewriter.packed' = 'false'), then ALTER TABLE {0} COMPACT, separates them."
-_LINK_HINT = "Keep the files of the table in the file system of the warehouse, which must have hard links."
+_LINK_HINT = "Its files must be in the file system of the warehouse, which must have hard links; or SET 'false'."
 
 
 def table_directory(warehouse: str, table_id: int) -> str:
@@ -138,8 +141,9 @@ def _expose_table(context: CommitContext, table: Table, changes: Sequence[Change
     names = {exposure.stored.live.key: _directory_name(table, name, exposure.stored) for exposure in exposures}
     if made is not None:
         try:
-            if begins and not table.partition_columns:
-                make_directory(os.path.join(table_directory(warehouse, table.id), NOTHING), (warehouse,), exist_ok=True)
+            if begins:
+                levels = () if table.partition_columns else (NOTHING,)
+                make_directory(os.path.join(table_directory(warehouse, table.id), *levels), (warehouse,), exist_ok=True)
             if exposures:
                 made.append(directory)
                 make_directory(directory, (warehouse,))

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from rewriter.catalog.commit.exposures import FOLDER, table_directory
+from rewriter.catalog.commit.exposures import FOLDER, OF_A_COMMIT, table_directory
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.exposed_garbage import needed_directories
 from rewriter.catalog.maintenance.file_garbage import StoredTable
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import files_below, link_in, remove_directory
+from rewriter.storage.partition_directories import folders_in
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,11 @@ def _table_ids(warehouse: str) -> list[int]:
 
 
 def _leaves(path: str, warehouse: str) -> Iterator[str]:
-    """Yields the directories below a directory that have none below them."""
+    """Yields the directories that commits have made below that of a table, and that have none below them."""
     if link_in(path, (warehouse,)) is not None:
         return
-    for folder, folders, _ in os.walk(path):
-        real = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
-        if folder != path and not real:
-            yield folder
+    made = (os.path.join(path, name) for name in folders_in(path) if OF_A_COMMIT.fullmatch(name))
+    for directory in made:
+        for folder, folders, _ in () if os.path.islink(directory) else os.walk(directory):
+            if all(os.path.islink(os.path.join(folder, below)) for below in folders):
+                yield folder

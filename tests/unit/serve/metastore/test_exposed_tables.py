@@ -18,6 +18,7 @@ from kills import died, killed_at
 from postgres import seeds
 from pymetastore.hive_metastore import ttypes as hive
 from statements import dying_at
+from unit.serve.metastore.descriptions import table as description
 
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import Error
@@ -274,10 +275,13 @@ def test_vacuum_follows_no_links(session: Session, reader: Any, tmp_path: Path) 
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / "1" / "below").mkdir(parents=True)
     (elsewhere / "1" / "below" / "kept").touch()
-    (top(session) / "linked").symlink_to(elsewhere)
+    (top(session) / "1-0123abcd").symlink_to(elsewhere)
     (top(session).parent / "999").symlink_to(elsewhere)
+    of_a_user = top(session) / "more" / "files"
+    of_a_user.mkdir(parents=True)
     session.execute("VACUUM RETAIN 0 HOURS")
     assert (elsewhere / "1" / "below" / "kept").exists()
+    assert of_a_user.exists()
     assert_right(reader, session)
 
 
@@ -378,11 +382,21 @@ def test_tables_that_cannot_be_exposed(
 
 
 @pytest.mark.parametrize("catalog_url", ["sqlite"], indirect=True)
+def test_no_table_lies_among_the_directories(session: Session) -> None:
+    location = Path(session.catalog.warehouse) / "exposed" / "1"
+    with pytest.raises(Error) as refused:
+        session.execute(f"CREATE EXTERNAL TABLE t (x INT) STORED AS PARQUET LOCATION '{location}'")
+    assert refused.value.condition == "UNSAFE_LOCATION"
+
+
+@pytest.mark.parametrize("catalog_url", ["sqlite"], indirect=True)
 def test_clients_write_no_exposed_table(session: Session, reader: Any) -> None:
     session.execute(CREATE)
     session.execute("INSERT INTO t VALUES (1, 'a', 1, 'a')")
     table, (part,) = reader.get_table("default", "t"), reader.get_partitions("default", "t", -1)
+    of_client = description("c", parameters={"rewriter.expose": "true"})
     for write in (
+        lambda: reader.create_table(of_client),
         lambda: reader.drop_table("default", "t", True),
         lambda: reader.alter_table("default", "t", table),
         lambda: reader.add_partition(part),
@@ -411,3 +425,4 @@ def test_clients_with_a_list_see_a_managed_table(
     assert part.sd.location == f"file:{stored.location}/p=1/q=a"
     assert "rewriter.exposed" not in part.parameters
     assert client.get_tables_by_type("default", "*", "EXTERNAL_TABLE") == ["t"]
+    assert [one.tableType for one in client.get_table_objects_by_name("default", ["t"])] == ["EXTERNAL_TABLE"]
