@@ -134,6 +134,7 @@ def not_exposable(name: str, reason: str, hint: str) -> NotSupportedError:
     return NotSupportedError(
         f"The table {name} cannot be exposed: {reason}.",
         condition="NOT_EXPOSABLE",
+        sqlstate="0A000",
         object=name,
         hint=hint,
     )

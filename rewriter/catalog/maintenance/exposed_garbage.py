@@ -5,6 +5,7 @@ Rows of partitions stay when they end, so they say until when a directory was th
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.stored_rows import properties_in
+from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 
@@ -34,6 +36,16 @@ def needed_directories(connection: sa.Connection, table_id: int, limit: int) -> 
     )
     named = (properties_in(text, key).get(EXPOSED) for key, text in connection.execute(query))
     return {NOTHING, *(directory for directory in named if directory is not None)}
+
+
+def written_tables(connection: sa.Connection, ids: Collection[int]) -> set[int]:
+    """Returns those of the ids under which this catalog has begun to write a table. Others are of another catalog."""
+    row = schema.write_ids.c
+    found: set[int] = set()
+    for chunk in chunks(sorted(ids)):
+        query = sa.select(row.object_id).where(row.object_id.in_(chunk)).distinct()
+        found.update(connection.execute(query).scalars())
+    return found
 
 
 def _was_exposed(connection: sa.Connection, table_id: int, limit: int) -> bool:

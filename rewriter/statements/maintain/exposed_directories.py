@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rewriter.catalog.commit.exposures import FOLDER, OF_A_COMMIT, table_directory
 from rewriter.catalog.maintenance import file_garbage
-from rewriter.catalog.maintenance.exposed_garbage import needed_directories
+from rewriter.catalog.maintenance.exposed_garbage import needed_directories, written_tables
 from rewriter.catalog.maintenance.file_garbage import StoredTable
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.runtime.statement_context import Context
@@ -35,8 +35,9 @@ def unneeded_directories(
 ) -> list[UnneededDirectory]:
     """Returns the directories below those of exposed tables that no state since the retention names. Follows no links.
 
-    ``only`` restricts them to one table. Lists all of these directories, and then takes the turn of a writer, so that
-    no commit is under way that made one of them. Reads the partitions of exposed tables.
+    ``only`` restricts them to one table. Those of another catalog are left out. Lists all of these directories, and
+    then takes the turn of a writer, so that no commit is under way that made one of them. Reads the partitions of
+    exposed tables.
     """
     warehouse = str(context.catalog.warehouse.absolute())
     found = {
@@ -49,7 +50,8 @@ def unneeded_directories(
     database = context.catalog.database
     with database.write() if database.refusal is None else database.read() as connection:
         limit = file_garbage.horizon(connection, retained)
-        needed = {table_id: needed_directories(connection, table_id, limit) for table_id in found}
+        written = written_tables(connection, found.keys())
+        needed = {table_id: needed_directories(connection, table_id, limit) for table_id in written}
     live = {table.table.id for table in tables if table.dropped is None}
     names = {table.table.id: table.table.name for table in tables}
     return [
@@ -61,7 +63,7 @@ def unneeded_directories(
         )
         for table_id, paths in found.items()
         for path in paths
-        if os.path.relpath(path, table_directory(warehouse, table_id)) not in needed[table_id]
+        if table_id in needed and os.path.relpath(path, table_directory(warehouse, table_id)) not in needed[table_id]
     ]
 
 

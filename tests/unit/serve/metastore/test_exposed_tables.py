@@ -269,7 +269,7 @@ def test_tables_that_are_not_exposed_any_more(session: Session, reader: Any) -> 
     assert_right(reader, session)
 
 
-def test_vacuum_follows_no_links(session: Session, reader: Any, tmp_path: Path) -> None:
+def test_vacuum_follows_no_links_and_removes_its_own_directories(session: Session, reader: Any, tmp_path: Path) -> None:
     session.execute(CREATE)
     session.execute("INSERT INTO t VALUES (1, 'a', 1, 'a')")
     elsewhere = tmp_path / "elsewhere"
@@ -279,9 +279,12 @@ def test_vacuum_follows_no_links(session: Session, reader: Any, tmp_path: Path) 
     (top(session).parent / "999").symlink_to(elsewhere)
     of_a_user = top(session) / "more" / "files"
     of_a_user.mkdir(parents=True)
+    of_another_catalog = top(session).parent / "77" / "1-0123abcd"
+    of_another_catalog.mkdir(parents=True)
     session.execute("VACUUM RETAIN 0 HOURS")
     assert (elsewhere / "1" / "below" / "kept").exists()
     assert of_a_user.exists()
+    assert of_another_catalog.exists()
     assert_right(reader, session)
 
 
