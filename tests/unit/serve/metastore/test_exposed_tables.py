@@ -153,6 +153,9 @@ def test_clients_read_what_sessions_do(session: Session, reader: Any, seed: int)
             session.execute("ROLLBACK")
         assert_right(reader, session, "t", "u")
     assert succeeded > 20
+    session.execute("VACUUM RETAIN 0 HOURS")
+    listed = [folder for name in ("t", "u") if is_exposed(session, name) for _, folder in places(reader, name)]
+    assert {*listed} == leaves(top(session).parent) - {top(session), top(session, "u")}
     assert list(findings(session.catalog.database)) == []
 
 
@@ -190,6 +193,21 @@ def test_a_table_that_has_rows(session: Session, reader: Any) -> None:
     parts = reader.get_partitions_by_names("default", "t", ["p=2"])
     assert rows_in([(["2"], Path(parts[0].sd.location.removeprefix("file:")))]) == Counter([("2", "2"), ("3", "2")])
     assert not [key for key in parts[0].parameters if key.startswith("rewriter.")]
+
+
+def test_a_transaction_makes_directories_when_it_commits(session: Session, reader: Any) -> None:
+    session.execute(CREATE)
+    session.execute("EXPLAIN ALTER TABLE t ADD PARTITION (p = 1, q = 'a')")
+    for end in ("ROLLBACK", "COMMIT"):
+        session.execute("START TRANSACTION")
+        for number in range(3):
+            session.execute(f"INSERT INTO t VALUES ({number}, 'x', 1, 'a')")
+        session.execute("ALTER TABLE t PARTITION (p = 1, q = 'a') RENAME TO PARTITION (p = 2, q = 'b')")
+        assert leaves(top(session)) == set()
+        session.execute(end)
+    assert leaves(top(session)) == {folder for _, folder in places(reader)}
+    assert rows_in(places(reader)).total() == 3
+    assert_right(reader, session)
 
 
 def test_a_table_made_by_a_query(session: Session, reader: Any) -> None:
