@@ -14,6 +14,7 @@ from rewriter.errors import AnalysisError
 RESERVED_DATABASES = ("parquet", "csv", "json", "orc", CATALOG, "global_temp", "session", "system")
 FORMATS = ("parquet", "csv", "json", "orc", "textfile")
 _NAME = re.compile(r"\w{1,100}")
+_DECIMAL, _MOST_DIGITS = re.compile(r"decimal\((\d{1,9}),\s*(\d{1,9})\)"), 38
 _TYPE = re.compile(
     r"boolean|tinyint|smallint|int|bigint|float|double|string|binary|date|timestamp|decimal\(\d+,\d+\)|"
     r"(var)?char\(\d+\)|(array|map|struct)<.*>",
@@ -89,5 +90,8 @@ def _invalid_name(name: str, reason: str) -> AnalysisError:
 
 
 def has_known_type(column: Column) -> bool:
-    """Returns whether a column's type looks like one that a statement can declare."""
-    return _TYPE.fullmatch(column.type) is not None
+    """Returns whether a column's type looks like one that a statement can declare. Decimals have 1 to 38 digits."""
+    if _TYPE.fullmatch(column.type) is None:
+        return False
+    decimals = ((int(match[1]), int(match[2])) for match in _DECIMAL.finditer(column.type))
+    return all(0 <= scale <= precision and 1 <= precision <= _MOST_DIGITS for precision, scale in decimals)

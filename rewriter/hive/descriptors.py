@@ -14,17 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.exposures import EXPOSED, NOTHING, table_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
-from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
+from rewriter.catalog.keys.values import DEFAULT_PARTITION
+from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
 from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view, has_known_type
-from rewriter.errors import DataError
+from rewriter.errors import DataError, NotSupportedError
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
-from rewriter.hive.spark_schema import columns_of_spark
+from rewriter.hive.spark_schema import columns_of_spark, has_constraints, has_defaults
 from rewriter.hive.wire.interface import structure
 from rewriter.uris import is_in_store, normalized, shown
 
@@ -33,7 +35,9 @@ KEPT = "rewriter.metastore"
 #: The property with column statistics (``column_statistics``). Clients get it by calls of its own.
 STATISTICS = "rewriter.metastore.statistics"
 #: The properties that clients do not see.
-HIDDEN = frozenset({KEPT, STATISTICS})
+HIDDEN = frozenset({KEPT, STATISTICS, WRITTEN_BY_CLIENTS})
+#: The location in the options of a table that Spark made.
+_PATH = "path"
 #: URIs of file systems that are not read here.
 _FOREIGN = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
 MANAGED, EXTERNAL, VIEW = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"
@@ -137,6 +141,7 @@ def properties_of(given: Any) -> tuple[dict[str, str], str | None]:
         values["cols"] = [[c.name, c.type, c.comment] for c in descriptor.cols or ()]
     if given.tableType == VIEW:
         values["expanded"] = given.viewExpandedText
+        values["query"] = str(given.viewOriginalText or given.viewExpandedText or "")
     text = json.dumps({name: value for name, value in values.items() if value is not None}, ensure_ascii=False)
     return {**parameters, KEPT: text}, comment
 
@@ -161,6 +166,10 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
         properties |= row_properties(options)
     if format in FORMATS and not all(map(has_known_type, columns)):
         format = f"{format} with other types"
+    if has_defaults(properties):
+        format = f"{format} with default values"
+    if has_constraints(properties) or descriptor.bucketCols:
+        properties[WRITTEN_BY_CLIENTS] = "true"
     foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
     if foreign is not None:
         format = f"{format} on {foreign['scheme']}"
@@ -236,6 +245,8 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
     """Returns the storage descriptor of a table, or of its partition at another location."""
     classes = hive_format(table.format)
     serde_name, library, options = values.get("serde") or (None, classes.serde, _row_options(table))
+    if _PATH in options:  # Spark reads the table there.
+        options = {**options, _PATH: uri(table.location)}
     fields = values.get("cols")
     return _Descriptor(
         cols=fields_of(table.columns)
@@ -250,7 +261,7 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         bucketCols=values.get("bucketCols") or [],
         sortCols=[_Order(col=column, order=order) for column, order in values.get("sort") or ()],
         parameters=values.get("sd") or {},
-        skewedInfo=_Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
+        skewedInfo=_no_skew(),
         storedAsSubDirectories=values.get("storedAsSubDirectories") or False,
         primaryCluster=None
         if table.cluster is None
@@ -260,54 +271,54 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
     )
 
 
-def _cluster(name: str, location: str) -> Any:
-    return _Cluster(clusterName=name, location=uri(location))
-
-
 def _row_options(table: Table) -> dict[str, str]:
     options = dict(table.file_options)
     return {"serialization.format": options.get("field.delim", "1"), **options}
 
 
-def thrift_view(view: View, created: float | None) -> Any:
-    """Returns a view as clients see it. A view that SQL made has the columns that it names, all of type string."""
+def is_of_client(view: View) -> bool:
+    """Returns whether a view has the query that a client gave: then its columns and their types are known."""
+    return kept(view.properties).get("query") == view.query
+
+
+def thrift_view(view: View) -> Any:
+    """Returns a view as clients see it.
+
+    Raises ``NotSupportedError`` for a view whose query is of a session: clients need the types of its columns, which
+    the catalog does not have.
+    """
+    if not is_of_client(view):
+        raise NotSupportedError(
+            f"The query of the view {view.name} was written in a session of SQL, and its columns have no types here.",
+            object=view.name,
+            hint="Create the view in the client, which says what its columns are.",
+        )
     values = kept(view.properties)
     database, name = parts_of(view.name)
-    fields = values.get("cols")
-    classes = hive_format("")
-    serde_name, library, options = values.get("serde") or (None, classes.serde, {"serialization.format": "1"})
-    parameters = parameters_of(view)
-    if KEPT not in view.properties:
-        parameters |= {
-            "view.catalogAndNamespace.numParts": "2",
-            "view.catalogAndNamespace.part.0": "spark_catalog",
-            "view.catalogAndNamespace.part.1": view.database,
-        }
+    serde_name, library, options = values["serde"]
     return _Table(
         tableName=name.lower(),
         dbName=database,
         owner=values.get("owner", ""),
         ownerType=values.get("ownerType", 1),
-        createTime=values.get("createTime") or int(created or 0),
+        createTime=values.get("createTime") or 0,
         lastAccessTime=0,
         retention=0,
         sd=_Descriptor(
-            cols=[_Field(name=name, type="string", comment=comment) for name, comment in view.columns]
-            if fields is None
-            else [_Field(name=name, type=type, comment=comment) for name, type, comment in fields],
-            inputFormat=values.get("inputFormat") or classes.input,
-            outputFormat=values.get("outputFormat") or classes.output,
+            cols=[_Field(name=name, type=type, comment=comment) for name, type, comment in values.get("cols", ())],
+            inputFormat=values.get("inputFormat"),
+            outputFormat=values.get("outputFormat"),
             compressed=False,
             numBuckets=-1,
             serdeInfo=_Serde(name=serde_name, serializationLib=library, parameters=options),
             bucketCols=[],
             sortCols=[],
             parameters={},
-            skewedInfo=_Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={}),
+            skewedInfo=_no_skew(),
             storedAsSubDirectories=False,
         ),
         partitionKeys=[],
-        parameters=parameters,
+        parameters=parameters_of(view),
         viewOriginalText=view.query,
         viewExpandedText=values.get("expanded") or view.query,
         tableType=VIEW,
@@ -315,6 +326,10 @@ def thrift_view(view: View, created: float | None) -> Any:
         rewriteEnabled=False,
         writeId=-1,
     )
+
+
+def _no_skew() -> Any:
+    return _Skewed(skewedColNames=[], skewedColValues=[], skewedColValueLocationMaps={})
 
 
 def catalog_view(given: Any, id: int) -> View:
@@ -355,7 +370,7 @@ class PartitionMaker:
         if location is None:
             # Only the table that ``as_exposed`` makes is external, and has partitions with this property.
             exposed = partition.properties.get(EXPOSED) if table.external else None
-            location = f"{table.location}/{exposed or partition_name(table.partition_columns, partition.values)}"
+            location = f"{table.location}/{exposed}" if exposed else default_directory(table, partition.values)
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))
@@ -372,9 +387,26 @@ class PartitionMaker:
         )
 
 
+def has_same_rows(descriptor: Any, of_table: Any) -> bool:
+    """Returns whether the files of a partition are read as those of its table: by the classes of the same format, and
+    with the same separators of text files. A descriptor that names no classes is that of the table.
+    """
+    serde = descriptor.serdeInfo
+    library = None if serde is None else serde.serializationLib
+    if descriptor.inputFormat not in (None, of_table.inputFormat):
+        return False
+    if library is None:
+        return True
+    if library != of_table.serdeInfo.serializationLib:
+        return False
+    is_text = of_table.inputFormat == hive_format(TEXTFILE).input
+    options = (serde.parameters or {}, of_table.serdeInfo.parameters or {})
+    return not is_text or row_properties(options[0]) == row_properties(options[1])
+
+
 def is_hidden_of_partition(key: str) -> bool:
     """Returns whether clients do not see a property of a partition: they neither change nor remove it."""
-    return key in HIDDEN or key == EXPOSED or key.startswith(SERDE_PROPERTY)
+    return key.startswith("rewriter.")
 
 
 def partition_properties(given: Any, now: float) -> dict[str, str]:

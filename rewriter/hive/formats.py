@@ -53,9 +53,9 @@ def catalog_format(input: str, serde: str, options: Mapping[str, str], provider:
     For others it is a name that no reader has, such as ``csv of spark`` or ``sequencefile``: then this project lists
     the table and refuses to read its files. CSV files without a header, or with options, are of these.
 
-    >>> catalog_format("", "", {"header": "true"}, "csv")
+    >>> catalog_format("", "", {"header": "true", "escape": '"'}, "csv")
     'csv'
-    >>> catalog_format("", "", {}, "csv")
+    >>> catalog_format("", "", {"header": "true"}, "csv")
     'csv of spark'
     """
     if provider is not None and provider.lower() != "hive":
@@ -66,13 +66,21 @@ def catalog_format(input: str, serde: str, options: Mapping[str, str], provider:
         if name == "json":
             return name if is_plain else "json of spark"
         if name == "csv":
-            return name if is_plain and options.get("header", "").lower() == "true" else "csv of spark"
+            return name if _has_plain_csv(options) else "csv of spark"
         return f"{name.rpartition('.')[2]} of spark"
     for name, classes in _BY_NAME.items():
         if (input, serde) == (classes.input, classes.serde):
             is_readable = name != TEXTFILE or _has_plain_rows(options)
             return name if is_readable else "textfile with other rows"
     return f"{input.rpartition('.')[2] or 'none'} of hive"
+
+
+def _has_plain_csv(options: Mapping[str, str]) -> bool:
+    """Returns whether CSV files of Spark are those that are written here: with a header, and quotes that are doubled.
+    By default, Spark writes a backslash before them, and no header.
+    """
+    has_header = options.get("header", "").lower() == "true"
+    return has_header and options.get("escape") == '"' and options.keys() <= _HARMLESS | {"escape"}
 
 
 def _has_plain_rows(options: Mapping[str, str]) -> bool:

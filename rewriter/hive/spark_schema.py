@@ -15,6 +15,21 @@ _SCHEMA = "spark.sql.sources.schema"
 _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
+def has_defaults(properties: Mapping[str, str]) -> bool:
+    """Returns whether a column has a default value: then older files are to be read with it, which is not done here."""
+    return any('"EXISTS_DEFAULT"' in text or '"CURRENT_DEFAULT"' in text for text in _texts(properties))
+
+
+def has_constraints(properties: Mapping[str, str]) -> bool:
+    """Returns whether rows must obey what is not checked here: buckets, or columns without NULL."""
+    is_bucketed = f"{_SCHEMA}.numBuckets" in properties
+    return is_bucketed or any('"nullable":false' in text for text in _texts(properties))
+
+
+def _texts(properties: Mapping[str, str]) -> list[str]:
+    return [text for key, text in properties.items() if key == _SCHEMA or key.startswith(f"{_SCHEMA}.part.")]
+
+
 def columns_of_spark(properties: Mapping[str, str], partition_columns: Sequence[Column]) -> tuple[Column, ...] | None:
     """Returns the data columns of a table's properties, or ``None`` if they have none that the catalog can have."""
     text = properties.get(_SCHEMA)

@@ -64,9 +64,17 @@ def statistics_in(properties: Mapping[str, str]) -> Statistics | None:
         return None
 
 
+#: How the properties begin that the metastore keeps for its clients (``hive.descriptors``).
+OF_CLIENTS = "rewriter.metastore"
+#: A table that only clients write, because its rows obey what is not checked here: buckets, columns without NULL.
+WRITTEN_BY_CLIENTS = f"{OF_CLIENTS}.written_by_clients"
+
+
 def is_reserved(key: str) -> bool:
-    """Returns True if a property is maintained by the catalog itself, and users cannot set it."""
-    return key.lower().startswith((PROPERTY, FILES))
+    """Returns True if a property is maintained by the catalog itself, or for clients of the metastore, and users cannot
+    set it.
+    """
+    return key.lower().startswith((PROPERTY, FILES, OF_CLIENTS))
 
 
 def without_statistics(properties: Mapping[str, str]) -> dict[str, str]:

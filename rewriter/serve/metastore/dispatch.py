@@ -50,7 +50,7 @@ class Outcome:
 def serve_call(calls: Calls, message: Message, service: Service, client: Client) -> Outcome:
     """Runs a call and sends its result. A handler that fails in an unexpected way is an internal error of Thrift."""
     started = time.perf_counter()
-    error = _answer(calls, message, service, client)
+    error = _run(calls, message, service, client)
     outcome = Outcome(client, message.name, (time.perf_counter() - started) * 1000, error)
     # A client may make up names without end.
     name = message.name if message.method is not None else "unknown"
@@ -58,7 +58,7 @@ def serve_call(calls: Calls, message: Message, service: Service, client: Client)
     return outcome
 
 
-def _answer(calls: Calls, message: Message, service: Service, client: Client) -> str | None:
+def _run(calls: Calls, message: Message, service: Service, client: Client) -> str | None:
     method, arguments = message.method, message.arguments
     handler = HANDLERS.get(message.name)
     if method is None or handler is None or arguments is None:

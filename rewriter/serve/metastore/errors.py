@@ -19,6 +19,8 @@ _KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("ALREADY_EXISTS", "ALREADY_EXIST"), _EXISTS),
     (("SCHEMA_NOT_EMPTY", "TABLE_IN_USE", "CUBE_IN_USE"), ("InvalidOperationException",)),
 )
+#: The most characters of a message: a client may give a name of megabytes.
+_LONGEST = 2000
 _OTHERS = ("MetaException", "InvalidOperationException", "InvalidObjectException")
 
 
@@ -36,4 +38,5 @@ def thrift_error(error: Error, method: Method) -> tuple[str, ErrorStructure] | N
 def message_of(error: Error) -> str:
     """Returns the text of an error, with its condition and hint."""
     hint = f" {error.hint}" if error.hint else ""
-    return f"[{error.condition}] {error.message}{hint}"
+    message = error.message if len(error.message) <= _LONGEST else f"{error.message[:_LONGEST]}…"
+    return f"[{error.condition}] {message}{hint}"

@@ -32,6 +32,9 @@ _WIDER = (
     "with the same scale"
 )
 
+#: The property of a table that Spark made by USING. Spark keeps its columns in other properties.
+_PROVIDER = "spark.sql.sources.provider"
+
 
 @runs(s.AddColumns)
 def add_columns(statement: s.AddColumns, context: Context) -> Result:
@@ -40,7 +43,7 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
 
     Raises COLUMN_ALREADY_EXISTS, and ``ConflictError`` where another transaction has written the table meanwhile.
     """
-    table = context.table(statement.table)
+    table = _own_table(statement.table, context)
     check_unique(statement.columns, table)
     _commit(AlterColumns(table, tuple(map(new_column, statement.columns))), statement.table, context)
     return Result("ALTER TABLE ADD COLUMNS")
@@ -54,7 +57,7 @@ def comment_column(statement: s.CommentColumn, context: Context) -> Result:
     COLUMN_IN_USE if a fact reads a column whose type changes; ``ConflictError`` where another transaction has written
     the table meanwhile.
     """
-    table = context.table(statement.table)
+    table = _own_table(statement.table, context)
     column = _column(statement, table)
     renamed = statement.renamed
     types: dict[str, str] = {}
@@ -75,7 +78,7 @@ def set_default(statement: s.SetDefault, context: Context) -> Result:
 
     Raises UNRESOLVED_COLUMN and INVALID_DEFAULT_VALUE, and ``NotSupportedError`` for a partition column.
     """
-    table = context.table(statement.table)
+    table = _own_table(statement.table, context)
     column = _column(statement, table)
     if column in table.partition_columns:
         raise no_partition_default(column.name, statement.column_span)
@@ -109,6 +112,23 @@ def _column(statement: s.CommentColumn | s.SetDefault, table: Table) -> Column:
         object=statement.column,
         hint=f"The columns are {', '.join(column.name for column in table.all_columns)}.",
     )
+
+
+def _own_table(name: Name, context: Context) -> Table:
+    """Returns a table whose columns a session may change. Raises ``NotSupportedError`` CLIENT_TABLE for one that Spark
+    made by USING: Spark reads its columns in its properties.
+    """
+    table = context.table(name)
+    if table.properties.get(_PROVIDER, "hive").lower() != "hive":
+        raise NotSupportedError(
+            f"The columns of {table.name} are in its properties, where Spark put them.",
+            condition="CLIENT_TABLE",
+            sqlstate="0A000",
+            position=name.span,
+            object=table.name,
+            hint="Change them in Spark.",
+        )
+    return table
 
 
 def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import NotSupportedError, Span
 from rewriter.runtime.statement_context import Context
@@ -12,8 +13,19 @@ from rewriter.uris import is_in_store, is_uri
 
 def refuse_external_write(table: Table, directories: Iterable[str] = (), position: Span | None = None) -> None:
     """Raises ``NotSupportedError`` OBJECT_STORE_WRITE for an external table whose files, or one of these directories,
-    are in an object store: nothing can be renamed there, so readers would see a part of the new files.
+    are in an object store: nothing can be renamed there, so readers would see a part of the new files; and CLIENT_TABLE
+    for a table of a client of the metastore that only clients write.
     """
+    if WRITTEN_BY_CLIENTS in table.properties:
+        raise NotSupportedError(
+            f"The table {table.name} was created by a client of the metastore with buckets, or with columns that are "
+            "never NULL, which sessions of SQL do not check.",
+            condition="CLIENT_TABLE",
+            sqlstate="0A000",
+            position=position,
+            object=table.name,
+            hint="Write it with the client.",
+        )
     place = next((path for path in (table.location, *directories) if is_uri(path)), None)
     if table.external and place is not None:
         raise NotSupportedError(

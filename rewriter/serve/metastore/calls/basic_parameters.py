@@ -41,6 +41,6 @@ def with_counts(
     try:
         with os.scandir(location) as entries:
             sizes = [entry.stat().st_size for entry in entries if entry.is_file() and not is_hidden(entry.name)]
-    except OSError:
+    except (OSError, ValueError):  # A name that no path can have.
         return given
     return {**given, _FILES: str(len(sizes)), _BYTES: str(sum(sizes))}

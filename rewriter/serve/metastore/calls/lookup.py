@@ -12,15 +12,35 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_par
 from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View
 from rewriter.catalog.reading.missing_objects import object_not_found
-from rewriter.hive.descriptors import as_exposed, at_exposed, kept, thrift_table, thrift_view
+from rewriter.errors import NotSupportedError
+from rewriter.hive.descriptors import (
+    KEPT,
+    as_exposed,
+    at_exposed,
+    is_of_client,
+    kept,
+    thrift_table,
+    thrift_view,
+)
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call
 
+#: The formats of tables of SQL that Hive's classes do not read.
+_HIDDEN_FORMATS = ("csv", "json")
 _MetaException: Any = structure("MetaException")
 
 
-def is_shown(table: Table) -> bool:
-    """Returns whether clients without a list of write ids may see a table: an external or an exposed one."""
+def is_shown(object_: Table | View) -> bool:
+    """Returns whether clients without a list of write ids may see a table or view: no managed table that is not
+    exposed.
+    """
+    if isinstance(object_, View):
+        return is_of_client(object_)
+    return is_readable(object_) and (KEPT in object_.properties or object_.format not in _HIDDEN_FORMATS)
+
+
+def is_readable(table: Table) -> bool:
+    """Returns whether plain directories hold the newest state of a table: of an external or an exposed one."""
     return table.external or is_exposed(table)
 
 
@@ -28,9 +48,8 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     """Returns a table under the list and on the cluster of the call.
 
     Without a list, it is the newest state of an external or exposed table; another one raises
-    VALID_WRITE_ID_LIST_REQUIRED.
-    Without a cluster, its location is that on the default cluster. A table that is to be written is in its newest
-    state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
+    VALID_WRITE_ID_LIST_REQUIRED. Without a cluster, its location is that on the default cluster. A table that is to be
+    written is in its newest state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
     """
     if is_write:
         snapshot, table = call.service.listed.written(name, call.write_ids_of(name), call.cluster)
@@ -39,9 +58,15 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     if call.write_ids is not None or call.cluster is not None:
         return call.service.listed.get_table(name, call.write_ids_of(name), call.cluster)
     table = call.snapshot.table(name)
-    if not is_shown(table):
+    if not is_readable(table):
         raise list_required(table.name)
-    if pending(table):
+    if KEPT not in table.properties and table.format in _HIDDEN_FORMATS:
+        raise NotSupportedError(
+            f"Clients do not read the {table.format.upper()} files of {table.name}, a table of SQL.",
+            object=table.name,
+            hint="Tables of Parquet, ORC and text files are shown to clients.",
+        )
+    if pending(table) and not call.service.read_only:
         # Clients do not read the notes of a move that was interrupted.
         call.catalog.finish_moves(table)
         call.renew()
@@ -64,7 +89,7 @@ def shown_table(call: Call, name: str) -> Any:
     """Returns a table or a view as the client sees it."""
     object_ = call.snapshot.named(name)
     if isinstance(object_, View):
-        return thrift_view(object_, None if kept(object_.properties) else call.snapshot.created(object_))
+        return thrift_view(object_)
     if object_ is not None and not isinstance(object_, Table):
         raise object_not_found(Table, name, "Cubes and facts have no tables of their own.")
     table = as_seen(call, seen_table(call, name))

@@ -22,6 +22,7 @@ from rewriter.serve.metastore.calls.files import (
     remove_empty_location,
     remove_locations,
 )
+from rewriter.serve.metastore.calls.lookup import is_shown
 from rewriter.serve.metastore.calls.names import database_name, database_pattern
 from rewriter.statements.resolve.location_conflicts import check_database_location
 
@@ -126,8 +127,12 @@ def _database(given: Any, id: int, call: Call) -> Namespace:
 
 
 def _is_of_clients(object_: Object) -> bool:
-    """Returns False for what clients do not write: cubes, facts, and managed tables, which need a list of write ids."""
-    return object_.external if isinstance(object_, Table) else not isinstance(object_, Cube | Fact)
+    """Returns False for what clients do not write: cubes, facts, tables that they do not see, and managed tables, which
+    need a list of write ids.
+    """
+    if isinstance(object_, Table):
+        return object_.external and is_shown(object_)
+    return not isinstance(object_, Cube | Fact)
 
 
 def _objects_in(name: str, call: Call) -> Sequence[Object]:

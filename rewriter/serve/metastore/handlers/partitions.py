@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -11,6 +12,7 @@ from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.partition_names import NameMaker
+from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
 from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import (
@@ -25,6 +27,7 @@ from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.hive.descriptors import (
     KEPT,
     PartitionMaker,
+    has_same_rows,
     is_hidden_of_partition,
     kept,
     partition_properties,
@@ -49,8 +52,12 @@ _InvalidOperation: Any = structure("InvalidOperationException")
 
 
 def _table(call: Call, is_write: bool = False) -> Table:
+    """Returns the table of a call about partitions. Raises DISCOVERED_PARTITIONS if the catalog has none of it."""
     arguments = call.arguments
-    return seen_table(call, table_name(arguments.db_name, arguments.tbl_name), is_write)
+    table = seen_table(call, table_name(arguments.db_name, arguments.tbl_name), is_write)
+    if is_discovered(table):
+        raise not_registered(table)
+    return table
 
 
 def _existing(call: Call, table: Table, values: PartitionValues) -> Partition:
@@ -159,31 +166,31 @@ def get_partitions_by_expr(call: Call) -> Any:
     raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
 
 
-def _checked_write(maker: PartitionMaker, given: Any, call: Call, is_changed: bool = False) -> PartitionWrite:
-    """Returns a partition that a client adds. Raises ``InvalidObjectException`` for another format than the table's."""
-    table, own = maker.table, maker.descriptor
+def _checked_write(maker: PartitionMaker, given: Any, call: Call, before: Partition | None = None) -> PartitionWrite:
+    """Returns a partition that a client adds, or wants in place of another one. Only properties that differ are
+    checked.
+
+    Raises ``InvalidObjectException`` for another format, or other separators of text files, than the table's.
+    """
+    table = maker.table
     values = _values(table, given.values)
     descriptor = given.sd
     location = None
     if descriptor is not None:
-        serde = descriptor.serdeInfo
-        library = None if serde is None else serde.serializationLib
-        if descriptor.inputFormat not in (None, own.inputFormat) or library not in (
-            None,
-            own.serdeInfo.serializationLib,
-        ):
+        if not has_same_rows(descriptor, maker.descriptor):
             raise _Invalid(
-                message=f"The partition {partition_name(table.partition_columns, values)} has another format than the "
-                f"table {table.name}: {descriptor.inputFormat}, {library}."
+                message=f"The partition {partition_name(table.partition_columns, values)} has another format, or other "
+                f"separators, than the table {table.name}."
             )
         location = path(descriptor.location) if descriptor.location else None
     if not table.external and _own(table, values, location) is not None:
         raise _Invalid(message=f"Partitions of the managed table {table.name} have no locations of their own.")
     parameters = with_time(given.parameters, call.now)
     place = location or default_directory(table, values)
-    given.parameters = with_counts(parameters, place, call.service, is_changed)
+    given.parameters = with_counts(parameters, place, call.service, is_changed=before is not None)
     properties = partition_properties(given, call.now)
-    check_properties({key: value for key, value in properties.items() if key != KEPT})
+    known = {} if before is None else before.properties
+    check_properties({key: text for key, text in properties.items() if key != KEPT and known.get(key) != text})
     return PartitionWrite(values, location=_own(table, values, location), properties=properties)
 
 
@@ -198,18 +205,18 @@ def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[
     if not given:
         return []
     table = seen_table(call, table_name(given[0].dbName, given[0].tableName), is_write=True)
-    others = [one for one in given if table_name(one.dbName, one.tableName).lower() != table.name.lower()]
+    others = [part for part in given if table_name(part.dbName, part.tableName).lower() != table.name.lower()]
     if others:
         raise _MetaException(message="The partitions belong to several tables.")
     if not table.partition_columns:
         raise _Invalid(message=f"The table {table.name} is not partitioned.")
     maker = PartitionMaker(table)
-    writes = [_checked_write(maker, one, call) for one in given]
+    writes = [_checked_write(maker, part, call) for part in given]
     if if_not_exists:
         types = [column.type for column in table.partition_columns]
         keys = [KeyRange.of_key(encode(table.id, types, write.values)) for write in writes]
-        there = {partition.values for partition in call.snapshot.partitions(table, keys)}
-        writes = [write for write in writes if write.values not in there]
+        existing = {partition.values for partition in call.snapshot.partitions(table, keys)}
+        writes = [write for write in writes if write.values not in existing]
     elif len({write.values for write in writes}) < len(writes):
         raise _MetaException(message="A partition is given twice.")
     if not writes:
@@ -289,9 +296,9 @@ def drop_partitions_req(call: Call) -> Any:
     partitions = [_find(inner, table, _named(table, name)) for name in names]
     if None in partitions and not request.ifExists:
         raise _NoSuchObject(message=f"Some partitions of {table.name} cannot be found.")
-    there = [partition for partition in partitions if partition is not None]
-    _drop(inner, table, there)
-    return structure("DropPartitionsResult")(partitions=_shown(inner, table, there) if request.needResult else None)
+    existing = [partition for partition in partitions if partition is not None]
+    _drop(inner, table, existing)
+    return structure("DropPartitionsResult")(partitions=_shown(inner, table, existing) if request.needResult else None)
 
 
 def alter_partition(call: Call) -> None:
@@ -309,15 +316,16 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
     copied: list[tuple[Partition, Any]] = []
-    for one in given:
-        write = _checked_write(maker, one, call, is_changed=True)
-        before = _find(call, table, write.values)
+    for part in given:
+        values = _values(table, part.values)
+        before = _find(call, table, values)
         if before is None:
-            name = partition_name(table.partition_columns, write.values)
+            name = partition_name(table.partition_columns, values)
             raise _InvalidOperation(message=f"alter is not possible: partition {name} doesn't exist")
-        copied.append((before, one))
+        write = _checked_write(maker, part, call, before)
+        copied.append((before, part))
         location = write.location
-        if location is None and before.location is not None and one.sd is not None and one.sd.location:
+        if location is None and before.location is not None and part.sd is not None and part.sd.location:
             location = default_directory(table, write.values)
         gone = (key for key in before.properties if key not in write.properties)
         removed = tuple(key for key in gone if not is_hidden_of_partition(key))
@@ -347,10 +355,15 @@ def rename_partition(call: Call) -> None:
         raise _InvalidOperation(
             message=f"Rename partition source partition [{', '.join(map(str, values))}] does not exist"
         )
-    call.catalog.rename_partition(table.name, values, new_values)
+    # The properties first: where they are refused, nothing is renamed.
+    wanted = copy(given)
+    wanted.values = call.arguments.part_vals
     if given.sd is not None:
-        given.sd.location = None  # The client sends the old one.
-    return _alter(replace(call), [given])
+        wanted.sd = copy(given.sd)
+        wanted.sd.location = None  # The client sends the old one.
+    _alter(call, [wanted])
+    call.catalog.rename_partition(table.name, values, new_values)
+    return None
 
 
 def partition_name_to_vals(call: Call) -> list[str]:

@@ -24,10 +24,22 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.qualified_names import database_of, short_name
-from rewriter.catalog.model.row_formats import SERDE_PROPERTY
+from rewriter.catalog.model.row_formats import SERDE_PROPERTY, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.catalog.table_definitions import FORMATS
 from rewriter.errors import CommitUnknownError
-from rewriter.hive.descriptors import KEPT, MANAGED, STATISTICS, SYNTHETIC, catalog_table, catalog_view, kept, path, uri
+from rewriter.hive.descriptors import (
+    HIDDEN,
+    KEPT,
+    MANAGED,
+    STATISTICS,
+    SYNTHETIC,
+    catalog_table,
+    catalog_view,
+    kept,
+    path,
+    uri,
+)
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call
@@ -35,6 +47,7 @@ from rewriter.serve.metastore.calls.column_statistics import statistics_of_prese
 from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.calls.lookup import seen_table
 from rewriter.serve.metastore.calls.names import table_name
+from rewriter.statements.define.alter_columns import is_wider
 
 #: The location in the options of a table that Spark made.
 _PATH = "path"
@@ -132,7 +145,7 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
     after = {key: value for key, value in wanted.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
     if KEPT not in before:
         # A table of SQL stays one: the descriptor that clients see follows from it.
-        for key in (KEPT, *SYNTHETIC):
+        for key in (*HIDDEN - {STATISTICS}, *SYNTHETIC):
             after.pop(key, None)
             before.pop(key, None)
         if wanted.format != table.format:
@@ -140,9 +153,12 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
     statistics = before.pop(STATISTICS, None)
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     removed = tuple(key for key in before if key not in after)
-    check_properties({key: value for key, value in changed.items() if key != KEPT} | dict.fromkeys(removed))
+    given = {key: value for key, value in changed.items() if key not in HIDDEN}
+    check_properties(given | {key: None for key in removed if key not in HIDDEN})
     if KEPT in before and wanted.format != table.format:
         raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
+    if KEPT in before:
+        changed |= _changed_separators(table, wanted, call)
     if statistics is not None and (present := statistics_of_present(statistics, wanted.columns)) != statistics:
         # Statistics of columns that are gone, or have another type now, end with them.
         changed, removed = changed | ({STATISTICS: present} if present else {}), (*removed, STATISTICS)
@@ -156,6 +172,19 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
         return []
     kept_places = [] if location is None else _kept_places(table, call)
     return [*kept_places, AlterTable(table, {**changed, **comment}, removed, location)]
+
+
+def _changed_separators(table: Table, wanted: Table, call: Call) -> dict[str, str]:
+    """Returns the separators of text files that differ, as properties.
+
+    Raises ``InvalidOperationException`` if the table has partitions: their files keep the separators that they have.
+    """
+    before, after = table.file_options, wanted.file_options
+    if before == after:
+        return {}
+    if table.partition_columns and call.snapshot.partition_count(table):
+        raise _InvalidOperation(message=f"The separators of {table.name} cannot be changed: it has partitions.")
+    return row_format_properties({key: after[key] for key in after if before.get(key) != after[key]})
 
 
 def _kept_places(table: Table, call: Call) -> list[Change]:
@@ -194,6 +223,12 @@ def _changed_columns(table: Table, wanted: Table) -> list[Change]:
     types = {old.name: new.type for old, new in pairs if _spelled(old.type) != _spelled(new.type)}
     if any(column.name in types for column in table.partition_columns):
         raise _InvalidOperation(message="partition keys can not be changed.")
+    for old, new in pairs:
+        is_read = table.format in FORMATS
+        if old.name in types and is_read and not (table.format == "parquet" and is_wider(old.type, _spelled(new.type))):
+            raise _InvalidOperation(
+                message=f"The type {old.type} of {old.name} cannot become {new.type}: files of {table.name} have it."
+            )
     added = tuple(wanted.columns[known:])
     return [AlterColumns(table, added, comments, types)] if added or comments or types else []
 

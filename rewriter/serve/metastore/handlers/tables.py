@@ -23,7 +23,7 @@ from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.files import database_root, make_table_directory, remove_locations
-from rewriter.serve.metastore.calls.lookup import is_shown, seen_table, shown_table
+from rewriter.serve.metastore.calls.lookup import is_readable, is_shown, seen_table, shown_table
 from rewriter.serve.metastore.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.serve.metastore.handlers.table_changes import alter_table
 
@@ -56,7 +56,7 @@ def _by_names(call: Call, database: str | None, names: list[str] | None) -> Iter
     """Yields the tables that exist and that the client may see, as Hive does."""
     for name in dict.fromkeys(filter(None, names or ())):
         object_ = call.snapshot.named(table_name(database, name))
-        if isinstance(object_, View) or (isinstance(object_, Table) and is_shown(object_)):
+        if isinstance(object_, Table | View) and is_shown(object_):
             yield shown_table(call, object_.name)
 
 
@@ -89,20 +89,20 @@ def _objects(call: Call, database: str) -> list[Table | View]:
 def _kind(object_: Table | View) -> str:
     if isinstance(object_, View):
         return VIEW
-    return str(kept(object_.properties).get("tableType", EXTERNAL if is_shown(object_) else MANAGED))
+    return str(kept(object_.properties).get("tableType", EXTERNAL if is_readable(object_) else MANAGED))
 
 
 def get_table_meta(call: Call) -> list[Any]:
     arguments = call.arguments
     databases, tables = database_pattern(arguments.db_patterns), pattern(arguments.tbl_patterns)
-    found: list[Any] = []
+    metas: list[Any] = []
     objects: list[Table | View] = [*call.snapshot.tables(), *call.snapshot.views()]
     for object_ in objects:
         database, name = parts_of(object_.name)
         kind = _kind(object_)
         if databases.fullmatch(database) and tables.fullmatch(name) and kind in (arguments.tbl_types or [kind]):
-            found.append(_TableMeta(dbName=database, tableName=name.lower(), tableType=kind, comments=object_.comment))
-    return found
+            metas.append(_TableMeta(dbName=database, tableName=name.lower(), tableType=kind, comments=object_.comment))
+    return metas
 
 
 def get_table_names_by_filter(call: Call) -> list[str]:

@@ -187,7 +187,7 @@ def test_lists_of_tables(client: Any, sql: Any, tmp_path: Path) -> None:
     _raises(ttypes.MetaException, client.get_table_names_by_filter, "default", "x = 1", -1)
 
 
-@pytest.mark.parametrize("name", ["", None, "..", "a.b", "a/b", "a b", "x" * 101])
+@pytest.mark.parametrize("name", ["", None, "..", "a.b", "a/b", "a b", "a\0b", "x" * 101])
 @pytest.mark.share(1)
 def test_names_that_no_statement_would_give(client: Any, name: str | None) -> None:
     client.create_table(table("t"))
@@ -224,7 +224,9 @@ def test_descriptions_that_are_refused(client: Any, change: dict[str, Any]) -> N
     assert client.get_all_tables("default") == []
 
 
-@pytest.mark.parametrize("columns", [{}, {"a": "nope"}, {"a": "int", "A": "int"}, {"": "int"}, {"a": "decimal(1,"}])
+@pytest.mark.parametrize(
+    "columns", [{}, {"a": "nope"}, {"a": "int", "A": "int"}, {"": "int"}, {"a": "decimal(39,1)"}, {"a": "decimal(1,2)"}]
+)
 @pytest.mark.share(1)
 def test_columns_that_are_refused(client: Any, columns: dict[str, str]) -> None:
     given = table("t")
