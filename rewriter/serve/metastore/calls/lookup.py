@@ -49,7 +49,8 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
 
     Without a list, it is the newest state of an external or exposed table; another one raises
     VALID_WRITE_ID_LIST_REQUIRED. Without a cluster, its location is that on the default cluster. A table that is to be
-    written is in its newest state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
+    written is in its newest state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of
+    its writes.
     """
     if is_write:
         snapshot, table = call.service.listed.written(name, call.write_ids_of(name), call.cluster)
