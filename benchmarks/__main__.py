@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [dialect] [sinks]
-[peers]``: the tables of ``benchmarks/README.md``.
+[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect]
+[sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    adoption,
     cache,
     clusters,
     commits,
@@ -60,6 +61,7 @@ GROUPS = (
     "duckdb",
     "spark",
     "metastore",
+    "adoption",
     "dialect",
     "sinks",
     "peers",
@@ -117,6 +119,9 @@ def main(
             print(wide_markdown(table), flush=True)
     if not chosen or "metastore" in chosen:
         _metastore()
+    if not chosen or "adoption" in chosen:
+        for table in adoption.measure(300_000):
+            print(wide_markdown(table), flush=True)
     if not chosen or "dialect" in chosen:
         _dialect(dialect_rows, hive, show)
     if not chosen or "sinks" in chosen:

@@ -32,7 +32,7 @@ WARM_SECONDS = 2.0
 READ = 2_016
 BATCH = 1_000
 _PARQUET = "org.apache.hadoop.hive.ql.io.parquet"
-_OURS, _THEIRS = "rewriter", "Hive 2.3.10"
+OURS, THEIRS = "rewriter", "Hive 2.3.10"
 
 
 @dataclass(frozen=True)
@@ -58,28 +58,29 @@ class Load:
 
 def measure(many: int) -> Iterator[WideTable]:
     """Yields the table of both, and that of ours alone with ``many`` partitions."""
-    with tempfile.TemporaryDirectory(prefix="rewriter-thrift-") as folder, _ours(Path(folder, "w")) as ours:
+    with tempfile.TemporaryDirectory(prefix="rewriter-thrift-") as folder, running(Path(folder, "w")) as ours:
         started = time.perf_counter()
         with hive_metastore.running(statistics=False) as port:
-            theirs = Server(_THEIRS, port, _listener(port), time.perf_counter() - started)
+            theirs = Server(THEIRS, port, _listener(port), time.perf_counter() - started)
             compared = _compared(ours, theirs, Path(folder))
         with hive_metastore.running() as port:
             plain = Server("as it comes", port, 0, 0.0)
-            adds = [_fill(server, "plain", Path(folder, f"plain of {server.name}"), BATCH) for server in (ours, plain)]
+            adds = [fill(server, "plain", Path(folder, f"plain of {server.name}"), BATCH) for server in (ours, plain)]
         row = ("add 1,000, Hive as it comes", *(f"{rate:,.0f} partitions/s" for rate in adds), ratio(*adds))
         yield replace(compared, rows=(*compared.rows[:2], row, *compared.rows[2:]))
         yield _alone(ours, Path(folder), many)
 
 
 @contextmanager
-def _ours(warehouse: Path) -> Iterator[Server]:
+def running(warehouse: Path) -> Iterator[Server]:
+    """Serves the catalog of a warehouse as a metastore in a process of its own, and yields the server."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "rewriter", "serve", "--metastore", "--port", "0", "-w", str(warehouse)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline().rpartition(":")[2])
-        yield Server(_OURS, port, process.pid, time.perf_counter() - started)
+        yield Server(OURS, port, process.pid, time.perf_counter() - started)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
@@ -94,7 +95,7 @@ def _compared(ours: Server, theirs: Server, folder: Path) -> WideTable:
             ratio(theirs.start_seconds, ours.start_seconds),
         )
     ]
-    adds = [_fill(server, "t", folder / server.name, READ) for server in (ours, theirs)]
+    adds = [fill(server, "t", folder / server.name, READ) for server in (ours, theirs)]
     rows.append(("add 1,000 partitions", *(f"{rate:,.0f} partitions/s" for rate in adds), ratio(adds[0], adds[1])))
     calls: dict[str, tuple[str, tuple[Any, ...]]] = {
         "get_table": ("get_table", ("default", "t")),
@@ -112,11 +113,11 @@ def _compared(ours: Server, theirs: Server, folder: Path) -> WideTable:
         "Statistics of Hive are off, and the directories of its partitions exist before. As it comes, it makes and "
         "lists a directory for each partition.",
     )
-    return WideTable("The Thrift service of the metastore", ("what", _OURS, _THEIRS, "ratio"), tuple(rows), notes)
+    return WideTable("The Thrift service of the metastore", ("what", OURS, THEIRS, "ratio"), tuple(rows), notes)
 
 
 def _alone(ours: Server, folder: Path, many: int) -> WideTable:
-    added = _fill(ours, "big", folder / "big", many)
+    added = fill(ours, "big", folder / "big", many)
     with hive_metastore.client(ours.port) as client:
         started = time.perf_counter()
         assert len(client.get_partition_names("default", "big", -1)) == many
@@ -130,10 +131,10 @@ def _alone(ours: Server, folder: Path, many: int) -> WideTable:
         ("all, with the client's decoding", shown(every)),
         ("memory", f"{_megabytes(ours)} MB"),
     )
-    return WideTable(f"The Thrift service over {many:,} partitions", ("what", _OURS), rows)
+    return WideTable(f"The Thrift service over {many:,} partitions", ("what", OURS), rows)
 
 
-def _fill(server: Server, name: str, folder: Path, count: int) -> float:
+def fill(server: Server, name: str, folder: Path, count: int) -> float:
     """Creates a table with partitions, and returns how many a second were added."""
     from pymetastore.hive_metastore import ttypes as t
 
@@ -172,7 +173,7 @@ def _fill(server: Server, name: str, folder: Path, count: int) -> float:
                 day, hour = divmod(number, 24)
                 values = [f"{2024 + day // 336}-{1 + day % 336 // 28:02}-{1 + day % 28:02}", str(hour)]
                 place = folder / f"dt={values[0]}" / f"hr={values[1]}"
-                if server.name == _THEIRS:
+                if server.name == THEIRS:
                     place.mkdir(parents=True, exist_ok=True)
                 batch.append(
                     t.Partition(values=values, dbName="default", tableName=name, sd=descriptor(place), parameters={})

@@ -43,6 +43,8 @@ class FakeMetastore:
         self.tables: dict[tuple[str, str], Any] = {}
         self.partitions: dict[tuple[str, str], dict[str, Any]] = {}
         self.functions: list[Any] = []
+        #: Column statistics by the database, the table and the partition, ``None`` for those of the table.
+        self.statistics: dict[tuple[str, str, str | None], list[Any]] = {}
         self.events: list[Any] = []
         self.overrides: dict[str, Callable[[Any], Any]] = {}
         self.on_call: Callable[[str, Any], None] = lambda _method, _arguments: None
@@ -165,8 +167,27 @@ class FakeMetastore:
         there = self.partitions[arguments.db_name, arguments.tbl_name]
         return [there[name] for name in arguments.names if name in there]
 
-    def _get_all_functions(self, _: Any) -> Any:
-        return structure("GetAllFunctionsResponse")(functions=self.functions)
+    def _get_functions(self, arguments: Any) -> list[str]:
+        return [one.functionName for one in self.functions if one.dbName == arguments.dbName]
+
+    def _get_function(self, arguments: Any) -> Any:
+        name = arguments.dbName, arguments.funcName
+        found = [one for one in self.functions if (one.dbName, one.functionName) == name]
+        if not found:
+            raise structure("NoSuchObjectException")(message=f"no function {name}")
+        return found[0]
+
+    def _get_table_statistics_req(self, arguments: Any) -> Any:
+        return structure("TableStatsResult")(tableStats=self._chosen(arguments.request, None))
+
+    def _get_partitions_statistics_req(self, arguments: Any) -> Any:
+        request = arguments.request
+        found = {name: self._chosen(request, name) for name in request.partNames}
+        return structure("PartitionsStatsResult")(partStats={name: some for name, some in found.items() if some})
+
+    def _chosen(self, request: Any, partition: str | None) -> list[Any]:
+        objects = self.statistics.get((request.dbName, request.tblName, partition), [])
+        return [one for one in objects if one.colName in request.colNames]
 
     def _get_current_notificationEventId(self, _: Any) -> Any:
         return structure("CurrentNotificationEventId")(eventId=self.events[-1].eventId if self.events else 0)

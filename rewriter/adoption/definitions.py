@@ -27,8 +27,6 @@ from rewriter.uris import is_uri, normalized, shown
 IMPORTED = "rewriter.imported"
 _NESTED = ("array", "map", "struct")
 _NOWHERE = Span(0, 0)
-#: Properties of a table whose text files begin or end with lines that are no rows.
-_EXTRA_LINES = ("skip.header.line.count", "skip.footer.line.count")
 
 
 @dataclass(frozen=True)
@@ -74,10 +72,6 @@ def wanted_object(given: Any, uri: str) -> Wanted:
     described.tableType = EXTERNAL
     described.parameters = {**described.parameters, "EXTERNAL": "TRUE"}
     table = catalog_table(described, 0, place(given.sd.location))
-    if table.format == "textfile" and any(
-        described.parameters.get(key, "0").strip() not in ("", "0") for key in _EXTRA_LINES
-    ):
-        table = replace(table, format="textfile with other rows")
     for column in table.columns:
         _check_type(column, type_tree(column.type))
     return Wanted(replace(table, properties={**table.properties, IMPORTED: uri}), left_out)

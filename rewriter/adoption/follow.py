@@ -63,10 +63,12 @@ class Follower:
         changes = self._changes()
         if changes.everything:
             self.names = importing.everything()
-        elif changes.tables:
-            self._tables(changes)
         elif changes.last == self.last:
             return None
+        else:
+            self._tables(changes)
+            if changes.functions:
+                importing.functions()
         self.last = changes.last
         return importing.report
 
@@ -85,7 +87,12 @@ class Follower:
             if more.last == found.last or more.everything or len(events) > EVENTS:
                 # The source has forgotten some, or says what it cannot mean.
                 return Affected(newest, everything=True)
-            found = Affected(more.last, found.tables | more.tables, found.names or more.names)
+            found = Affected(
+                more.last,
+                found.tables | more.tables,
+                names=found.names or more.names,
+                functions=found.functions or more.functions,
+            )
         return Affected(newest, everything=True)
 
     def _tables(self, changes: Affected) -> None:

@@ -22,7 +22,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.errors import DataError, Error, NotSupportedError
-from rewriter.hive.descriptors import KEPT, partition_properties
+from rewriter.hive.descriptors import HIDDEN, partition_properties
 from rewriter.hive.formats import catalog_format, row_properties
 
 
@@ -83,7 +83,7 @@ def _pinned(live: Table, wanted: Table, partitions: Iterable[Partition]) -> list
 
 
 def _is_of_the_source(key: str) -> bool:
-    return key == KEPT or key.startswith(SERDE_PROPERTY) or not is_interpreted(key)
+    return key in HIDDEN or key.startswith(SERDE_PROPERTY) or not is_interpreted(key)
 
 
 def _names(columns: Sequence[Column]) -> list[str]:
@@ -224,17 +224,19 @@ def name_of(table: Table, values: PartitionValues) -> str:
 class Affected:
     """What notifications say has changed: tables by database and name, or everything. ``last`` is the newest number.
 
-    ``names`` says that a table may have got another name.
+    ``names`` says that a table may have got another name, ``functions`` that functions have changed.
     """
 
     last: int
     tables: frozenset[tuple[str, str]] = frozenset()
     names: bool = False
     everything: bool = False
+    functions: bool = False
 
 
-#: Beginnings of the types of events that concern no table.
-_ELSEWHERE = ("CREATE_FUNCTION", "DROP_FUNCTION", "OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID", "ACID_WRITE")
+#: The types of events that concern functions, and those that concern nothing that is imported.
+_OF_FUNCTIONS = ("CREATE_FUNCTION", "DROP_FUNCTION")
+_ELSEWHERE = ("OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID", "ACID_WRITE")
 
 
 def affected(events: Collection[Any], last: int) -> Affected:
@@ -250,14 +252,16 @@ def affected(events: Collection[Any], last: int) -> Affected:
     if numbers != list(range(last + 1, last + 1 + len(numbers))):
         return Affected(newest, everything=True)
     tables: set[tuple[str, str]] = set()
-    names = everything = False
+    names = everything = functions = False
     for _, event in new:
         kind = str(event.eventType or "").upper()
         if kind in _ELSEWHERE:
             continue
-        if event.dbName and event.tableName:
+        if kind in _OF_FUNCTIONS:
+            functions = True
+        elif event.dbName and event.tableName:
             tables.add((str(event.dbName).lower(), str(event.tableName).lower()))
             names |= kind in ("ALTER_TABLE", "CREATE_TABLE", "DROP_TABLE")
         else:
             everything = True
-    return Affected(newest, frozenset(tables), names, everything)
+    return Affected(newest, frozenset(tables), names, everything, functions)

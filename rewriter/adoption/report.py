@@ -53,6 +53,7 @@ class Report:
     databases: Counts = field(default_factory=Counts)
     tables: Counts = field(default_factory=Counts)
     partitions: Counts = field(default_factory=Counts)
+    functions: Counts = field(default_factory=Counts)
     _found: dict[tuple[str, str, str], _Found] = field(default_factory=dict)
     _reasons: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -84,6 +85,11 @@ class Report:
     @property
     def summary(self) -> str:
         """One line about what changed."""
-        groups = (("databases", self.databases), ("tables and views", self.tables), ("partitions", self.partitions))
+        groups = (
+            ("databases", self.databases),
+            ("tables and views", self.tables),
+            ("partitions", self.partitions),
+            ("functions", self.functions),
+        )
         texts = [f"{name}: {counts}" for name, counts in groups if counts]
         return "; ".join(texts) or "nothing has changed"

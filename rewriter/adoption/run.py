@@ -7,7 +7,7 @@ A batch is fetched while the one before it is committed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from rewriter.adoption.commits import REFUSALS, PartitionCommits, State, committed
 from rewriter.adoption.definitions import IMPORTED, Wanted, wanted_database, wanted_object
+from rewriter.adoption.functions import Functions
 from rewriter.adoption.places import Places
 from rewriter.adoption.plan import (
     NamedPartitions,
@@ -28,11 +29,13 @@ from rewriter.adoption.plan import (
 from rewriter.adoption.report import Counts, Report
 from rewriter.adoption.selection import Selection
 from rewriter.adoption.source import TABLES, Source
+from rewriter.adoption.statistics import StatisticsOf, says_statistics, with_statistics
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject, PartitionWrite
-from rewriter.catalog.model.objects import Namespace, PartitionValues, Table, View
+from rewriter.catalog.model.objects import Namespace, Partition, PartitionValues, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name, parts_of
 from rewriter.errors import Error, IntegrityError, OperationalError
+from rewriter.hive.descriptors import STATISTICS
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.statements.resolve.location_conflicts import check_table_location, refused_locations
 
@@ -42,8 +45,6 @@ BATCH = 2_000
 _AHEAD = 2
 _UNASKED = "The source returned it, but was asked for others."
 _LEFT_OUT = "They have a meaning here, or are reserved."
-_COLUMN_STATISTICS = "COLUMN_STATS"
-_ACCURATE = "COLUMN_STATS_ACCURATE"
 
 _Item = TypeVar("_Item")
 _Fetched = TypeVar("_Fetched")
@@ -53,11 +54,15 @@ _Created = tuple[set[str], dict[str, Error]]
 
 @dataclass(frozen=True)
 class _Found:
-    """An object of the source: as Thrift has it, and as the catalog is to have it."""
+    """An object of the source: as Thrift has it, and as the catalog is to have it.
+
+    ``has_said`` is whether the source has said which column statistics a table has.
+    """
 
     name: str
     given: Any
     wanted: Wanted
+    has_said: bool = False
 
 
 @dataclass
@@ -76,18 +81,22 @@ class Import:
     def everything(self) -> frozenset[_Name]:
         """Compares all that is selected, and returns the tables and views that the source has of it.
 
-        Costs one request for each database and each 100 tables, and one for each batch of partitions.
+        Costs two requests for each database, one for each 100 tables, each table, each batch of partitions and each
+        function, and one more for each batch of a table with column statistics of partitions.
         """
         self._databases()
         names = self.listed()
         # First: a table with another name has the directory of the one that is gone.
         self.drop_missing(names)
         self.tables(names)
+        self.functions()
         self._drop_databases()
-        if self.selection.is_everything:
-            for function in self.source.functions():
-                self.report.not_taken(function, "function", "Functions are not imported.")
         return frozenset(names)
+
+    def functions(self) -> None:
+        """Compares the functions of the databases that are selected as a whole. One request for each of both."""
+        databases = [name for name in self._source_databases() if self.selection.has_all_of(name)]
+        Functions(self.catalog, self.source, self.selection, self.report).compare(databases)
 
     def listed(self) -> list[_Name]:
         """Returns the selected tables that the source has."""
@@ -184,12 +193,21 @@ class Import:
                 continue
             missing.discard(name)
             try:
-                yield _Found(full_name(database, name), given, wanted_object(given, self.source.uri))
+                yield self._with_statistics(
+                    _Found(full_name(database, name), given, wanted_object(given, self.source.uri))
+                )
             except REFUSALS as error:
                 kind = "view" if given.viewOriginalText else "table"
                 self.report.not_taken(f"{database}.{name}", kind, error.headline)
         for name in sorted(missing):
             self.report.not_taken(f"{database}.{name}", "table", "The source lists it, but does not return it.")
+
+    def _with_statistics(self, one: _Found) -> _Found:
+        table = one.wanted.object
+        if not isinstance(table, Table):
+            return one
+        text, has_said = StatisticsOf(self.source, self.report, table, one.given).of_table()
+        return replace(one, wanted=replace(one.wanted, object=with_statistics(table, text)), has_said=has_said)
 
     def _defined(self, found: Sequence[_Found]) -> list[_Found]:
         """Creates and changes objects. Returns those that the catalog now has as they are wanted."""
@@ -234,10 +252,8 @@ class Import:
         return created, set(errors)
 
     def _changed(self, one: _Found) -> None:
-        wanted = one.wanted.object
-
         def changes(state: State) -> tuple[Sequence[Change], bool]:
-            live = state.snapshot.named(one.name)
+            wanted, live = one.wanted.object, state.snapshot.named(one.name)
             if live is None or not isinstance(live, Table | View) or not self._is_ours(live):
                 raise IntegrityError(
                     "The catalog has an object of that name that this import did not make.",
@@ -246,6 +262,8 @@ class Import:
                     object=one.name,
                     hint="Rename one of them, and import again.",
                 )
+            if isinstance(wanted, Table) and not one.has_said:
+                wanted = with_statistics(wanted, live.properties.get(STATISTICS))
             if isinstance(live, Table) and isinstance(wanted, Table) and not needs_replacement(live, wanted):
                 changes = table_changes(live, replace(wanted, id=live.id))
                 if live.location != wanted.location:
@@ -267,11 +285,8 @@ class Import:
     # Partitions
 
     def _partitions(self, database: str, one: _Found) -> None:
-        if isinstance(one.wanted.object, Table):
-            if _COLUMN_STATISTICS in (one.given.parameters or {}).get(_ACCURATE, ""):
-                self.report.not_taken(one.name, "column statistics", "ANALYZE TABLE computes them.")
-            if one.wanted.object.partition_columns:
-                self._try(one.name, "partitions", self._partitions_of, database, one)
+        if isinstance(one.wanted.object, Table) and one.wanted.object.partition_columns:
+            self._try(one.name, "partitions", self._partitions_of, database, one)
 
     def _partitions_of(self, database: str, one: _Found) -> None:
         snapshot = self.catalog.snapshot()
@@ -295,9 +310,10 @@ class Import:
         gone = [partition for values, partition in live.items() if values not in listed.by_values]
         for some in _batches(gone, self.batch):
             counts.dropped += commits.drop(some)
+        statistics = StatisticsOf(self.source, self.report, table, one.given)
         fetched = _prefetched(
             _batches(listed.by_values.items(), self.batch),
-            lambda some: self._fetched(database, one, reader, dict(some)),
+            lambda some: self._fetched(database, one, reader, dict(some), statistics, live),
         )
         done, total = 0, len(listed.by_values)
         with closing(fetched):
@@ -315,7 +331,13 @@ class Import:
             self.report.notice(f"{one.name}: partitions: {counts}")
 
     def _fetched(
-        self, database: str, one: _Found, reader: PartitionReader, names: dict[PartitionValues, str]
+        self,
+        database: str,
+        one: _Found,
+        reader: PartitionReader,
+        names: dict[PartitionValues, str],
+        statistics: StatisticsOf,
+        live: Mapping[PartitionValues, Partition],
     ) -> tuple[list[PartitionWrite], list[PartitionValues]]:
         """Returns the partitions of these names that the catalog can have, and the values of those that it cannot.
 
@@ -324,6 +346,7 @@ class Import:
         table, missing = one.given.tableName, dict(names)
         writes: list[PartitionWrite] = []
         refused: list[PartitionValues] = []
+        is_said = False
 
         def refuse(reason: str, example: str | None, what: str = "partitions", count: int = 1) -> None:
             self.report.not_taken(one.name, what, reason, count, example)
@@ -332,7 +355,7 @@ class Import:
             if (given.dbName, given.tableName) != (one.given.dbName, table):
                 refuse("The source returned a partition of another table.", f"{given.dbName}.{given.tableName}")
                 continue
-            statistics = _COLUMN_STATISTICS in (given.parameters or {}).get(_ACCURATE, "")
+            is_said |= says_statistics(given.parameters)
             try:
                 write, left_out = reader.read(given)
             except REFUSALS as error:
@@ -349,11 +372,9 @@ class Import:
             writes.append(write)
             if left_out:
                 refuse(_LEFT_OUT, f"{name}: {', '.join(left_out)}", "properties of partitions", len(left_out))
-            if statistics:
-                refuse("ANALYZE TABLE computes them.", name, "column statistics")
         if missing:
             refuse("The source lists it, but does not return it.", next(iter(missing.values())), count=len(missing))
-        return writes, refused
+        return statistics.added(writes, names, live, is_said=is_said), refused
 
     def _try(self, name: str, what: str, run: Callable[..., None], *arguments: object) -> bool:
         """Runs a part of the import. Returns False if it was refused, which is then in the report."""

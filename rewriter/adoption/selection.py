@@ -46,6 +46,10 @@ class Selection:
         """Returns whether all tables of a database, or some, are selected."""
         return self.is_everything or database in self.databases or any(name == database for name, _ in self.tables)
 
+    def has_all_of(self, database: str) -> bool:
+        """Returns whether everything in a database is selected: its functions, too."""
+        return self.is_everything or database in self.databases
+
     def has_table(self, database: str, table: str) -> bool:
         """Returns whether a table is selected."""
-        return self.is_everything or database in self.databases or (database, table) in self.tables
+        return self.has_all_of(database) or (database, table) in self.tables

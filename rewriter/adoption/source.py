@@ -41,6 +41,7 @@ class Source:
         self._socket: socket.socket | None = None
         self._requests: Requests | None = None
         self._lock = threading.Lock()
+        self._unknown: set[str] = set()
 
     @property
     def uri(self) -> str:
@@ -74,15 +75,31 @@ class Source:
         call = {"db_name": database, "tbl_name": table, "names": list(names)}
         return list(self._call("get_partitions_by_names", _slim_partitions(), **call))
 
-    def functions(self) -> list[str]:
-        """Returns the functions as ``database.name``; none from a metastore that does not have them."""
-        try:
-            listed = self._call("get_all_functions").functions or ()
-        except OperationalError as error:
-            if error.condition != "METASTORE_REFUSED":
-                raise
-            return []
-        return [f"{function.dbName}.{function.functionName}" for function in listed]
+    def functions(self, database: str) -> list[str]:
+        """Returns the names of the permanent functions of a database."""
+        return _texts(self._call("get_functions", dbName=database, pattern="*"))
+
+    def function(self, database: str, name: str) -> Any:
+        """Returns a function as Thrift has it."""
+        return self._call("get_function", dbName=database, funcName=name)
+
+    def table_statistics(self, database: str, table: str, columns: Sequence[str]) -> list[Any]:
+        """Returns the statistics of a table's columns, of those that have any."""
+        request = structure("TableStatsRequest")(dbName=database, tblName=table, colNames=list(columns))
+        return list(self._call("get_table_statistics_req", request=request).tableStats or ())
+
+    def partition_statistics(
+        self, database: str, table: str, columns: Sequence[str], names: Sequence[str]
+    ) -> dict[str, list[Any]]:
+        """Returns the statistics of columns in the named partitions, of those that have any, by the names."""
+        request = structure("PartitionsStatsRequest")(
+            dbName=database, tblName=table, colNames=list(columns), partNames=list(names)
+        )
+        return dict(self._call("get_partitions_statistics_req", request=request).partStats or {})
+
+    def lacks(self, method: str) -> bool:
+        """Returns whether a call showed that the metastore does not have a method. No request."""
+        return method in self._unknown
 
     def last_event(self) -> int:
         """Returns the number of the newest notification; 0 if there is none, or if nothing keeps them."""
@@ -140,6 +157,8 @@ class Source:
         return self._requests.call(method, method.arguments(**arguments), result, RESULT_SECONDS)
 
     def _refused(self, method: Method, error: Exception) -> OperationalError:
+        if isinstance(error, TApplicationException) and error.type == TApplicationException.UNKNOWN_METHOD:
+            self._unknown.add(method.name)
         text = getattr(error, "message", None) or type(error).__name__
         return OperationalError(
             f"The metastore {self.uri} refuses {method.name}: {text}",

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     help="The time between two looks at the changes, with --follow.",
 )
 def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, interval: float, **options: Any) -> int:
-    """Take the tables, views and partitions of a running Hive metastore into the catalog, as external tables.
+    """Take tables, views, partitions, functions and statistics of a running Hive metastore into the catalog.
 
-    DB.TABLE names one table, DB.* all of a database; without, it is everything. Files are not touched. An import that
-    was interrupted continues where it was, and one that runs again takes what has changed. Prints what was not taken;
-    the exit code is 1 then.
+    Tables become external. DB.TABLE names one table, DB.* all of a database; without, it is everything. Files are not
+    touched. An import that was interrupted continues where it was, and one that runs again takes what has changed.
+    Prints what was not taken; the exit code is 1 then.
     """
     _require_thrift()
     from rewriter.adoption.address import Address

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _WEB_PORT, _METASTORE_PORT = 8080, 9083
 _PORT = click.IntRange(0, 65535)
+#: The size of the metastore's cache, in bytes, unless the settings of the connection say another one.
+_CACHE_BYTES = 256 << 20
 
 
 @click.command()
@@ -67,6 +69,7 @@ def serve(
     opened = connection(**options)
     shared: Catalog | None = None
     with ExitStack() as servers:
+        stopped = servers.enter_context(_stop_signals())
         if metastore:
             chosen = metastore_port if metastore_port is not None else None if web else port
             number = _METASTORE_PORT if chosen is None else chosen
@@ -76,7 +79,7 @@ def serve(
         if web:
             number = _WEB_PORT if port is None else port
             print(servers.enter_context(_running_web(opened, host, number, shared)), flush=True)
-        _wait_for_signal()
+        stopped.wait()
     return 0
 
 
@@ -153,10 +156,6 @@ def _running_metastore(
         session.close()
 
 
-#: The size of the metastore's cache, in bytes, unless the settings of the connection say another one.
-_CACHE_BYTES = 256 << 20
-
-
 def _check_remote(host: str, context: ssl.SSLContext | None) -> None:
     if context is None:
         raise InterfaceError(
@@ -219,8 +218,9 @@ def _access_log(name: str | None) -> Iterator[Callable[[Outcome], None] | None]:
         yield lambda outcome: write(outcome, log)
 
 
-def _wait_for_signal() -> None:
-    """Waits for Ctrl-C or SIGTERM. A second signal ends the process at once."""
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """Yields an event that Ctrl-C and SIGTERM set. A second signal ends the process at once."""
     stopped = threading.Event()
 
     def stop(*_: object) -> None:
@@ -234,6 +234,6 @@ def _wait_for_signal() -> None:
             signal.signal(number, handler)
 
     try:
-        stopped.wait()
+        yield stopped
     finally:
         restore()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.formats.registry import FORMATS, format_named, unsupported_format
+from rewriter.exec.formats.registry import FORMATS, format_named
 from rewriter.exec.sql_types import arrow_type, parse_type
 from rewriter.storage.filesystems.reading import arrow_source, open_text
 from rewriter.storage.filesystems.registry import store_of
@@ -36,7 +36,9 @@ TEXT_FORMATS = ("csv", "json", "textfile")
 def check_format(format: str) -> str:
     """Returns the format in lower case. Raises ``NotSupportedError`` for an unknown one."""
     if format.lower() not in FORMATS:
-        raise unsupported_format(format)
+        raise NotSupportedError(
+            f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(FORMATS)}."
+        )
     return format.lower()
 
 

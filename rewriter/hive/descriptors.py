@@ -156,7 +156,7 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
     serde = descriptor.serdeInfo or _Serde()
     options = dict(serde.parameters or {})
     provider = properties.get(PROVIDER)
-    rows = options | {key: properties[key] for key in _SKIPPED if properties.get(key, "0") != "0"}
+    rows = options | {key: properties[key] for key in _SKIPPED if properties.get(key, "").strip() not in ("", "0")}
     format = catalog_format(descriptor.inputFormat or "", serde.serializationLib or "", rows, provider)
     partition_columns = tuple(map(_column, given.partitionKeys or ()))
     columns = columns_of_spark(properties, partition_columns) if provider is not None else None

@@ -163,6 +163,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "class_name": str,
     "owner": (str, NoneType),
     "created": int,
+    "source": (str, NoneType),
 }
 
 
@@ -283,17 +284,18 @@ def _view(id: int, name: str, data: dict[str, Any]) -> View:
 
 
 def _function_data(function: Function) -> dict[str, Any]:
-    return {
+    data = {
         "class_name": function.class_name,
         "owner": function.owner,
         "created": function.created,
         "resources": [list(resource) for resource in function.resources],
     }
+    return data if function.source is None else {**data, "source": function.source}
 
 
 def _function(id: int, name: str, data: dict[str, Any]) -> Function:
     resources = tuple((kind, uri) for kind, uri in map(_names, _listed(data["resources"])))
-    return Function(id, name, data["class_name"], data["owner"], data["created"], resources)
+    return Function(id, name, data["class_name"], data["owner"], data["created"], resources, data.get("source"))
 
 
 def _cube_data(cube: Cube) -> dict[str, Any]:

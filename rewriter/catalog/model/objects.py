@@ -182,7 +182,8 @@ class Function:
 
     ``name`` begins with its database, as that of a table does, but functions have a name space of their own
     (``qualified_names.function_key``). ``created`` is in seconds since 1970. ``resources`` are pairs of a kind, such as
-    ``JAR``, and the URI of a file that the class needs, as its author wrote it.
+    ``JAR``, and the URI of a file that the class needs, as its author wrote it. ``source`` is the address of the
+    metastore from which an import took it, ``None`` for others.
     """
 
     id: int
@@ -191,6 +192,7 @@ class Function:
     owner: str | None = None
     created: int = 0
     resources: tuple[tuple[str, str], ...] = ()
+    source: str | None = None
 
 
 class Aggregate(Enum):

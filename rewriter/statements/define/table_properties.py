@@ -29,7 +29,7 @@ from rewriter.catalog.keys.paths import (
     refuse_change,
 )
 from rewriter.catalog.model.changes import AlterTable, RefreshTimelines
-from rewriter.catalog.model.column_statistics import is_reserved
+from rewriter.catalog.model.column_statistics import OF_CLIENTS, is_reserved
 from rewriter.catalog.model.objects import Column, Fact, StorageTable, Table
 from rewriter.catalog.model.partition_commit import checked_partition_commit, is_about_partition_commit
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
@@ -187,6 +187,13 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
     if key.startswith(MOVING):
         raise AnalysisError(
             f"The property {key} is reserved for the catalog.",
+            condition="RESERVED_PROPERTY",
+            object=key,
+            hint="Choose another name.",
+        )
+    if key.lower().startswith(OF_CLIENTS):
+        raise AnalysisError(
+            f"The property {key} is reserved for clients of the metastore.",
             condition="RESERVED_PROPERTY",
             object=key,
             hint="Choose another name.",

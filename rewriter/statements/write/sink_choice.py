@@ -7,6 +7,7 @@ from sqlglot import exp
 from rewriter.catalog.commit.reserved_properties import is_packed
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
+from rewriter.exec.data_files import check_format
 from rewriter.exec.engine import EngineQuery, Packing, input_bytes
 from rewriter.exec.formats.registry import format_named
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink
@@ -46,7 +47,7 @@ def sink_of(target: Target, query: EngineQuery, context: Context) -> SinkChoice:
     reads_little = has_many_tasks and _reads_little(query)
     kind, reason = choose_sink(
         settings.sink,
-        format_named(table.format),
+        format_named(check_format(table.format)),
         lambda: most_partitions(target, query),
         is_static=target.is_static,
         is_packed=is_packed(table),

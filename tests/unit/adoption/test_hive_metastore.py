@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from fake_metastore import descriptor
 from imported import imported, picture, reasons
 
 from benchmarks import hive_metastore
+from rewriter.catalog.catalog import Catalog
+from rewriter.hive.column_statistics import read_statistics
+from rewriter.hive.descriptors import STATISTICS
 from rewriter.hive.wire.interface import interface, structure
 from rewriter.hive.wire.requests import Requests
 
@@ -37,10 +41,12 @@ def port() -> Iterator[int]:
         yield port
 
 
-def _table(name: str, location: str, columns: dict[str, str], keys: dict[str, str], **options: Any) -> Any:
+def _table(
+    name: str, location: str, columns: dict[str, str], keys: dict[str, str], database: str = "shop", **options: Any
+) -> Any:
     return structure("Table")(
         tableName=name,
-        dbName="shop",
+        dbName=database,
         owner="hive",
         sd=descriptor(location, columns, **options),
         partitionKeys=[structure("FieldSchema")(name=key, type=type) for key, type in keys.items()],
@@ -53,7 +59,7 @@ def _partition(table: Any, values: list[str], location: str) -> Any:
     sd = descriptor(location, {"x": "int"})
     sd.inputFormat, sd.serdeInfo = table.sd.inputFormat, table.sd.serdeInfo
     return structure("Partition")(
-        values=values, dbName="shop", tableName=table.tableName, sd=sd, parameters={"numRows": "3"}
+        values=values, dbName=table.dbName, tableName=table.tableName, sd=sd, parameters={"numRows": "3"}
     )
 
 
@@ -100,3 +106,64 @@ def test_a_real_metastore(tmp_path: Path, port: int) -> None:
         "tables and views: 0 created, 0 changed, 1 dropped; partitions: 1 created, 0 changed, 1 dropped"
     )
     assert set(picture(warehouse)) == {"shop.orders", "shop.v"}
+
+
+def _longs(low: int, partition: str | None) -> Any:
+    data = structure("LongColumnStatsData")(lowValue=low, highValue=9, numNulls=1, numDVs=5)
+    one = structure("ColumnStatisticsObj")(
+        colName="x", colType="int", statsData=structure("ColumnStatisticsData")(longStats=data)
+    )
+    description = structure("ColumnStatisticsDesc")(
+        isTblLevel=partition is None, dbName="figures", tableName="t", partName=partition
+    )
+    return structure("ColumnStatistics")(statsDesc=description, statsObj=[one])
+
+
+def test_functions_and_column_statistics_of_a_real_metastore(tmp_path: Path, port: int) -> None:
+    client, files, warehouse = _Client(port), tmp_path / "files", tmp_path / "warehouse"
+    files.mkdir()
+    root = f"file:{files}"
+    client.call("create_database", database=structure("Database")(name="figures", locationUri=root))
+    table = _table("t", f"{root}/t", {"x": "int", "y": "string"}, {"ds": "string"}, "figures")
+    client.call("create_table", tbl=table)
+    days = [f"2026-01-{day:02d}" for day in range(1, 13)]
+    client.call("add_partitions", new_parts=[_partition(table, [day], f"{root}/t/ds={day}") for day in days])
+    client.call("update_table_column_statistics", stats_obj=_longs(-7, None))
+    # Not in the first batch: its parameters say that it has some.
+    client.call("update_partition_column_statistics", stats_obj=_longs(3, f"ds={days[7]}"))
+    resource = structure("ResourceUri")(resourceType=1, uri="hdfs://n/a.jar")
+    function = structure("Function")(
+        functionName="twice",
+        dbName="figures",
+        className="org.example.Twice",
+        ownerName="hive",
+        ownerType=1,
+        createTime=1_700_000_000,
+        functionType=1,
+        resourceUris=[resource],
+    )
+    client.call("create_function", func=function)
+
+    url = f"thrift://127.0.0.1:{port}"
+    report = imported(warehouse, url, "figures.*", batch=5)
+    assert list(report.rows()) == []
+    with closing(Catalog.open(warehouse)) as catalog:
+        snapshot = catalog.snapshot()
+        (taken,) = snapshot.functions("figures")
+        assert (taken.name, taken.class_name, taken.owner, taken.resources) == (
+            "figures.twice",
+            "org.example.Twice",
+            "hive",
+            (("JAR", "hdfs://n/a.jar"),),
+        )
+        live = snapshot.table("figures.t")
+        partitions = {one.values[0]: one.properties.get(STATISTICS) for one in snapshot.partitions(live)}
+        lows = {
+            owner: read_statistics(text, live.columns)["x"].object.statsData.longStats.lowValue
+            for owner, text in {"table": live.properties.get(STATISTICS), **partitions}.items()
+            if text is not None
+        }
+        assert lows == {"table": -7, days[7]: 3}
+    assert imported(warehouse, url, "figures.*", batch=5).summary == "nothing has changed"
+    client.call("drop_function", dbName="figures", funcName="twice")
+    assert imported(warehouse, url, "figures.*").summary == "functions: 0 created, 0 changed, 1 dropped"

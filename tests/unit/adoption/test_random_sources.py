@@ -30,17 +30,14 @@ class _Author:
     def __init__(self, rng: random.Random, folder: Path) -> None:
         self._rng, self._folder = rng, folder
         self._tables: dict[str, list[str]] = {}
-        self._views: list[str] = []
         self._databases = ["default"]
         self._number = 0
 
     def statement(self) -> str:
-        choices = [self._create_table, self._create_view, self._create_database]
+        choices = [self._create_table, self._create_database]
         if self._tables:
             choices += [self._add, self._add, self._add, self._drop_partition, self._property, self._comment]
             choices += [self._add_column, self._move_partition, self._move_table, self._drop_table]
-        if self._views:
-            choices.append(self._drop_view)
         return self._rng.choice(choices)()
 
     def _fresh(self, prefix: str) -> str:
@@ -68,14 +65,6 @@ class _Author:
             f"CREATE EXTERNAL TABLE {name} ({columns}) {f'PARTITIONED BY ({partitioned})' if keys else ''} "
             f"STORED AS {rng.choice(_FORMATS)} LOCATION '{self._place()}'"
         )
-
-    def _create_view(self) -> str:
-        name = self._name("v")
-        self._views.append(name)
-        return f"CREATE VIEW {name} AS SELECT {self._rng.randrange(9)} AS x"
-
-    def _drop_view(self) -> str:
-        return f"DROP VIEW {self._views.pop(self._rng.randrange(len(self._views)))}"
 
     def _table(self) -> str:
         return self._rng.choice(sorted(self._tables))

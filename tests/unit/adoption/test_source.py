@@ -64,7 +64,7 @@ def test_an_error_of_the_metastore_is_not_repeated() -> None:
     def refuse(method: str, _: Any) -> None:
         if method == "get_all_databases":
             raise structure("MetaException")(message="no\x1b[31m")
-        if method == "get_all_functions":
+        if method == "get_functions":
             raise TApplicationException(TApplicationException.UNKNOWN_METHOD, "unknown")
 
     metastore.on_call = refuse
@@ -73,8 +73,13 @@ def test_an_error_of_the_metastore_is_not_repeated() -> None:
             source.databases()
         assert raised.value.condition == "METASTORE_REFUSED"
         assert len(metastore.calls) == 1
-        # A metastore without functions has none, and the connection is used on.
-        assert source.functions() == []
+        assert not source.lacks("get_functions")
+        with pytest.raises(OperationalError) as raised:
+            source.functions("default")
+        assert raised.value.condition == "METASTORE_REFUSED"
+        assert source.lacks("get_functions")
+        assert not source.lacks("get_all_databases")
+        # The connection is used on.
         assert source.tables("default") == []
 
 

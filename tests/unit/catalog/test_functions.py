@@ -285,6 +285,7 @@ TEXT = to_text(Function(1, "f", "C", None, 0, RESOURCES), "")
         ("resources", [["JAR"]]),
         ("resources", ["ab"]),
         ("resources", [["JAR", None]]),
+        ("source", 1),
     ],
 )
 def test_a_damaged_definition_is_named(member: str, value: object) -> None:

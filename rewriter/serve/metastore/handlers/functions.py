@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Function
-from rewriter.catalog.model.qualified_names import full_name, parts_of, short_name
+from rewriter.catalog.model.qualified_names import full_name, short_name
+from rewriter.hive.functions import catalog_function, thrift_function
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.names import database_name, pattern
 
-_Function: Any = structure("Function")
-_Resource: Any = structure("ResourceUri")
 _NoSuchObject: Any = structure("NoSuchObjectException")
-_Invalid: Any = structure("InvalidObjectException")
 _InvalidOperation: Any = structure("InvalidOperationException")
-#: The numbers of the kinds of resources.
-_RESOURCES = {"JAR": 1, "FILE": 2, "ARCHIVE": 3}
-_KINDS = {number: kind for kind, number in _RESOURCES.items()}
-_JAVA, _OWNER_IS_USER = 1, 1
 
 
 def get_function(call: Call) -> Any:
-    return _shown(_existing(call, call.arguments.dbName, call.arguments.funcName))
+    return thrift_function(_existing(call, call.arguments.dbName, call.arguments.funcName))
 
 
 def _existing(call: Call, database: str | None, name: str | None) -> Function:
@@ -43,7 +36,7 @@ def get_functions(call: Call) -> list[str]:
 
 
 def get_all_functions(call: Call) -> Any:
-    functions = [_shown(function) for function in call.snapshot.functions(None)]
+    functions = [thrift_function(function) for function in call.snapshot.functions(None)]
     return structure("GetAllFunctionsResponse")(functions=functions)
 
 
@@ -71,34 +64,10 @@ def alter_function(call: Call) -> None:
 
 
 def _function(given: Any, id: int, call: Call) -> Function:
-    if not re.fullmatch(r"\w{1,128}", given.functionName or "") or not given.className:
-        raise _Invalid(message="A function needs a name of letters, digits and underscores, and a class.")
-    call.snapshot.database(database_name(given.dbName))
-    resources = tuple(
-        (_KINDS.get(resource.resourceType, "JAR"), str(resource.uri)) for resource in given.resourceUris or ()
-    )
-    return Function(
-        id,
-        full_name(database_name(given.dbName), str(given.functionName).lower()),
-        str(given.className),
-        given.ownerName or None,
-        given.createTime or int(call.now),
-        resources,
-    )
-
-
-def _shown(function: Function) -> Any:
-    database, name = parts_of(function.name)
-    return _Function(
-        functionName=name,
-        dbName=database,
-        className=function.class_name,
-        ownerName=function.owner or "",
-        ownerType=_OWNER_IS_USER,
-        createTime=function.created,
-        functionType=_JAVA,
-        resourceUris=[_Resource(resourceType=_RESOURCES.get(kind, 1), uri=uri) for kind, uri in function.resources],
-    )
+    database = database_name(given.dbName)
+    function = catalog_function(given, id, database, int(call.now))
+    call.snapshot.database(database)
+    return function
 
 
 HANDLERS: Handlers = {

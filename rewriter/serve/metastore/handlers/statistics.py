@@ -9,10 +9,7 @@ from typing import Any
 
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, PartitionAlteration
 from rewriter.catalog.model.objects import Partition, Table
-from rewriter.hive.descriptors import STATISTICS
-from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.calls.call import Call, Handlers
-from rewriter.serve.metastore.calls.column_statistics import (
+from rewriter.hive.column_statistics import (
     ColumnStatistics,
     Statistics,
     given_statistics,
@@ -20,6 +17,9 @@ from rewriter.serve.metastore.calls.column_statistics import (
     read_statistics,
     statistics_text,
 )
+from rewriter.hive.descriptors import STATISTICS
+from rewriter.hive.wire.interface import structure
+from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.lookup import named_values, seen_partition, seen_table
 from rewriter.serve.metastore.calls.names import database_name, table_name
 

@@ -28,6 +28,7 @@ from rewriter.catalog.model.row_formats import SERDE_PROPERTY, row_format_proper
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.catalog.table_definitions import FORMATS
 from rewriter.errors import CommitUnknownError
+from rewriter.hive.column_statistics import statistics_of_present
 from rewriter.hive.descriptors import (
     HIDDEN,
     KEPT,
@@ -43,7 +44,6 @@ from rewriter.hive.descriptors import (
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call
-from rewriter.serve.metastore.calls.column_statistics import statistics_of_present
 from rewriter.serve.metastore.calls.files import database_root, is_below_roots, make_table_directory
 from rewriter.serve.metastore.calls.lookup import seen_table
 from rewriter.serve.metastore.calls.names import table_name
@@ -68,6 +68,7 @@ def alter_table(call: Call) -> None:
     new_name = table_name(given.dbName or arguments.dbname, given.tableName)
     if given.sd is None:
         raise _InvalidOperation(message="The table has no storage descriptor.")
+    check_properties({key: value for key, value in (given.parameters or {}).items() if key in HIDDEN})
     given.tableType = given.tableType or kept(table.properties).get("tableType")
     location = path(given.sd.location) if given.sd.location else table.location
     is_renamed = new_name.lower() != table.name.lower()

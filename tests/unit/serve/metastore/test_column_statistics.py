@@ -10,6 +10,7 @@ from typing import Any
 import pymetastore.hive_metastore.ttypes as hive
 import pytest
 
+from rewriter.catalog.model.changes import AlterTable
 from rewriter.hive.descriptors import STATISTICS
 
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -206,8 +207,10 @@ class TestHiddenProperty:
         assert of_partitions(client, NAMES, ["dt=a"]) == {"dt=a": OBJECTS}
 
     @pytest.mark.parametrize("text", ["", "no JSON", "[]", '{"c0": 1}', '{"c0": {"object": {}}}'])
-    def test_a_text_of_others_counts_as_none(self, client: Any, sql: Run, facts: None, text: str) -> None:
-        sql(f"ALTER TABLE facts SET TBLPROPERTIES ('{STATISTICS}' = '{text}')")
+    def test_a_text_of_others_counts_as_none(self, metastore: Any, client: Any, facts: None, text: str) -> None:
+        with metastore.catalog.begin() as transaction:
+            table = metastore.catalog.snapshot().table("facts")
+            transaction.commit([AlterTable(table, {STATISTICS: text})])
         assert of_table(client, NAMES) == []
         client.update_table_column_statistics(described(OBJECTS))
         assert of_table(client, NAMES) == OBJECTS
