@@ -11,9 +11,11 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.exposures import EXPOSED, NOTHING, table_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
@@ -242,6 +244,22 @@ def thrift_table(table: Table, created: float | None) -> Any:
     )
 
 
+def as_exposed(table: Table, warehouse: str) -> Table:
+    """Returns a managed table that is exposed as clients without a list of write ids see it: as an external one.
+
+    Its location is above those of its partitions, each of which has its own in ``PartitionMaker``.
+    """
+    properties = {key: value for key, value in table.properties.items() if key not in {*HIDDEN, *SYNTHETIC}}
+    location = table_directory(warehouse, table.id)
+    return replace(table, external=True, location=location, properties=properties, cluster=None, copies=())
+
+
+def at_exposed(table: Table, partition: Partition | None) -> Table:
+    """Returns an unpartitioned table of ``as_exposed`` at the directory of its one partition, if it has one."""
+    exposed = None if partition is None else partition.properties.get(EXPOSED)
+    return replace(table, location=f"{table.location}/{exposed or NOTHING}")
+
+
 def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None = None) -> Any:
     """Returns the storage descriptor of a table, or of its partition at another location."""
     classes = hive_format(table.format)
@@ -369,7 +387,9 @@ class PartitionMaker:
         table = self.table
         location = partition.location
         if location is None:
-            location = default_directory(table, partition.values)
+            # Only the table that ``as_exposed`` makes is external, and has partitions with this property.
+            exposed = partition.properties.get(EXPOSED) if table.external else None
+            location = f"{table.location}/{exposed}" if exposed else default_directory(table, partition.values)
         values = kept(partition.properties) if KEPT in partition.properties else {}
         descriptor = _Descriptor.__new__(_Descriptor)
         descriptor.__dict__.update(self._shared, location=uri(location), numBuckets=values.get("numBuckets", 0))

@@ -33,6 +33,9 @@
 - **Locations given by two transactions that do not see each other** are a conflict at commit (``location_claims``).
 - **COMPACT writes no content.** The new row of a partition keeps the number of the commit that wrote its rows. It
   replaces exactly the files that it read; files of a later INSERT INTO stay beside it.
+- **Exposed tables get new directories in the commit** (``exposures``). Commits run one after the other, so the links
+  are to exactly the files of the new state, and INSERT INTOs that do not see each other both count. A directory is
+  never changed, so readers of the earlier state are not disturbed, and a failed commit leaves only what VACUUM finds.
 - **Workers claim what they refresh.** REFRESH FACT … MAX n claims its periods in the step that opens its transaction,
   and the claim ends with the transaction (``refresh_claims``).
 - **Reads do not write.** The commit that requests a rebuild of timelines performs it. The newest row of each partition

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rewriter.catalog.commit import (
     batch_changes,
     compact_changes,
+    exposures,
     external_file_changes,
     location_claims,
     property_changes,
@@ -49,8 +50,11 @@ from rewriter.catalog.model.changes import (
 )
 
 
-def apply(context: CommitContext, changes: Sequence[Change]) -> None:
-    """Makes all changes, in order, and writes the log. If it raises, the caller rolls everything back."""
+def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bool = False) -> None:
+    """Makes all changes, in order, and writes the log. If it raises, the caller rolls everything back.
+
+    A commit makes the directories of exposed tables (``exposures``); a rehearsal does not.
+    """
     timeline_updates = FactTimelineUpdates(context)
     commits = PartitionCommits(context, timeline_updates)
     objects, partitions, moves = (
@@ -116,4 +120,9 @@ def apply(context: CommitContext, changes: Sequence[Change]) -> None:
         copies.follow(change)
     location_claims.check(context, changes)
     timeline_updates.finish()
-    context.write_log()
+    made = exposures.expose(context, changes, is_rehearsal=is_rehearsal)
+    try:
+        context.write_log()
+    except BaseException:
+        exposures.discard(context, made)
+        raise

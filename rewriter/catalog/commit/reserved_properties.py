@@ -3,20 +3,24 @@
 ``comment`` is the table's comment, and not an additional property. ``immutable`` is Hive's: INSERT INTO fills empty
 partitions and is refused if rows exist; OVERWRITE is not. ``rewriter.packed`` is ours: unless it is false, one file
 may hold several partitions; ``rewriter.auto_compact.files`` is the number of small files of a partition at which
-streams and appends compact it. The owner of a table, and its storage, belong in clauses of statements; as properties
-they are refused, as in Spark. Names are case-sensitive, as there.
+streams and appends compact it; ``rewriter.expose`` keeps plain directories of the newest state (``exposures``). The
+owner of a table, and its storage, belong in clauses of statements; as properties they are refused, as in Spark. Names
+are case-sensitive, as there.
 """
 
 from __future__ import annotations
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.errors import AnalysisError
+from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.errors import AnalysisError, NotSupportedError
+from rewriter.uris import is_uri
 
 COMMENT = "comment"
 IMMUTABLE = "immutable"
 PACKED = "rewriter.packed"
 AUTO_COMPACT = "rewriter.auto_compact.files"
+EXPOSE = "rewriter.expose"
 
 #: Spark's reserved properties, and their replacements.
 _RESERVED = {
@@ -47,11 +51,18 @@ def is_immutable(table: Table) -> bool:
 
 
 def is_packed(table: Table) -> bool:
-    """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet."""
-    return _can_be_packed(table) and table.properties.get(PACKED, "true").strip().lower() == "true"
+    """Returns True if writes put several partitions into one file: only in managed, partitioned tables of Parquet that
+    are not exposed.
+    """
+    return (
+        can_be_packed(table)
+        and not is_exposed(table)
+        and table.properties.get(PACKED, "true").strip().lower() == "true"
+    )
 
 
-def _can_be_packed(table: Table) -> bool:
+def can_be_packed(table: Table) -> bool:
+    """Returns True for a table some of whose files may hold several partitions."""
     return not table.external and bool(table.partition_columns) and table.format.lower() == "parquet"
 
 
@@ -67,17 +78,66 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
     and of Parquet.
     """
     text = value.strip().lower()
-    can_be_packed = _can_be_packed(table)
-    if text not in ("true", "false") or not can_be_packed:
+    possible = can_be_packed(table)
+    if text not in ("true", "false") or not possible:
         raise AnalysisError(
             f"'{value}' is neither true nor false."
-            if can_be_packed
+            if possible
             else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
             condition="INVALID_FILE_PROPERTY",
             object=key,
             hint=f"{PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
         )
     return PACKED, text
+
+
+def is_exposed(table: Table) -> bool:
+    """Returns True if a table keeps plain directories of its newest state: only a managed, permanent one."""
+    exposes = table.properties.get(EXPOSE, "").strip().lower() == "true"
+    return exposes and not table.external and session_of(table.name) is None
+
+
+def is_about_exposing(key: str) -> bool:
+    """Returns whether a property is ``EXPOSE``, in any case."""
+    return key.lower() == EXPOSE
+
+
+def checked_exposing(key: str, value: str, table: Table) -> tuple[str, str]:
+    """Returns the property in its canonical spelling.
+
+    Raises ``AnalysisError`` INVALID_FILE_PROPERTY for another value than true and false, and ``NotSupportedError``
+    NOT_EXPOSABLE for an external or temporary table, and for one in an object store.
+    """
+    text = value.strip().lower()
+    if text not in ("true", "false"):
+        raise AnalysisError(
+            f"'{value}' is neither true nor false.",
+            condition="INVALID_FILE_PROPERTY",
+            object=key,
+            hint=f"{EXPOSE} = 'true' lets clients of a metastore without lists of write ids read the table.",
+        )
+    if table.external:
+        raise not_exposable(
+            table.name, "it is external", "Clients read the directories of external tables as they are."
+        )
+    if session_of(table.name) is not None:
+        raise not_exposable(shown(table.name), "it is temporary", "Create a table without TEMPORARY.")
+    if is_uri(table.location):
+        raise not_exposable(
+            table.name, "its files are in an object store", "Keep the table on the disk of the warehouse."
+        )
+    return EXPOSE, text
+
+
+def not_exposable(name: str, reason: str, hint: str) -> NotSupportedError:
+    """Returns the error for a table of which no plain directories can be kept."""
+    return NotSupportedError(
+        f"The table {name} cannot be exposed: {reason}.",
+        condition="NOT_EXPOSABLE",
+        sqlstate="0A000",
+        object=name,
+        hint=hint,
+    )
 
 
 def auto_compact_files(table: Table) -> int | None:

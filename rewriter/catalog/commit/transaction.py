@@ -222,7 +222,7 @@ class Transaction:
         """
         with self._database.write() as connection:
             made = CommitContext.begin(self._database, connection, self._id, self._snapshot, {}, frozenset())
-            commit.apply(made, changes)
+            commit.apply(made, changes, is_rehearsal=True)
             connection.rollback()
 
     @classmethod
@@ -240,7 +240,7 @@ class Transaction:
     ) -> None:
         """Makes changes as the commit of a transaction on the snapshot, within the caller's write transaction.
 
-        Writes get the write ids of this commit.
+        Writes get the write ids of this commit. It makes no directories.
         """
         id = next_number(connection, "transaction")
         changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
@@ -251,7 +251,7 @@ class Transaction:
             else change
             for change in changes
         ]
-        commit.apply(context, with_own_ids)
+        commit.apply(context, with_own_ids, is_rehearsal=True)
 
     def _is_committed(self, failure: OperationalError) -> bool:
         """Returns True if the commit was made although the database did not confirm it. If not, it never will be.

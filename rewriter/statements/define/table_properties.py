@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from rewriter.catalog.commit.reserved_properties import (
     COMMENT,
     checked_auto_compact,
+    checked_exposing,
     checked_packing,
     is_about_auto_compact,
+    is_about_exposing,
     is_about_packing,
     refuse_reserved,
 )
@@ -211,6 +213,8 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
         return checked_packing(key, value, table)
     if is_about_auto_compact(key):
         return checked_auto_compact(key, value, table)
+    if is_about_exposing(key):
+        return checked_exposing(key, value, table)
     if is_about_partition_commit(key):
         return checked_partition_commit(key, value, table)
     if is_about_sharing(key):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rewriter.catalog.commit.reserved_properties import can_be_packed
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
@@ -36,10 +37,10 @@ def compact(statement: s.Compact, context: Context) -> Result:
     Without a spec, partitions of periods that have not ended are left alone. The oldest are first, and each transaction
     writes a few files, so that an interrupted COMPACT keeps what it has done.
 
-    Partitions of one file are left alone, and those that an engine would write into as many files again. Raises
-    COMPACT_EXTERNAL_TABLE 0A000, PARTITIONS_NOT_FOUND 428FT where the spec names nothing, ``ConflictError`` where
-    another transaction replaced the files that were read, MANAGED_FILE_CHANGED where files do not hold the rows that
-    were written.
+    Partitions of one file are left alone, and those that an engine would write into as many files again; but if a
+    table is no longer packed, its packed partitions get files of their own. Raises COMPACT_EXTERNAL_TABLE 0A000,
+    PARTITIONS_NOT_FOUND 428FT where the spec names nothing, ``ConflictError`` where another transaction replaced the
+    files that were read, MANAGED_FILE_CHANGED where files do not hold the rows that were written.
     """
     table = context.table(statement.table)
     if table.external:
@@ -56,8 +57,9 @@ def compact(statement: s.Compact, context: Context) -> Result:
     target_bytes = context.settings.target_file_bytes
     has_all = statement.partition is None
     if packing is None:
+        packed = _in_packed_files(table, partitions, context)
         # Files that reached the size are full.
-        chosen = [p for p in partitions if p.files > 1 + p.bytes // target_bytes]
+        chosen = [p for p in partitions if p.files > 1 + p.bytes // target_bytes or p.key in packed]
     else:
         files = files_of(table, partitions, context.snapshot)
         chosen = _to_pack(partitions, files, target_bytes, has_all=has_all)
@@ -73,6 +75,14 @@ def compact(statement: s.Compact, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.table.span) from None
     return listing("COMPACT", _COLUMNS, rows)
+
+
+def _in_packed_files(table: Table, partitions: Sequence[Partition], context: Context) -> set[bytes]:
+    """Returns the keys of the partitions with files of the time when the table was packed."""
+    if not can_be_packed(table):
+        return set()
+    files = files_of(table, partitions, context.snapshot)
+    return {key for key, partition_files in files.items() if any(file.part is not None for file in partition_files)}
 
 
 def _ended(table: Table, partitions: Sequence[Partition], context: Context) -> list[Partition]:

@@ -2,6 +2,7 @@
 
 For managed tables: files that were replaced or dropped longer ago than the retention, and files of transactions that
 never committed. For external tables: staging directories that have not changed for a day, with their files.
+For exposed tables: the directories of older states (``exposed_directories``).
 ``catalog.maintenance.file_garbage`` decides which files are unneeded. ``safe_removal`` removes them: it follows no
 link, and removes a link in an ended write's directory itself.
 """
@@ -28,6 +29,11 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
+from rewriter.statements.maintain.exposed_directories import (
+    UnneededDirectory,
+    remove_emptied,
+    unneeded_directories,
+)
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.storage.filesystems.registry import store_of
@@ -46,6 +52,7 @@ _WARNINGS = 20
 _AT_ONCE = 100
 
 _SUPERSEDED, _DROPPED, _ORPHANED, _STAGING = "superseded", "dropped", "orphaned", "staging"
+_EXPOSED = "exposed"
 _COLUMNS = (
     Column("table", "string"),
     Column("reason", "string"),
@@ -59,13 +66,14 @@ _OF_A_TABLE = re.compile(r"(.+)-([0-9]+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class _Removable:
-    """A file or a staging directory, the reason why it may be removed, and the catalog rows that go with it."""
+    """A file, or a staging or exposed directory, the reason why it may be removed, and the rows that go with it."""
 
     table: str
     reason: str
     path: str
     bytes: int
     unneeded: UnneededFile | None = None
+    exposed: UnneededDirectory | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,8 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     folders = _ended(_folders(table_locations), tables, context)
     elsewhere = {place for table in all_tables for place in (*_copy_places(table), *table.former)}
     removable = [*_orphans(folders, roots, _Recent(elsewhere, retained), context), *_staging(tables, retained)]
+    exposed = unneeded_directories(all_tables, None if only_table is None else only_table.id, retained, context)
+    removable += [_Removable(item.table, _EXPOSED, item.path, item.bytes, exposed=item) for item in exposed]
     if statement.dry_run:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
     given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
@@ -145,6 +155,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
+    remove_emptied([file.exposed for file in removed_files if file.exposed is not None], context)
     live = {place for table in tables if table.dropped is None for place in table.places}
     _remove_empty(folders, live, roots, [item.path for item in removed_files])
     return _result(removed_files, _bounded([*skipped, *warnings]))
@@ -368,6 +379,8 @@ def _remove(
         try:
             if item.reason == _STAGING:
                 remove_tree(item.path, (os.path.dirname(item.path),))
+            elif item.reason == _EXPOSED:
+                remove_tree(item.path, roots)
             else:
                 remove_file(item.path, roots)
         except FileNotFoundError:

@@ -17,6 +17,7 @@ from typing import Protocol
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.exposures import FOLDER
 from rewriter.catalog.commit.location_claims import SHARED
 from rewriter.catalog.keys.encoding import prefix_of
 from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
@@ -34,7 +35,7 @@ from rewriter.uris import is_uri, root_and_levels
 #: one's.
 _OF_A_TABLE = re.compile(r".+-[0-9]+", re.DOTALL)
 _IN_THE_WAREHOUSE = re.compile(
-    r"(.+\.db|temporary-[0-9a-f]{32}|\.rewriter-.*|catalog\.db.*)", re.DOTALL | re.IGNORECASE
+    rf"(.+\.db|{FOLDER}|temporary-[0-9a-f]{{32}}|\.rewriter-.*|catalog\.db.*)", re.DOTALL | re.IGNORECASE
 )
 
 

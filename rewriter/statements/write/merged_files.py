@@ -60,7 +60,7 @@ def merge_files(
     context: Context,
 ) -> tuple[CompactedPartition, ...]:
     """Merges these files of the partitions, which are given by key, and commits. Returns what was replaced by fewer
-    files; other files of the partitions stay.
+    files, or by files of its own; other files of the partitions stay.
 
     Raises ``ConflictError`` where another transaction replaced the files that were read, MANAGED_FILE_CHANGED where
     files do not hold the rows that were written. After an error of ours nothing has changed.
@@ -96,12 +96,17 @@ def _improved(
     *,
     packed: bool,
 ) -> list[Partition]:
-    """Returns the partitions whose new files replace the old ones: those with fewer files, or all of a packed table if
-    there are fewer files together, or fewer bytes.
+    """Returns the partitions whose new files replace the old ones: those with fewer files, or that were in
+    packed files; or all of a packed table if there are fewer files together, or fewer bytes.
     """
     filled = [partition for partition in chosen if written_files[partition.key]]
     if not packed:
-        return [partition for partition in filled if len(written_files[partition.key]) < len(files[partition.key])]
+        return [
+            partition
+            for partition in filled
+            if len(written_files[partition.key]) < len(files[partition.key])
+            or any(file.part is not None for file in files[partition.key])
+        ]
     before, after = (
         {file.path: file.file_bytes for partition in filled for file in listed[partition.key]}
         for listed in (files, written_files)

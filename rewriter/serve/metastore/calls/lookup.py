@@ -7,12 +7,21 @@ from typing import Any
 
 from rewriter.catalog.clusters.located import located_by_default
 from rewriter.catalog.commit.directory_moves import pending
+from rewriter.catalog.commit.reserved_properties import is_exposed
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name
 from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View
 from rewriter.catalog.reading.missing_objects import object_not_found
 from rewriter.errors import NotSupportedError
-from rewriter.hive.descriptors import KEPT, is_of_client, kept, thrift_table, thrift_view
+from rewriter.hive.descriptors import (
+    KEPT,
+    as_exposed,
+    at_exposed,
+    is_of_client,
+    kept,
+    thrift_table,
+    thrift_view,
+)
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call
 
@@ -22,18 +31,26 @@ _MetaException: Any = structure("MetaException")
 
 
 def is_shown(object_: Table | View) -> bool:
-    """Returns whether clients without a list of write ids may see a table or view."""
+    """Returns whether clients without a list of write ids may see a table or view: no managed table that is not
+    exposed.
+    """
     if isinstance(object_, View):
         return is_of_client(object_)
-    return object_.external and (KEPT in object_.properties or object_.format not in _HIDDEN_FORMATS)
+    return is_readable(object_) and (KEPT in object_.properties or object_.format not in _HIDDEN_FORMATS)
+
+
+def is_readable(table: Table) -> bool:
+    """Returns whether plain directories hold the newest state of a table: of an external or an exposed one."""
+    return table.external or is_exposed(table)
 
 
 def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     """Returns a table under the list and on the cluster of the call.
 
-    Without a list, it is the newest state of an external table; a managed one raises VALID_WRITE_ID_LIST_REQUIRED.
-    Without a cluster, its location is that on the default cluster. A table that is to be written is in its newest
-    state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of its writes.
+    Without a list, it is the newest state of an external or exposed table; another one raises
+    VALID_WRITE_ID_LIST_REQUIRED. Without a cluster, its location is that on the default cluster. A table that is to be
+    written is in its newest state, which the list must equal. Raises the errors of ``CachedCatalog.get_table`` and of
+    its writes.
     """
     if is_write:
         snapshot, table = call.service.listed.written(name, call.write_ids_of(name), call.cluster)
@@ -42,7 +59,7 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     if call.write_ids is not None or call.cluster is not None:
         return call.service.listed.get_table(name, call.write_ids_of(name), call.cluster)
     table = call.snapshot.table(name)
-    if not table.external:
+    if not is_readable(table):
         raise list_required(table.name)
     if KEPT not in table.properties and table.format in _HIDDEN_FORMATS:
         raise NotSupportedError(
@@ -58,6 +75,17 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     return table if not table.copies else located_by_default(table, call.clusters)
 
 
+def as_seen(call: Call, table: Table) -> Table:
+    """Returns a table of ``seen_table`` as the client of the call gets it: an exposed one is external without a list.
+
+    One look-up for an unpartitioned exposed table.
+    """
+    if call.write_ids is not None or call.cluster is not None or not is_exposed(table):
+        return table
+    exposed = as_exposed(table, str(call.catalog.warehouse.absolute()))
+    return exposed if table.partition_columns else at_exposed(exposed, call.snapshot.partition(table, ()))
+
+
 def shown_table(call: Call, name: str) -> Any:
     """Returns a table or a view as the client sees it."""
     object_ = call.snapshot.named(name)
@@ -65,7 +93,7 @@ def shown_table(call: Call, name: str) -> Any:
         return thrift_view(object_)
     if object_ is not None and not isinstance(object_, Table):
         raise object_not_found(Table, name, "Cubes and facts have no tables of their own.")
-    table = seen_table(call, name)
+    table = as_seen(call, seen_table(call, name))
     return thrift_table(table, None if kept(table.properties) else call.snapshot.created(table))
 
 

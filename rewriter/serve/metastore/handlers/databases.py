@@ -127,8 +127,12 @@ def _database(given: Any, id: int, call: Call) -> Namespace:
 
 
 def _is_of_clients(object_: Object) -> bool:
-    """Returns False for what clients do not see: cubes, facts, and managed tables, which need a list of write ids."""
-    return is_shown(object_) if isinstance(object_, Table) else not isinstance(object_, Cube | Fact)
+    """Returns False for what clients do not write: cubes, facts, tables that they do not see, and managed tables, which
+    need a list of write ids.
+    """
+    if isinstance(object_, Table):
+        return object_.external and is_shown(object_)
+    return not isinstance(object_, Cube | Fact)
 
 
 def _objects_in(name: str, call: Call) -> Sequence[Object]:

@@ -37,10 +37,10 @@ from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.files import make_table_directory, remove_locations
+from rewriter.serve.metastore.calls.lookup import as_seen, seen_table
 from rewriter.serve.metastore.calls.lookup import canonical_values as _values
 from rewriter.serve.metastore.calls.lookup import named_values as _named
 from rewriter.serve.metastore.calls.lookup import seen_partition as _find
-from rewriter.serve.metastore.calls.lookup import seen_table
 from rewriter.serve.metastore.calls.names import table_name
 from rewriter.serve.metastore.calls.partition_filters import read_filter
 from rewriter.serve.metastore.handlers.copied_partitions import register_copies, shown_copies
@@ -79,9 +79,9 @@ def _limited(partitions: Iterable[Partition], most: int | None) -> list[Partitio
 
 
 def _shown(call: Call, table: Table, partitions: Sequence[Partition]) -> list[Any]:
-    maker = PartitionMaker(table, None if kept(table.properties) else call.snapshot.created(table))
+    maker = PartitionMaker(as_seen(call, table), None if kept(table.properties) else call.snapshot.created(table))
     shown = [maker.partition(partition) for partition in partitions]
-    if table.copies:
+    if maker.table.copies:
         clusters = shown_copies(call, table, partitions)
         for partition, part in zip(partitions, shown, strict=True):
             part.sd.secondaryClusters = clusters.get(partition.key)

@@ -23,7 +23,7 @@ from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.files import database_root, make_table_directory, remove_locations
-from rewriter.serve.metastore.calls.lookup import is_shown, seen_table, shown_table
+from rewriter.serve.metastore.calls.lookup import is_readable, is_shown, seen_table, shown_table
 from rewriter.serve.metastore.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.serve.metastore.handlers.table_changes import alter_table
 
@@ -89,7 +89,7 @@ def _objects(call: Call, database: str) -> list[Table | View]:
 def _kind(object_: Table | View) -> str:
     if isinstance(object_, View):
         return VIEW
-    return str(kept(object_.properties).get("tableType", EXTERNAL if object_.external else MANAGED))
+    return str(kept(object_.properties).get("tableType", EXTERNAL if is_readable(object_) else MANAGED))
 
 
 def get_table_meta(call: Call) -> list[Any]:
