@@ -18,6 +18,7 @@ from rewriter.hive.descriptors import (
     catalog_view,
     kept,
     location_of,
+    parameters_of,
 )
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.basic_parameters import with_counts, with_time
@@ -25,6 +26,7 @@ from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.files import database_root, make_table_directory, remove_locations
 from rewriter.serve.metastore.calls.lookup import is_readable, is_shown, seen_table, shown_table
 from rewriter.serve.metastore.calls.names import database_name, database_pattern, pattern, table_name
+from rewriter.serve.metastore.calls.table_filters import read_table_filter
 from rewriter.serve.metastore.handlers.table_changes import alter_table
 
 _MetaException: Any = structure("MetaException")
@@ -106,8 +108,16 @@ def get_table_meta(call: Call) -> list[Any]:
 
 
 def get_table_names_by_filter(call: Call) -> list[str]:
-    """Filters of tables, by which Trino looks for its views, are refused: it lists the tables then."""
-    raise _MetaException(message="Filters of tables are not supported: list the names, and fetch the tables.")
+    """Returns the names of the tables and views that a client sees, and whose parameters satisfy a filter."""
+    arguments = call.arguments
+    satisfies = read_table_filter(str(arguments.filter or ""))
+    names = sorted(
+        short_name(object_.name).lower()
+        for object_ in _objects(call, database_name(arguments.dbname))
+        if is_shown(object_) and satisfies(parameters_of(object_), str(kept(object_.properties).get("owner") or ""))
+    )
+    most = arguments.max_tables
+    return names if most is None or most < 0 else names[:most]
 
 
 def get_fields(call: Call) -> list[Any]:

@@ -196,3 +196,25 @@ def test_csv_of_spark_escapes_otherwise() -> None:
     assert catalog_format("", "", {"header": "true"}, "csv") == "csv of spark"
     assert catalog_format("", "", {"header": "true", "escape": '"'}, "csv") == "csv"
     assert re.fullmatch(r".* of spark", catalog_format("", "", {"header": "true", "escape": '"', "sep": ";"}, "csv"))
+
+
+def test_tables_by_their_parameters(client: Any, sql: Run, tmp_path: Path) -> None:
+    client.create_table(table("a", parameters={"presto_view": "true", "table_type": "ICEBERG"}))
+    client.create_table(changed(table("b", parameters={"table_type": "x%y"}), owner="ada"))
+    sql(f"CREATE EXTERNAL TABLE c (x INT) LOCATION '{tmp_path}/c'")
+    sql("CREATE TABLE managed (x INT) TBLPROPERTIES ('presto_view' = 'true')")
+
+    def names(text: str, most: int = -1) -> list[str]:
+        found: list[str] = client.get_table_names_by_filter("default", text, most)
+        return found
+
+    view, type_ = "hive_filter_field_params__presto_view", "hive_filter_field_params__table_type"
+    assert names(f'{view} = "true"') == ["a"]
+    assert names(f'{type_} LIKE "x.y" AND hive_filter_field_owner__ = "ada"') == ["b"]
+    assert names(f"{type_} like 'x.*' or {view} = 'true'") == ["a", "b"]
+    assert names(f"{type_} like 'x.*' or {view} = 'true'", 1) == ["a"]
+    assert names(f'{type_} != "ICEBERG"') == ["b"]
+    assert names(f'{type_} = "x_y"') == []
+    for text in ("", "x = 1", f'{view} = "true" or', f'{view} = "true" {view} = "true"', f'{type_} like "(a+)+"'):
+        with pytest.raises(ttypes.MetaException):
+            names(text)
