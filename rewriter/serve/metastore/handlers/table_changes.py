@@ -39,6 +39,7 @@ from rewriter.hive.descriptors import (
     catalog_view,
     kept,
     location_of,
+    path,
     uri,
 )
 from rewriter.hive.wire.interface import structure
@@ -72,11 +73,15 @@ def alter_table(call: Call) -> None:
     given.tableType = given.tableType or kept(table.properties).get("tableType")
     location = location_of(given) or table.location
     is_renamed = new_name.lower() != table.name.lower()
+    if is_renamed and given.sd.location and path(given.sd.location) == table.location:
+        location = table.location  # Spark names the new path already, and expects that the files move there.
     moved = _moved_location(table, new_name, call) if is_renamed and location == table.location else None
     serde = given.sd.serdeInfo
     if is_renamed and serde is not None and _PATH in (serde.parameters or {}):
         # Spark expects that all files move, and would read an empty directory where they do not.
         serde.parameters[_PATH] = uri(moved or location)
+        if location == table.location and not kept(table.properties).get("location"):
+            given.sd.location = uri(moved or location)
     given.parameters = with_time(given.parameters, call.now)
     if not given.partitionKeys:
         given.parameters = with_counts(given.parameters, location, call.service, is_changed=True)

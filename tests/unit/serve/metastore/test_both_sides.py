@@ -91,6 +91,22 @@ def test_a_table_of_spark_lies_at_its_path(client: Any, sql: Run, tmp_path: Path
     assert client.get_table("default", "t").sd.serdeInfo.parameters["path"] == f"file:{tmp_path}/elsewhere"
 
 
+def test_a_renamed_table_of_spark_takes_its_files_along(client: Any, sql: Run) -> None:
+    """Spark sends the new path, and the old location."""
+    client.create_table(of_spark("t"))
+    given = client.get_table("default", "t")
+    given.sd.serdeInfo.parameters = {"path": given.sd.location}
+    client.alter_table("default", "t", given)
+    sql("INSERT INTO t VALUES (1, 'a')")
+    renamed = changed(client.get_table("default", "t"), tableName="u")
+    target = given.sd.location[:-1] + "u"
+    renamed.sd.serdeInfo.parameters["path"] = target
+    client.alter_table("default", "t", renamed)
+    shown = client.get_table("default", "u")
+    assert (shown.sd.location, shown.sd.serdeInfo.parameters["path"]) == (target, target)
+    assert sql("SELECT id, s FROM u") == [(1, "a")]
+
+
 def test_columns_of_spark_are_changed_by_spark(client: Any, sql: Run) -> None:
     client.create_table(of_spark("t"))
     for statement in (
