@@ -126,11 +126,13 @@ class PartitionCommits:
         keys = tuple(sorted(partition.key for partition in partitions))
 
         def changes(state: State) -> tuple[Sequence[Change], None]:
-            there = {
+            existing = {
                 partition.key for partition in state.snapshot.partitions(self.table, list(map(KeyRange.of_key, keys)))
             }
-            found = tuple(key for key in keys if key in there)
-            return ([DropPartitions(self.table, found, tuple(map(KeyRange.of_key, found)))] if found else []), None
+            dropped = tuple(key for key in keys if key in existing)
+            return (
+                [DropPartitions(self.table, dropped, tuple(map(KeyRange.of_key, dropped)))] if dropped else []
+            ), None
 
         try:
             committed(self.catalog, changes)

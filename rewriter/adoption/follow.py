@@ -78,20 +78,20 @@ class Follower:
         if not last or newest < last:
             # Nothing keeps the notifications, or their numbers begin again.
             return Affected(newest, everything=True)
-        found = Affected(last)
+        collected = Affected(last)
         for _ in range(_MOST_REQUESTS):
-            if newest <= found.last:
-                return found
-            events = source.events(found.last)
-            more = affected(events, found.last)
-            if more.last == found.last or more.everything or len(events) > EVENTS:
+            if newest <= collected.last:
+                return collected
+            events = source.events(collected.last)
+            more = affected(events, collected.last)
+            if more.last == collected.last or more.everything or len(events) > EVENTS:
                 # The source has forgotten some, or says what it cannot mean.
                 return Affected(newest, everything=True)
-            found = Affected(
+            collected = Affected(
                 more.last,
-                found.tables | more.tables,
-                names=found.names or more.names,
-                functions=found.functions or more.functions,
+                collected.tables | more.tables,
+                names=collected.names or more.names,
+                functions=collected.functions or more.functions,
             )
         return Affected(newest, everything=True)
 

@@ -76,7 +76,7 @@ class Places:
 
     def current(self, values: Iterable[PartitionValues]) -> dict[PartitionValues, str | None]:
         """Returns the places of partitions, for ``restore``."""
-        return {one: self._current.get(one) for one in values}
+        return {key: self._current.get(key) for key in values}
 
     def _check(self, values: PartitionValues, location: str, context: LocationContext) -> None:
         table, place = self._table, self._put(values, location)

@@ -114,8 +114,8 @@ class Import:
             self._try(database, "tables", self._some_tables, database, some)
 
     def _some_tables(self, database: str, names: Sequence[str]) -> None:
-        for one in self._defined(list(self._found(database, names))):
-            self._partitions(database, one)
+        for entry in self._defined(list(self._found(database, names))):
+            self._partitions(database, entry)
 
     def drop_missing(self, names: Collection[_Name]) -> None:
         """Drops the tables and views that this source had, that are selected, and that are not among the names."""
@@ -202,38 +202,38 @@ class Import:
         for name in sorted(missing):
             self.report.not_taken(f"{database}.{name}", "table", "The source lists it, but does not return it.")
 
-    def _with_statistics(self, one: _Found) -> _Found:
-        table = one.wanted.object
+    def _with_statistics(self, entry: _Found) -> _Found:
+        table = entry.wanted.object
         if not isinstance(table, Table):
-            return one
-        text, has_said = StatisticsOf(self.source, self.report, table, one.given).of_table()
-        return replace(one, wanted=replace(one.wanted, object=with_statistics(table, text)), has_said=has_said)
+            return entry
+        text, has_said = StatisticsOf(self.source, self.report, table, entry.given).of_table()
+        return replace(entry, wanted=replace(entry.wanted, object=with_statistics(table, text)), has_said=has_said)
 
     def _defined(self, found: Sequence[_Found]) -> list[_Found]:
         """Creates and changes objects. Returns those that the catalog now has as they are wanted."""
         taken, refused = self._created(found)
-        for one in found:
-            if one.name in taken or one.name in refused:
+        for entry in found:
+            if entry.name in taken or entry.name in refused:
                 continue
-            if self._try(one.name, _kind(one.wanted.object), self._changed, one):
-                taken.add(one.name)
-        for one in found:
-            if one.name in taken and one.wanted.left_out:
-                names = ", ".join(one.wanted.left_out)
+            if self._try(entry.name, _kind(entry.wanted.object), self._changed, entry):
+                taken.add(entry.name)
+        for entry in found:
+            if entry.name in taken and entry.wanted.left_out:
+                names = ", ".join(entry.wanted.left_out)
                 self.report.not_taken(
-                    one.name,
+                    entry.name,
                     "properties",
                     "They have a meaning here, or are reserved.",
-                    len(one.wanted.left_out),
+                    len(entry.wanted.left_out),
                     names,
                 )
-        return [one for one in found if one.name in taken]
+        return [entry for entry in found if entry.name in taken]
 
     def _created(self, found: Sequence[_Found]) -> tuple[set[str], set[str]]:
         """Creates the objects whose names are free, in one commit. Returns their names, and those that are refused."""
 
         def changes(state: State) -> tuple[Sequence[Change], _Created]:
-            new = [one.wanted.object for one in found if state.snapshot.named(one.name) is None]
+            new = [entry.wanted.object for entry in found if state.snapshot.named(entry.name) is None]
             tables = [object_ for object_ in new if isinstance(object_, Table)]
             errors: dict[str, Error] = dict(refused_locations(tables, state))
             new = [object_ for object_ in new if object_.name not in errors]
@@ -243,26 +243,26 @@ class Import:
             created, errors = committed(self.catalog, changes)
         except REFUSALS as refusal:
             if len(found) > 1:
-                parts = [self._created([one]) for one in found]
+                parts = [self._created([entry]) for entry in found]
                 return set().union(*(made for made, _ in parts)), set().union(*(refused for _, refused in parts))
-            created, errors = set(), dict.fromkeys((one.name for one in found), refusal)
+            created, errors = set(), dict.fromkeys((entry.name for entry in found), refusal)
         for name, error in errors.items():
             self.report.not_taken(name, "table", error.headline)
         self.report.tables.add(Counts(created=len(created)))
         return created, set(errors)
 
-    def _changed(self, one: _Found) -> None:
+    def _changed(self, entry: _Found) -> None:
         def changes(state: State) -> tuple[Sequence[Change], bool]:
-            wanted, live = one.wanted.object, state.snapshot.named(one.name)
+            wanted, live = entry.wanted.object, state.snapshot.named(entry.name)
             if live is None or not isinstance(live, Table | View) or not self._is_ours(live):
                 raise IntegrityError(
                     "The catalog has an object of that name that this import did not make.",
                     condition="TABLE_OR_VIEW_ALREADY_EXISTS",
                     sqlstate="42P07",
-                    object=one.name,
+                    object=entry.name,
                     hint="Rename one of them, and import again.",
                 )
-            if isinstance(wanted, Table) and not one.has_said:
+            if isinstance(wanted, Table) and not entry.has_said:
                 wanted = with_statistics(wanted, live.properties.get(STATISTICS))
             if isinstance(live, Table) and isinstance(wanted, Table) and not needs_replacement(live, wanted):
                 changes = table_changes(live, replace(wanted, id=live.id))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rewriter.cli.connection import connection, connection_options
+from rewriter.cli.stop_signals import stop_signals
 from rewriter.errors import InterfaceError
 from rewriter.terminal.errors import FAILED
 from rewriter.terminal_text import printable
@@ -74,7 +72,7 @@ def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, i
         _say(importing.report.summary, None)
         if not is_following:
             return 0 if importing.report.is_complete else FAILED
-        with _stopped() as stopped:
+        with stop_signals() as stopped:
             follower = Follower(importing, last, names, stopped.wait, lambda text: _say(text, line), interval)
             for report in follower.reports():
                 _clear(line)
@@ -130,24 +128,3 @@ def _print(report: Report) -> None:
     if rows:
         for text in rendered(COLUMNS, rows, "table", null=""):
             print(text.rstrip(), flush=True)
-
-
-@contextmanager
-def _stopped() -> Iterator[threading.Event]:
-    """Yields an event that Ctrl-C and SIGTERM set. A second signal ends the process at once."""
-    stopped = threading.Event()
-
-    def stop(*_: object) -> None:
-        restore()
-        stopped.set()
-
-    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-    try:
-        yield stopped
-    finally:
-        restore()

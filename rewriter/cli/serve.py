@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import ssl
 import sys
 import threading
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from rewriter.cli.connection import Connection, connection, connection_options
+from rewriter.cli.stop_signals import stop_signals
 from rewriter.errors import InterfaceError
 from rewriter.terminal_text import printable
 
@@ -69,7 +69,7 @@ def serve(
     opened = connection(**options)
     shared: Catalog | None = None
     with ExitStack() as servers:
-        stopped = servers.enter_context(_stop_signals())
+        stopped = servers.enter_context(stop_signals())
         if metastore:
             chosen = metastore_port if metastore_port is not None else None if web else port
             number = _METASTORE_PORT if chosen is None else chosen
@@ -216,24 +216,3 @@ def _access_log(name: str | None) -> Iterator[Callable[[Outcome], None] | None]:
         ) from error
     with log:
         yield lambda outcome: write(outcome, log)
-
-
-@contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
-    """Yields an event that Ctrl-C and SIGTERM set. A second signal ends the process at once."""
-    stopped = threading.Event()
-
-    def stop(*_: object) -> None:
-        restore()
-        stopped.set()
-
-    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-    try:
-        yield stopped
-    finally:
-        restore()

@@ -29,8 +29,6 @@ from rewriter.serve.metastore.handlers import (
 _FAMILIES = (sessions, databases, tables, partitions, functions, statistics, transactions, locks, notifications)
 #: All handlers, by the name of their method.
 HANDLERS: Handlers = {name: handler for family in _FAMILIES for name, handler in family.HANDLERS.items()}
-
-
 #: How often a call is repeated that conflicts with another one.
 _MOST_REPEATS = 5
 #: The structures that a call may leave out.
@@ -45,6 +43,10 @@ class Outcome:
     method: str
     milliseconds: float
     error: str | None
+
+
+#: Gets the outcome of each call.
+Observer = Callable[[Outcome], None]
 
 
 def serve_call(calls: Calls, message: Message, service: Service, client: Client) -> Outcome:
@@ -122,7 +124,3 @@ def _send_error(calls: Calls, message: Message, method: Method, error: ErrorStru
     else:
         calls.reply(message, method.result(**{field: error}))
     return type(error).__name__
-
-
-#: Says how a call has ended.
-Observer = Callable[[Outcome], None]

@@ -34,13 +34,6 @@ def hive_name(table: Table) -> str:
     return ".".join(parts_of(table.name)).lower()
 
 
-def hive_list(ids: ValidWriteIdList, table: Table) -> str:
-    """Returns the text of a list as Hive's ``ValidReaderWriteIdList`` writes it."""
-    least = min(ids.open, default=NONE_OPEN)
-    parts = (",".join(map(str, sorted(part))) for part in (ids.open, ids.aborted))
-    return ":".join((hive_name(table), str(ids.high_water_mark), str(least), *parts))
-
-
 def catalog_list(text: str, table: Table, held: Collection[int] = ()) -> str:
     """Returns a list of Hive's form for a table as the catalog writes it.
 

@@ -56,7 +56,9 @@ _InvalidOperation: Any = structure("InvalidOperationException")
 
 
 def alter_table(call: Call) -> None:
-    """Commits all differences at once. A new name leaves the files where they are."""
+    """Commits all differences at once. A new name moves the files if they are in the default directory of the old one
+    (``_moved_location``).
+    """
     call.check_writable()
     arguments, given = call.arguments, call.arguments.new_tbl
     name = table_name(arguments.dbname, arguments.tbl_name)
