@@ -195,7 +195,7 @@ def _check_members(value_tree: object) -> None:
             raise ValueError(f"{value!r} is not a type")
         if member.name == "location" and "\0" in str(value):
             raise ValueError("its location contains the character NUL")
-        if member.name in ("properties", "raw") and value is not None:
+        if member.name == "properties" or (member.name == "raw" and value is not None):
             if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
                 raise TypeError(f"{member.name} is {value!r}")
         else:

@@ -105,6 +105,9 @@ VIEW = to_text(View(1, "v", "SELECT 1 AS a", (("a", None),)), "")
 CUBE = to_text(Cube(1, "c", (), (), ("t",), ("t",)), "")
 
 
+DATABASE = '{"location": null, "comment": "x", "properties": {}}'
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "member", "value"),
     [
@@ -115,6 +118,9 @@ CUBE = to_text(Cube(1, "c", (), (), ("t",), ("t",)), "")
         ("table", TABLE, "location", None),
         ("view", VIEW, "columns", [[None, "c"]]),
         ("view", VIEW, "columns", [["a", 1]]),
+        ("view", VIEW, "properties", None),
+        ("table", TABLE, "properties", None),
+        ("database", DATABASE, "properties", None),
         ("cube", CUBE, "times", "t"),
         ("cube", CUBE, "times", ["u"]),
         ("cube", CUBE, "times", [1]),
