@@ -1,8 +1,8 @@
 """A plugin of pytest that runs golden files of SQL: each ``*.golden`` file of a project is one test.
 
 Outside of the package ``rewriter``, whose import takes half a second: runs of pytest in projects without golden files
-must not pay for it. Here only pytest is imported; the rest when a golden file is found. ``docs/golden.md`` describes
-the options.
+must not pay for it. Here only pytest is imported; the rest when a golden file is found. ``docs/reference/golden.md``
+describes the options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/errors.md: every error that the source of ``rewriter`` raises, with its message and its hint."""
+"""docs/reference/errors.md: every error that the source of ``rewriter`` raises, with its message and its hint."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Form:
 
 
 def page() -> str:
-    """Returns the text of docs/errors.md."""
+    """Returns the text of docs/reference/errors.md."""
     rows = [
         f"| {_code(form.condition)} | {form.sqlstate} | {_cell(form.message)} | {_cell(form.hint)} |"
         for form in forms()

@@ -1,4 +1,4 @@
-"""The states of a fact according to ``docs/semantics.md``: the model of random histories of commits.
+"""The states of a fact according to ``docs/reference/semantics.md``: the model of random histories of commits.
 
 It has two layers: the partitions of the base with writes, additions, wipes and drops, and above them the rollups. A
 rollup is fresh as long as it includes all events of the base inside its time. The model uses no code of the product. A

@@ -1,6 +1,6 @@
 """Dagster: a fact's periods as partitions definitions, and the keys of the partitions that its work lists contain.
 
-``pip install 'rewriter[dagster]'``. ``docs/scheduling.md`` has an asset and a sensor that use both functions.
+``pip install 'rewriter[dagster]'``. ``docs/how-to/scheduling.md`` has an asset and a sensor that use both functions.
 """
 
 from __future__ import annotations

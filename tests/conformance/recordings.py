@@ -3,8 +3,8 @@
 ``recorded/*.txt`` has statements in their order of execution, with Spark's results. A line ``NEW`` has a statement
 whose result is not recorded yet. ``deviations.toml`` lists the statements with other results here, each with the
 reason, and ``pending.txt`` those that are not implemented yet. ``refusals.toml`` lists the queries that DuckDB's
-translation refuses (``docs/duckdb.md``), by their construct. A result is one text: ``OK`` and the rows, or the
-condition of an error and its SQLSTATE.
+translation refuses (``docs/reference/duckdb.md``), by their construct. A result is one text: ``OK`` and the rows, or
+the condition of an error and its SQLSTATE.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from recordings import Replay, deviations, differences, other_conditions, pendin
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
 
-PAGE = Path(__file__).parents[2] / "docs" / "dialect.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "dialect.md"
 #: The part of the recorded queries that may be refused on DuckDB. It becomes smaller as constructs are added.
 MOST_REFUSED = 0.04
 _BEGIN, _END = "<!-- deviations -->\n", "<!-- end of deviations -->"

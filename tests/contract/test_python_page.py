@@ -1,4 +1,4 @@
-"""The programs of docs/python.md and docs/sqlalchemy.md run, one after the other, in one directory."""
+"""The programs of docs/reference/python.md and docs/how-to/sqlalchemy.md run, one after the other, in one directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from documents import dead_links
 from sqlalchemy.dialects import registry
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = pytest.mark.parametrize("page", [DOCS / "python.md", DOCS / "sqlalchemy.md"], ids=lambda page: page.stem)
+PAGES = pytest.mark.parametrize(
+    "page", [DOCS / "reference" / "python.md", DOCS / "how-to" / "sqlalchemy.md"], ids=lambda page: page.stem
+)
 
 registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
 

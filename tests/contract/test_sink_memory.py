@@ -1,7 +1,7 @@
 """The memory of an INSERT of 800 MB into 2,000 partitions, whose rows come in no order.
 
-The bounds are stated in docs/dialect/55-files.md: that of the engine's sort, and of the sink with the batches on their
-way.
+The bounds are stated in docs/reference/dialect/55-files.md: that of the engine's sort, and of the sink with the
+batches on their way.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from rewriter.errors import AnalysisError, DataError, Error, InterfaceError, Not
 from rewriter.exec.engine import Engine, EngineQuery
 from rewriter.session import Session
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sources-and-sinks.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "sources-and-sinks.md").read_text(encoding="utf-8")
 SCHEMA = pa.schema([("n", pa.int64()), ("ds", pa.string()), ("h", pa.int32())])
 DAYS = [f"2024-01-0{day}" for day in range(1, 6)]
 Part = tuple["str | None", "int | None"]

@@ -1,4 +1,4 @@
-"""The programs of docs/streaming.md run."""
+"""The programs of docs/how-to/streaming.md run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from documents import dead_links
 
 from rewriter.exec.spark.engine import SparkEngine
 
-PAGE = Path(__file__).parents[2] / "docs" / "streaming.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Two connections on one warehouse, in two threads and in two processes: docs/consistency.md over the DB-API."""
+"""Two connections on one warehouse, in two threads or processes: docs/explanation/consistency.md over the DB-API."""
 
 from __future__ import annotations
 

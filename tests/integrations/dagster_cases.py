@@ -13,7 +13,7 @@ from rewriter.errors import AnalysisError, DataError, InterfaceError
 from rewriter.integrations.dagster import missing_partition_keys, partitions_definition
 from rewriter.session import Session
 
-PAGE = Path(__file__).parents[2] / "docs" / "scheduling.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "scheduling.md"
 TABLES = {
     "minutes": "MINUTELY", "hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY",
     "quarters": "QUARTERLY", "years": "YEARLY",

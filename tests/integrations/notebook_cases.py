@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import rewriter
 from rewriter.dbapi import Cursor
 
-PAGE = Path(__file__).parents[2] / "docs" / "notebooks.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebooks.md"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The example of Airflow in docs/scheduling.md, with the real package in an environment of its own.
+"""The example of Airflow in docs/how-to/scheduling.md, with the real package in an environment of its own.
 
 ``tests/unit/documents/test_scheduling.py`` runs the sensor's command.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from integrations.environments import python_with
 
-PAGE = (Path(__file__).parents[2] / "docs" / "scheduling.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "scheduling.md").read_text(encoding="utf-8")
 #: Defines the example's DAG and lets its sensor see each exit code.
 CHILD = """
 import json, sys

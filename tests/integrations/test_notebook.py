@@ -21,7 +21,7 @@ PACKAGES = (
 
 
 def test_links_lead_somewhere() -> None:
-    assert dead_links(ROOT / "docs" / "notebooks.md") == []
+    assert dead_links(ROOT / "docs" / "how-to" / "notebooks.md") == []
 
 
 def test_nothing_imports_ipython_or_connect_before_the_extension() -> None:

@@ -1,4 +1,4 @@
-"""The commands of docs/spark-cluster.md are run, with addresses and directories of the test in place of theirs."""
+"""The commands of docs/how-to/spark-cluster.md are run, with addresses and directories of the test instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from spark_cluster import HOST, SparkProcess
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark-cluster.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "spark-cluster.md").read_text(encoding="utf-8")
 MASTER, WORKER, USE, SERVER, USE_CONNECT = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 PRINTED = re.findall(r"prints\n\n```\n(.*?)```", PAGE, re.DOTALL)
 

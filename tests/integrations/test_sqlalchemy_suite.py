@@ -1,7 +1,7 @@
 """SQLAlchemy's tests of dialects (``sqlalchemy.testing.suite``) on DuckDB, in processes of their own.
 
-``docs/sqlalchemy.md`` has the numbers; ``pytest tests/integrations/test_sqlalchemy_suite.py -m long --rewrite`` writes
-them. Most tests run in transactions; those that cannot be part of one commit each statement.
+``docs/how-to/sqlalchemy.md`` has the numbers. ``pytest tests/integrations/test_sqlalchemy_suite.py -m long --rewrite``
+writes them. Most tests run in transactions; those that cannot be part of one commit each statement.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "sqlalchemy.md"
+PAGE = ROOT / "docs" / "how-to" / "sqlalchemy.md"
 SUITE = ROOT / "tests" / "sqlalchemy_suite"
 #: The tests with temporary tables and COMMENT ON after other changes, which no transaction has.
 AUTOCOMMIT = "ComponentReflectionTest or HasTableTest or add_table_comment or drop_table_comment"

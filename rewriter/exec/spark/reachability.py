@@ -54,7 +54,8 @@ def unreachable(engine: str, address: str, reason: str) -> EngineError:
         condition="ENGINE_UNREACHABLE",
         sqlstate="08001",
         object=address,
-        hint="Check the address, and that the master or the server runs there: docs/spark-cluster.md starts both.",
+        hint="Check the address, and that the master or the server runs there. "
+        "docs/how-to/spark-cluster.md starts both.",
     )
 
 

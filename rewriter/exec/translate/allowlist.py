@@ -1,7 +1,7 @@
 """DuckDB's allow-list in one place: the constructs whose results are those of Spark. All others are refused.
 
-``python -m rewriter.exec.translate.allowlist > docs/duckdb.md`` writes the list as a page. Each entry is proven by the
-differential tests in ``tests/contract/test_translation.py``.
+``python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md`` writes the list as a page. Each entry is
+proven by the differential tests in ``tests/contract/test_translation.py``.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ Queries are Spark SQL on both engines. For DuckDB the text is translated, and on
 supported. Tests evaluate each line on both engines over edge values, and compare values, types, column names and errors
 (`tests/contract/test_translation.py`). Any other construct is refused: the error `DUCKDB_UNSUPPORTED` names it and its
 position, and the hint is to use the Spark engine. This page is generated:
-`python -m rewriter.exec.translate.allowlist > docs/duckdb.md`.
+`python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md`.
 
 In all queries:
 

@@ -150,4 +150,4 @@ def _reason(error: Error) -> str:
         return error.message
     refused = error.message.removesuffix(".").removesuffix(" is not supported on DuckDB")
     reason = refused if refused[:2].isupper() else refused[:1].lower() + refused[1:]
-    return f"{reason} is not in the list of expressions that both engines evaluate alike (docs/duckdb.md)"
+    return f"{reason} is not in the list of expressions that both engines evaluate alike (docs/reference/duckdb.md)"

@@ -19,7 +19,7 @@ from imported import picture
 
 from rewriter.cli import main
 
-PAGE = Path(__file__).parents[3] / "docs" / "metastore.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "metastore.md"
 
 
 def _metastore() -> FakeMetastore:

@@ -12,7 +12,7 @@ import pytest
 import rewriter
 from rewriter.cli import main
 
-PAGE = Path(__file__).parents[3] / "docs" / "doctor.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "doctor.md"
 _MARK = re.compile(r"\[(ok|warning|error|skipped)\] +([A-Za-z ]+):")
 
 

@@ -1,4 +1,4 @@
-"""docs/clusters.md is run: its examples are one golden file."""
+"""docs/how-to/clusters.md is run: its examples are one golden file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from documents import check_examples, dead_links
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "clusters.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "clusters.md"
 
 
 def test_every_example_answers_what_the_document_says(tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -1,4 +1,4 @@
-"""Conditions of errors: those that Spark has carry Spark's SQLSTATE, and docs/dialect.md lists all of them.
+"""Conditions of errors: those that Spark has carry Spark's SQLSTATE, and docs/reference/dialect.md lists all of them.
 
 The conditions are read out of the source of ``rewriter``; Spark's own stand in a jar of the installed PySpark.
 """
@@ -21,7 +21,7 @@ import rewriter
 from rewriter import errors
 
 SOURCE = Path(rewriter.__file__).parent
-PAGE = SOURCE.parent / "docs" / "dialect.md"
+PAGE = SOURCE.parent / "docs" / "reference" / "dialect.md"
 
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:\.[A-Z0-9_]+)?")
 _EMBEDDED = re.compile(r"\[([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\] ")

@@ -1,4 +1,4 @@
-"""docs/consistency.md: the tests that prove its promises exist."""
+"""docs/explanation/consistency.md: the tests that prove its promises exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "consistency.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "consistency.md").read_text(encoding="utf-8")
 FILES = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "tests").rglob("*.flow")]
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
 

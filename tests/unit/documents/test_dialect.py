@@ -1,4 +1,4 @@
-"""docs/dialect.md and its sections are run: each page is one golden file, each statement has an example."""
+"""docs/reference/dialect.md and its sections are run: each page is one golden file, each statement has an example."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rewriter.grammar.statements import RENDERERS
 from rewriter.statements.dispatch import runners
 
 DOCS = Path(__file__).parents[3] / "docs"
-ENTRY = DOCS / "dialect.md"
-SECTIONS = sorted((DOCS / "dialect").glob("*.md"))
+ENTRY = DOCS / "reference" / "dialect.md"
+SECTIONS = sorted((DOCS / "reference" / "dialect").glob("*.md"))
 PAGES = [ENTRY, *SECTIONS]
 #: Statements that the documents show elsewhere.
-OTHERS = [DOCS / "semantics.md"]
+OTHERS = [DOCS / "reference" / "semantics.md"]
 
 
 def _name(page: Path) -> str:

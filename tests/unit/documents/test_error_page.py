@@ -1,4 +1,4 @@
-"""docs/errors.md lists all errors, and each says what is wrong in a sentence."""
+"""docs/reference/errors.md lists all errors, and each says what is wrong in a sentence."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.error_list import forms, page
 
-PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "errors.md"
 
 
 def test_the_page_is_the_list(request: pytest.FixtureRequest) -> None:

@@ -1,4 +1,4 @@
-"""docs/golden.md: its golden file runs, its table lists the commands and options, its commands and settings exist."""
+"""docs/reference/golden.md: its golden file and commands run, its table lists the commands, its settings exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewriter.golden.differences import report
 from rewriter.golden.runner import accept, run_file
 from rewriter.session import Session
 
-PAGE = Path(__file__).parents[3] / "docs" / "golden.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "golden.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
@@ -53,7 +53,7 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 
 def test_the_settings_of_pytest_exist() -> None:
-    plugin = (PAGE.parents[1] / "rewriter_pytest" / "__init__.py").read_text(encoding="utf-8")
+    plugin = (PAGE.parents[2] / "rewriter_pytest" / "__init__.py").read_text(encoding="utf-8")
     named = set(re.findall(r"\b(rewriter_(?:golden|warehouse|catalog)|--rewriter-\w+)\b", TEXT))
     named |= set(re.findall(r"(--rewriter-\w+)", TEXT))
     assert named >= {"rewriter_golden", "rewriter_warehouse", "rewriter_catalog", "--rewriter-warehouse"}

@@ -1,4 +1,4 @@
-"""docs/metastore.md: its commands run, in their order, and its table of differences is that of the comparison."""
+"""docs/how-to/metastore.md: its commands run, in their order; its table of differences is that of the comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "metastore.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "metastore.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
@@ -85,6 +85,6 @@ def test_the_server_starts_as_the_page_says(tmp_path: Path) -> None:
 
 
 def test_it_says_how_many_statements_are_compared() -> None:
-    recorded = PAGE.parents[1] / "tests" / "metastore" / "recorded.jsonl"
+    recorded = PAGE.parents[2] / "tests" / "metastore" / "recorded.jsonl"
     count = len(recorded.read_text(encoding="utf-8").splitlines())
     assert f"{count} statements" in TEXT

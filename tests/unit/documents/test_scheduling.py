@@ -1,4 +1,4 @@
-"""The scripts of docs/scheduling.md are run, with a warehouse of the test in place of theirs."""
+"""The scripts of docs/how-to/scheduling.md are run, with a warehouse of the test in place of theirs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
 
-PAGE = (Path(__file__).parents[3] / "docs" / "scheduling.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "scheduling.md").read_text(encoding="utf-8")
 REPORT, LOAD, WORKER = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (AIRFLOW,) = re.findall(r'bash_command="""\n(.*?)"""', PAGE, re.DOTALL)
 NOW = "2024-01-03T04"

@@ -1,4 +1,4 @@
-"""docs/semantics.md is run: its examples are one golden file, each of its rules has one."""
+"""docs/reference/semantics.md is run: its examples are one golden file, each of its rules has one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from documents import OPEN, check_examples, dead_links
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "semantics.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "reference" / "semantics.md"
 
 
 def test_every_example_answers_what_the_document_says(tmp_path: Path, request: pytest.FixtureRequest) -> None:

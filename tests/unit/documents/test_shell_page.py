@@ -1,4 +1,4 @@
-"""docs/shell.md names every command, format, option and setting of the shell; its script runs."""
+"""docs/reference/shell.md names every command, format, option and setting of the shell; its script runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewriter.shell.commands import commands
 from rewriter.shell.configuration import Configuration, configuration
 from rewriter.terminal.rendering import FORMATS
 
-PAGE = (Path(__file__).parents[3] / "docs" / "shell.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "shell.md").read_text(encoding="utf-8")
 
 
 def test_all_commands_are_listed_as_they_are() -> None:
@@ -28,7 +28,7 @@ def test_all_formats_options_and_settings_are_listed() -> None:
     assert set(re.findall(r"^\| `(\w+)` \| .* \| .* \|$", PAGE, re.MULTILINE)) >= set(FORMATS)
     for parameter in shell.params:
         if parameter.name in ("warehouse", "engine", "master", "catalog", "profile", "settings"):
-            continue  # docs/python.md has those of connections.
+            continue  # docs/reference/python.md has those of connections.
         assert any(f"`{option}" in PAGE for option in parameter.opts), parameter.name
     (block,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert set(tomllib.loads(block)["shell"]) == {field.name for field in fields(Configuration)}

@@ -17,7 +17,7 @@ from rewriter.exec.translate.allowlist import document, entries
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.queries import translate
 
-_PAGE = Path(rewriter.__file__).parent.parent / "docs" / "duckdb.md"
+_PAGE = Path(rewriter.__file__).parent.parent / "docs" / "reference" / "duckdb.md"
 
 
 @pytest.fixture(scope="module")
@@ -49,5 +49,5 @@ def test_an_entry_stands_once() -> None:
 
 def test_the_page_is_the_list() -> None:
     assert _PAGE.read_text(encoding="utf-8") == document(), (
-        "run: python -m rewriter.exec.translate.allowlist > docs/duckdb.md"
+        "run: python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md"
     )

@@ -101,7 +101,7 @@ class TestSvg:
         assert all(float(str(part.get("y"))) < height for part in tree.iter() if part.get("y"))
 
     def test_the_picture_of_the_documents_is_drawn(self, session: Session) -> None:
-        file = Path(__file__).parents[3] / "docs" / "coverage.svg"
+        file = Path(__file__).parents[3] / "docs" / "images" / "coverage.svg"
         assert file.read_text(encoding="utf-8") == f"{chart_svg(filled(session), is_file=True)}\n"
 
     @pytest.mark.parametrize("name", [EVIL, "漢" * 5000, "]]>", "a\nb\tc"])

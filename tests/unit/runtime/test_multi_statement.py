@@ -473,7 +473,7 @@ class TestConflicts:
         assert rows(two.other, U) == [(10,)]
 
     def test_snapshots_prevent_no_write_skew(self, two: Two) -> None:
-        """docs/consistency.md does not promise this: each reads what the other writes, and writes something else."""
+        """docs/explanation/consistency.md does not promise this: each reads the other's part, and writes its own."""
         run(two.one, "START TRANSACTION", "INSERT OVERWRITE t PARTITION (p = 'a') SELECT x FROM t WHERE p = 'b'")
         run(two.other, "START TRANSACTION", "INSERT OVERWRITE t PARTITION (p = 'b') SELECT x FROM t WHERE p = 'a'")
         run(two.one, "COMMIT")

@@ -195,7 +195,7 @@ def test_the_picture_of_the_documents_is_drawn(session: Session) -> None:
     session.execute("SET rewriter.partial_data = true")
     plan = session.plan("SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-13')")
     (chart,) = query_charts(plan.coverage, session.snapshot(), session.settings.for_planner())
-    page = Path(__file__).parents[3] / "docs" / "pictures.md"
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "pictures.md"
     assert f"```\n{chart_picture(chart, 80).plain}\n```" in page.read_text(encoding="utf-8")
 
 
