@@ -23,6 +23,18 @@ PROJECT = {
     "benchmarks/README.md": "project/benchmarks.md",
 }
 _LINK = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
+_GOLDEN = re.compile(
+    r"^```golden\n(?P<command>[^\n]*)\n(?P<input>(?:(?!----$|```$)[^\n]*\n)*)----\n(?P<output>(?:(?!```$)[^\n]*\n)*)```\n",
+    re.MULTILINE,
+)
+#: Commands of golden files that show a part of a query's plan, as statements.
+_EXPLAINED = {
+    "cover": "EXPLAIN COVER ",
+    "scan": "EXPLAIN SCAN ",
+    "rewrite": "EXPLAIN REWRITE ",
+    "explain": "EXPLAIN ",
+    "coverage": "-- the coverage of\n",
+}
 _markdown: dict[str, str] = {}
 _navigation: list[Navigation] = []
 
@@ -56,7 +68,20 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         return f"[{text}]({os.path.relpath(site_path, os.path.dirname(uri))}{mark}{anchor})"
 
     _markdown[uri] = _LINK.sub(redirected, markdown)
-    return _markdown[uri]
+    return _GOLDEN.sub(_statement_and_output, _markdown[uri])
+
+
+def _statement_and_output(case: re.Match[str]) -> str:
+    """Shows a case of a golden file as a statement, in its colors, and its output."""
+    command, *options = case["command"].split()
+    kind = _EXPLAINED.get(command, "")
+    if options and options[0].startswith("what="):
+        kind += f"{options.pop(0).removeprefix('what=')} "
+    note = f"-- {' '.join(options)}\n" if options else ""
+    separator = "----\n----\n" if case["output"].startswith("----\n") else ""
+    output = case["output"].removeprefix("----\n").removesuffix(separator)
+    parts = [f"```sql\n{note}{kind}{case['input']}```\n", f"```text\n{output}```\n" if output else ""]
+    return "".join(parts)
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> None:
