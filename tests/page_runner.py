@@ -66,7 +66,7 @@ class Corrections:
         actual = printed.splitlines()
         while actual and not actual[-1].strip():
             actual.pop()
-        if not _matches(shown, actual):
+        if not is_same_output(shown, actual):
             self.rows.append((line, line + len(shown), actual))
 
     def write(self, page: Path) -> None:
@@ -197,7 +197,8 @@ def _is_complete(command: str) -> bool:
     return checked.returncode == 0 and not command.endswith("\\") and "here-document" not in checked.stderr
 
 
-def _matches(shown: list[str], actual: list[str]) -> bool:
+def is_same_output(shown: list[str], actual: list[str]) -> bool:
+    """Returns whether lines are those that a page shows, where ``…`` stands for anything."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == "…" else re.escape(line.rstrip()).replace("…", ".*?") + r" *\n" for line in shown
     )
