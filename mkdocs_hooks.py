@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parent
 #: Documents outside of ``docs/``, and their pages.
 PROJECT = {
+    "README.md": "index.md",
     "ARCHITECTURE.md": "project/architecture.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",

@@ -62,7 +62,7 @@ def test_each_page_is_there_as_html_and_as_markdown(site: Path) -> None:
 def test_llms_txt_lists_each_page_with_a_sentence(site: Path) -> None:
     text = (site / "llms.txt").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^- \[[^\]]+\]\(([^)]+)\): (.*)$", text, re.MULTILINE))
-    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert pages <= set(rows)
     assert [name for name in rows if not (site / name).exists()] == []
     assert [name for name, sentence in rows.items() if len(sentence) < 15] == []
