@@ -357,7 +357,7 @@ def _setting(name: str) -> _Setting:
             f"There is no setting {name}.",
             condition="UNKNOWN_SETTING",
             object=name,
-            hint="Variables are not replaced here: write the value into the text, or pass it as a parameter, :name.",
+            hint="Give it to the shell with --hivevar or --hiveconf NAME=VALUE, or pass the value as a parameter, :name.",
         )
     raise AnalysisError(
         f"There is no setting {name}.",
