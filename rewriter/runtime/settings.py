@@ -357,7 +357,8 @@ def _setting(name: str) -> _Setting:
             f"There is no setting {name}.",
             condition="UNKNOWN_SETTING",
             object=name,
-            hint="Give it to the shell with --hivevar or --hiveconf NAME=VALUE, or pass the value as a parameter, :name.",
+            hint="Give it to the shell with --hivevar or --hiveconf NAME=VALUE, or pass the value as a parameter, "
+            ":name.",
         )
     raise AnalysisError(
         f"There is no setting {name}.",
