@@ -19,6 +19,7 @@ Step = Callable[[Connection], None]
 
 
 def _first_schema(connection: Connection) -> None:
+    """Makes the tables of the first release."""
     schema.metadata.create_all(connection, checkfirst=False)
     names = ("transaction", "object", "event", "commit")
     connection.execute(schema.counters.insert(), [{"name": name, "value": 0} for name in names])
