@@ -95,8 +95,8 @@ _HEAD = """\
 Queries are Spark SQL on both engines. For DuckDB the text is translated, and only the constructs on this page are
 supported. Tests evaluate each line on both engines over edge values, and compare values, types, column names and errors
 (`tests/contract/test_translation.py`). Any other construct is refused: the error `DUCKDB_UNSUPPORTED` names it and its
-position, and the hint is to use the Spark engine. This page is generated:
-`python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md`.
+position, and the hint is to use the Spark engine. [Functions](functions.md) lists the functions of both engines by
+family. This page is generated: `python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md`.
 
 In all queries:
 
