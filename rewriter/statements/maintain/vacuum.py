@@ -1,7 +1,7 @@
 """VACUUM: removes files that nothing refers to any more, and then empty directories.
 
 For managed tables: files that were replaced or dropped longer ago than the retention, and files of transactions that
-never committed. For external tables: staging directories that have not changed for a day, with their files.
+never committed. For external tables and multi-inserts: staging directories that have not changed for a day.
 For exposed tables: the directories of older states (``exposed_directories``).
 ``catalog.maintenance.file_garbage`` decides which files are unneeded. ``safe_removal`` removes them: it follows no
 link, and removes a link in an ended write's directory itself.
@@ -15,12 +15,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.clusters.located import is_owned
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.errors import DataError, OperationalError
@@ -36,6 +37,7 @@ from rewriter.statements.maintain.exposed_directories import (
 )
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
+from rewriter.statements.write.multi_insert import SOURCE
 from rewriter.storage.filesystems.registry import store_of
 from rewriter.storage.partition_directories import folders_in, names_in
 from rewriter.uris import is_uri, root_and_levels
@@ -145,7 +147,8 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     table_locations, skipped = _locations(tables, all_tables, searched, roots, buckets, context)
     folders = _ended(_folders(table_locations), tables, context)
     elsewhere = {place for table in all_tables for place in (*_copy_places(table), *table.former)}
-    removable = [*_orphans(folders, roots, _Recent(elsewhere, retained), context), *_staging(tables, retained)]
+    removable = _orphans(folders, roots, _Recent(elsewhere, retained), context)
+    removable += _staging(tables, None if only_table is not None else catalog.warehouse, retained)
     exposed = unneeded_directories(all_tables, None if only_table is None else only_table.id, retained, context)
     removable += [_Removable(item.table, _EXPOSED, item.path, item.bytes, exposed=item) for item in exposed]
     if statement.dry_run:
@@ -335,29 +338,34 @@ def _files_of(folder: str, roots: Sequence[str]) -> Iterator[tuple[Entry, float]
             yield entry, os.lstat(entry.path).st_mtime
 
 
-def _staging(tables: Sequence[StoredTable], retained: float) -> list[_Removable]:
-    """Returns the staging directories of external tables in which nothing has changed for long."""
+def _staging(tables: Sequence[StoredTable], warehouse: Path | None, retained: float) -> list[_Removable]:
+    """Returns the staging directories in which nothing has changed for long: of external tables, and in the warehouse
+    those of multi-inserts, which belong to no table.
+    """
     before = time.time() - max(retained, _STAGING_HOURS * 3600.0)
+    places = [
+        (table.table.name, table.table.location, STAGING)
+        for table in tables
+        if table.table.external and table.dropped is None and not is_uri(table.table.location)
+    ]
+    if warehouse is not None:
+        places.append(("", str(warehouse.absolute()), SOURCE))
     removable = []
-    for table in (
-        table_known.table
-        for table_known in tables
-        if table_known.table.external and table_known.dropped is None and not is_uri(table_known.table.location)
-    ):
-        for path in _staging_in(table):
-            files = list(files_below(path, (table.location,)))
+    for name, place, prefix in places:
+        for path in _directories_in(place, prefix):
+            files = list(files_below(path, (place,)))
             with suppress(FileNotFoundError):  # A writer still works there.
                 moments = [os.lstat(folder).st_mtime for folder, _, _ in os.walk(path)]
                 moments += [os.lstat(file.path).st_mtime for file in files]
                 if max(moments, default=time.time()) < before:
-                    removable.append(_Removable(table.name, _STAGING, path, sum(file.bytes for file in files)))
+                    removable.append(_Removable(name, _STAGING, path, sum(file.bytes for file in files)))
     return removable
 
 
-def _staging_in(table: Table) -> list[str]:
-    with suppress(OSError), os.scandir(table.location) as entries:
+def _directories_in(place: str, prefix: str) -> list[str]:
+    with suppress(OSError), os.scandir(place) as entries:
         return sorted(
-            entry.path for entry in entries if entry.name.startswith(STAGING) and entry.is_dir(follow_symlinks=False)
+            entry.path for entry in entries if entry.name.startswith(prefix) and entry.is_dir(follow_symlinks=False)
         )
     return []
 

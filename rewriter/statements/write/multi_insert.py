@@ -42,6 +42,10 @@ from rewriter.statements.write.rollup_proof import fact_binding
 from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
 
+#: The beginning of the name of the directory, below the warehouse, for the rows of a source. What a killed process
+#: leaves is found by VACUUM.
+SOURCE = ".rewriter-source-"
+
 
 @runs(MultiInsert, in_transaction=True, writes=lambda statement: [insert.table for insert in statement.inserts])
 def multi_insert(statement: MultiInsert, context: Context) -> Result:
@@ -245,7 +249,7 @@ def _computed(shared_relation: Shared | None, source: Query, context: Context) -
         yield None
         return
     prepared = prepare(shared_relation.query, context)
-    folder = os.path.join(context.catalog.warehouse, f".rewriter-source-{uuid.uuid4().hex}")
+    folder = os.path.join(context.catalog.warehouse, f"{SOURCE}{uuid.uuid4().hex}")
     try:
         _fill(folder, shared_relation, prepared, context)
         reference = f"parquet.{quote_identifier(folder)}"

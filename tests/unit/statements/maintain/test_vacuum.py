@@ -195,6 +195,19 @@ def test_staging_directories_of_external_tables_go_when_they_are_old(session: Se
     assert rows(session, "SELECT * FROM e") == [(1, "a")]
 
 
+def test_the_rows_of_a_multi_insert_that_was_killed_go_when_they_are_old(session: Session) -> None:
+    folder = Path(session.catalog.warehouse) / ".rewriter-source-1"
+    folder.mkdir()
+    (folder / "part").write_text("xyz")
+    session.execute("SET rewriter.least_retention_hours = 0")
+    assert rows(session, "VACUUM RETAIN 0 HOURS") == []
+    for path in (folder / "part", folder):
+        os.utime(path, (time.time() - 25 * 3600,) * 2)
+    assert rows(session, "VACUUM TABLE t RETAIN 0 HOURS") == []
+    assert rows(session, "VACUUM RETAIN 0 HOURS") == [("", "staging", 1, 3)]
+    assert not folder.exists()
+
+
 def overwritten(session: Session) -> None:
     session.execute("INSERT OVERWRITE t VALUES (8, 'a'), (9, 'b')")
     later(session)
