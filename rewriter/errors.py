@@ -34,7 +34,12 @@ from rewriter.terminal_text import printable, width
 
 
 class Span(NamedTuple):
-    """A half-open range ``[start, end)`` of a statement's text, in characters."""
+    """A half-open range of a statement's text, in characters, from ``start`` up to ``end``.
+
+    Examples:
+        >>> Span(7, 10).line_column("SELECT foo")
+        (1, 8)
+    """
 
     start: int
     end: int
@@ -52,9 +57,16 @@ class Span(NamedTuple):
 class Error(Exception):
     """The root: a message for a person, and the same facts as fields.
 
-    ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
-    concerned, and ``hint`` what a person can do. ``str(error)`` is the condition and the message, and the hint on
-    a separate line.
+    ``message`` is the text without the condition, ``condition`` the name of the error and ``sqlstate`` its SQLSTATE, or
+    ``None``. ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
+    concerned, and ``hint`` what a person can do; ``None`` if there is none. ``retryable`` says that the same statement
+    may succeed in a new transaction. ``str(error)`` is the condition and the message, and the hint on a separate line.
+
+    Examples:
+        >>> error = AnalysisError("There is no table t.", condition="TABLE_OR_VIEW_NOT_FOUND", hint="Create it.")
+        >>> print(error)
+        [TABLE_OR_VIEW_NOT_FOUND] There is no table t.
+        Hint: Create it.
     """
 
     condition: str = "REWRITER_ERROR"
@@ -95,38 +107,54 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
+    """The Python interface was used wrongly: a closed cursor, a wrong argument, an unknown profile."""
+
     condition = "INTERFACE_ERROR"
 
 
 class DatabaseError(Error):
+    """The root of all errors of statements."""
+
     condition = "DATABASE_ERROR"
 
 
 class DataError(DatabaseError):
+    """A value does not fit its type, or a time is invalid."""
+
     condition = "CAST_INVALID_INPUT"
     sqlstate = "22018"
 
 
 class OperationalError(DatabaseError):
+    """A cause outside of the program: an engine, a file, the database of the catalog, too little memory."""
+
     condition = "OPERATIONAL_ERROR"
 
 
 class EngineError(OperationalError):
+    """An engine has refused or failed a query, or cannot be reached."""
+
     condition = "ENGINE_ERROR"
 
 
 class JavaNotFoundError(EngineError):
+    """No Java was found that can run Spark."""
+
     condition = "JAVA_NOT_FOUND"
 
 
 class ConflictError(OperationalError):
+    """Another transaction has written the same. ``retryable``: run the statement, or the whole transaction, again."""
+
     condition = "CONCURRENT_WRITE"
     sqlstate = "40001"
     retryable = True
 
 
 class CommitUnknownError(OperationalError):
-    """The outcome of a commit is unknown, so nothing that it may refer to may be removed."""
+    """The database of the catalog became unreachable during a commit: the outcome is unknown. Look for the rows before
+    the statement is repeated.
+    """
 
     condition = "COMMIT_UNKNOWN"
     sqlstate = "08007"
@@ -156,28 +184,40 @@ class MissingDataError(OperationalError):
 
 
 class IntegrityError(DatabaseError):
+    """An object exists already, is used by another one, or does not fit the others."""
+
     condition = "INTEGRITY_ERROR"
 
 
 class InternalError(DatabaseError):
+    """A bug of this program. Please report it with the statement."""
+
     condition = "INTERNAL_ERROR"
     sqlstate = "XX000"
 
 
 class ProgrammingError(DatabaseError):
+    """The statement, or its use, is wrong."""
+
     condition = "PROGRAMMING_ERROR"
 
 
 class ParseError(ProgrammingError):
+    """The statement cannot be read. ``position`` is the place."""
+
     condition = "PARSE_SYNTAX_ERROR"
     sqlstate = "42601"
 
 
 class AnalysisError(ProgrammingError):
+    """The statement names objects that do not exist, or has no meaning."""
+
     condition = "ANALYSIS_ERROR"
 
 
 class NotSupportedError(DatabaseError):
+    """The statement is understood and refused; the message has the reason."""
+
     condition = "UNSUPPORTED"
     sqlstate = "0A000"
 

@@ -40,6 +40,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "how-to/spark-cluster.md": {"sh": "tests/integrations/test_spark_cluster_page.py"},
     "how-to/streaming.md": {"python": "tests/contract/test_streaming_page.py"},
+    "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/golden.md": {"golden": "tests/unit/documents/test_golden_page.py"},
 }
 #: The longest time of a command, in seconds.

@@ -49,7 +49,8 @@ TRANSACTION_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Event:
-    """An entry of the notification log (seed 001).
+    """An entry of the notification log, with the number ``sequence``, of the transaction ``transaction_id`` and
+    its commit ``commit_sequence``. ``object_id`` is the object that was changed.
 
     ``kind`` is ``CREATE_TABLE``, ``INSERT``, ``INSERT_OVERWRITE``, ``ADD_PARTITION``, …, or ``COMMIT``, which closes a
     transaction. ``payload`` has ``write_ids``, the text of the object's valid write ids. For a commit it has those of

@@ -48,7 +48,7 @@ class CachedCatalog(MetastoreWrites):
 
     def get_table(self, name: str, valid_write_id_list: str | None = None, cluster: str | None = None) -> Table:
         """Returns the table of that name under the list. Without a cluster, the location of a table on several is the
-        one on the default cluster, or on its primary one if the default one does not have it (seed 004). That costs a
+        one on the default cluster, or on its primary one if the default one does not have it. That costs a
         read of the catalog's properties for such a table.
 
         Raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND, VALID_WRITE_ID_LIST_REQUIRED, and ``DataError``

@@ -44,8 +44,8 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.table_definitions import FORMATS, check_definition
 from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
 
-#: The list of a table that does not exist yet, for ``create_table``.
 NO_WRITES = str(ValidWriteIdList("0", 0))
+"""The list of a table that does not exist yet, for ``create_table``."""
 #: How the names of the properties begin that this project interprets.
 _INTERPRETED = ("rewriter.", "cube.", "sink.", "partition.", "immutable", "field.", "escape.", "serialization.")
 

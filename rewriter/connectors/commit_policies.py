@@ -13,8 +13,8 @@ from rewriter.errors import AnalysisError, InterfaceError
 if TYPE_CHECKING:
     from rewriter.catalog.model.partition_commit import CommittedPartition
 
-#: What a policy does with a partition that was committed. It may be called again for the same commit.
 CommitPolicy: TypeAlias = "Callable[[CommittedPartition], object]"
+"""What a policy does with a partition that was committed. It may be called again for the same commit."""
 
 _registered: dict[str, CommitPolicy] = {}
 
@@ -27,10 +27,12 @@ def register_commit_policy(name: str, policy: CommitPolicy) -> None:
     of the list, and once more after a crash in between: a policy must allow that. If it raises, the stream fails, and
     the next run calls it again. A later call with the same name replaces the policy.
 
-    Example: ``rewriter.register_commit_policy("notify", lambda partition: queue.put(partition.values))``.
-
     Raises ``AnalysisError`` INVALID_PARTITION_COMMIT for a name that is empty, built in, or has a comma, and
     ``InterfaceError`` for a name that is no str, or a policy that cannot be called.
+
+    Examples:
+        >>> committed = []
+        >>> register_commit_policy("notify", lambda partition: committed.append(partition.values))
     """
     from rewriter.catalog.model.partition_commit import METASTORE, SUCCESS_FILE  # Loads the catalog.
 

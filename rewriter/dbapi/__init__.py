@@ -37,9 +37,11 @@ from rewriter.errors import (
 )
 
 apilevel = "2.0"
-#: Threads may share the module, but not connections.
+"""The version of the DB-API (PEP 249)."""
 threadsafety = 1
+"""1: threads may share the module, but not connections."""
 paramstyle = "qmark"
+"""Placeholders are ``?``. Named ones, ``:name``, work as well."""
 
 __all__ = [
     "BINARY",

@@ -50,16 +50,23 @@ def connect(
     default), ``duckdb``, a session of Spark, or a master URL of Spark, which may be passed as ``master`` instead; by
     default it is ``local[*]``, and ``sc://host:15002`` is a Spark Connect server. ``catalog`` is the URL of the
     PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it is a file in
-    the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while INSERT, CREATE TABLE … AS
-    and MSCK run, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
+    the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while statements run and rows
+    are read, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
     are those of SET, without their prefix: ``connect(d, partial_data=True)``. ``filesystems`` are the options of object
     stores by bucket, as ``rewriter.toml`` has them: ``{"s3://bucket": {"region": "eu-central-1"}}``.
 
     What no argument names is that of the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
-    ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default`` (``runtime.connection_settings``).
+    ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default``.
 
     Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be
     used, they do not belong together, or one of them holds something else.
+
+    Examples:
+        >>> with connect("warehouse", engine="duckdb") as connection:
+        ...     _ = connection.execute("CREATE TABLE flights (carrier STRING) PARTITIONED BY (dt STRING)")
+        ...     _ = connection.execute("INSERT INTO flights VALUES (?, ?)", ["UA", "2013-01-01"])
+        ...     connection.execute("SELECT * FROM flights").fetchall()
+        [('UA', '2013-01-01')]
     """
     from rewriter.html.display import display_as_html
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
@@ -98,9 +105,10 @@ def connect(
 
 
 class Connection:
-    """A session with the interface of PEP 249. One thread at a time.
+    """A session with the interface of PEP 249, which ``connect`` returns. One thread at a time, except ``cancel``.
 
     ``with`` commits the open transaction at its end, or rolls it back after an exception, and closes the connection.
+    The exceptions of PEP 249 are attributes, as ``connection.OperationalError``.
     """
 
     Warning = Warning
@@ -144,7 +152,7 @@ class Connection:
         return Cursor(self)
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
-        """Returns a new cursor that has executed the statement."""
+        """Returns a new cursor that has executed the statement. Raises the errors of ``Cursor.execute``."""
         return self.cursor().execute(sql, parameters)
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
@@ -161,7 +169,9 @@ class Connection:
         partition: Mapping[str, str] | None = None,
         parameters: Parameters = None,
     ) -> int:
-        """Passes the rows of a query to a sink, and returns their number. Raises the errors of ``Session.write``."""
+        """Passes the rows of a query to a sink, and returns their number. ``partition`` has the values of the static
+        partition columns. Raises the errors of ``Session.write``.
+        """
         result = self.session.write(query, sink, partition, parameters)
         warn(result)
         return result.rowcount
@@ -173,6 +183,13 @@ class Connection:
         ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or an object that exports an Arrow
         stream, such as a DataFrame of Polars. A batch whose ``batch_id`` was committed to the table before is skipped,
         with a warning: to be sure of an append, repeat it.
+
+        Examples:
+            >>> import pyarrow as pa
+            >>> with connect("appended", engine="duckdb") as connection:
+            ...     _ = connection.execute("CREATE TABLE numbers (n BIGINT)")
+            ...     connection.append("numbers", pa.table({"n": [1, 2]})).rowcount
+            2
         """
         cursor = self.cursor()
         cursor._hold(self.session.append(table, data, batch_id))
@@ -189,7 +206,10 @@ class Connection:
         self.session.cancel()
 
     def commit(self) -> None:
-        """Commits the open transaction. Without one it does nothing: every statement has committed by itself."""
+        """Commits the open transaction. Without one it does nothing: every statement has committed by itself.
+
+        Raises ``ConflictError`` if another transaction has written the same, and ``CommitUnknownError``.
+        """
         if self.session.in_transaction:
             warn(self.session.execute("COMMIT"))
 

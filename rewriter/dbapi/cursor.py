@@ -31,7 +31,12 @@ class SessionOwner(Protocol):
 
 
 class Cursor:
-    """Executes statements and holds the result of the last one."""
+    """Executes statements and holds the result of the last one. ``Connection.cursor`` makes it.
+
+    ``connection`` is the connection, and ``arraysize`` the number of rows of ``fetchmany``: 1 unless set. A cursor is an
+    iterator of its rows, and an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``. ``with`` closes
+    it.
+    """
 
     def __init__(self, connection: SessionOwner) -> None:
         self.connection = connection
@@ -42,7 +47,17 @@ class Cursor:
         self._closed = False
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
-        """Executes one statement and returns the cursor itself."""
+        """Executes one statement and returns the cursor itself. The rows of a query are computed while they are read.
+
+        ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Raises errors of ``rewriter.errors``, with
+        positions in ``sql``; ``MissingDataError`` if a query lacks ranges.
+
+        Examples:
+            >>> import rewriter
+            >>> with rewriter.connect("unused", engine="duckdb") as connection:
+            ...     connection.cursor().execute("SELECT :n + 1 AS next", {"n": 41}).fetchone()
+            (42,)
+        """
         session = self._open_session()
         _check_text(sql)
         self._forget()
@@ -62,7 +77,7 @@ class Cursor:
 
         ``INSERT INTO t VALUES (…)`` is one write of all rows, with one commit: all of them are inserted, or none. Its
         values are placeholders and literals. Any other statement is executed once for each set, and the sets before
-        one that fails stay executed.
+        one that fails stay executed. Raises ``ProgrammingError`` for a statement that returns rows.
         """
         from rewriter.dbapi.batched_inserts import batched_insert
 
@@ -101,6 +116,12 @@ class Cursor:
     def description(self) -> list[ColumnDescription] | None:
         """Returns name and type (Spark's spelling) of each column, with precision and scale of decimals; ``None`` where
         the statement returns no rows.
+
+        Examples:
+            >>> import rewriter
+            >>> with rewriter.connect("unused", engine="duckdb") as connection:
+            ...     connection.execute("SELECT 1.5 AS price").description
+            [('price', 'decimal(2,1)', None, None, 2, 1, None)]
         """
         if self._result is None or self._result.columns is None:
             return None
@@ -152,22 +173,24 @@ class Cursor:
         return None if self._result is None else self._result.stats
 
     def fetchone(self) -> Row | None:
-        """Returns the next row, or ``None`` after the last."""
+        """Returns the next row, or ``None`` after the last. Raises ``InterfaceError`` without a query, and the errors of
+        the engine.
+        """
         return next(self._answer().rows(), None)
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
-        """Returns the next ``size`` (default ``arraysize``) rows, fewer at the end."""
+        """Returns the next ``size`` (default ``arraysize``) rows, fewer at the end. Raises as ``fetchone`` does."""
         count = self.arraysize if size is None else size
         if not isinstance(count, int) or count < 0:
             raise InterfaceError(f"{count!r} is not a number of rows.", hint="Pass a whole number of 0 or more.")
         return self._answer().fetch(count)
 
     def fetchall(self) -> list[Row]:
-        """Returns all rows that are left."""
+        """Returns all rows that are left, as Python values in memory. Raises as ``fetchone`` does."""
         return self._answer().fetch()
 
     def fetch_arrow_table(self) -> pa.Table:
-        """Returns all rows that are left as one Arrow table."""
+        """Returns all rows that are left as one Arrow table. Raises as ``fetchone`` does."""
         return self._answer().arrow_table()
 
     def fetch_record_batches(self) -> pa.RecordBatchReader:

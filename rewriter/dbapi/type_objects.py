@@ -9,7 +9,11 @@ import re
 class DBAPIType:
     """A group of column types: equal to each type code in it. Each type code is equal to one of the five groups.
 
-    ``cursor.description[0][1] == NUMBER`` is true of ``"decimal(10,2)"``.
+    ``name`` is the name of the group.
+
+    Examples:
+        >>> "decimal(10,2)" == NUMBER, "decimal(10,2)" == STRING
+        (True, False)
     """
 
     def __init__(self, name: str, *types: str) -> None:
@@ -30,22 +34,34 @@ class DBAPIType:
 
 _NAME = re.compile("[(< ]")
 
-#: PEP 249 has no nested types and no type of NULL alone: here they are strings, and booleans are numbers.
 STRING = DBAPIType("STRING", "string", "varchar", "char", "array", "map", "struct", "variant", "void")
+"""The type codes of texts, and of what PEP 249 has no group for: nested types, and NULL alone."""
 BINARY = DBAPIType("BINARY", "binary")
+"""The type code ``binary``."""
 NUMBER = DBAPIType("NUMBER", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+"""The type codes of numbers, and ``boolean``."""
 DATETIME = DBAPIType("DATETIME", "date", "timestamp", "timestamp_ntz", "interval")
-#: No column has row ids.
+"""The type codes of dates, timestamps and intervals."""
 ROWID = DBAPIType("ROWID")
+"""The group of no type code: no column has row ids."""
 
 Date = datetime.date
+"""Makes a DATE: ``Date(2024, 1, 31)``."""
 Time = datetime.time
+"""Makes a time of day. No column has such a type."""
 Timestamp = datetime.datetime
+"""Makes a TIMESTAMP. One without a zone is taken as UTC."""
 Binary = bytes
+"""Makes a value of bytes."""
 
 
 def DateFromTicks(ticks: float) -> datetime.date:
-    """Returns the UTC day of a number of seconds since 1970."""
+    """Returns the UTC day of a number of seconds since 1970.
+
+    Examples:
+        >>> DateFromTicks(86_400)
+        datetime.date(1970, 1, 2)
+    """
     return TimestampFromTicks(ticks).date()
 
 

@@ -38,8 +38,13 @@ class Progress:
     import of a metastore is ``comparing`` (the subject is a database) and ``importing`` (partitions of a table). Each
     statement may be ``waiting``: ``subject`` is what it waits for.
 
-    ``total`` is ``None`` where it is unknown; ``unit`` is a plural, empty where nothing is counted. ``fraction`` is the
-    share of the phase's work that the engine has done, where that is better known than ``done``.
+    ``phase`` is one of these words. ``done`` is a number of units, of ``total``, which is ``None`` where it is unknown;
+    ``unit`` is a plural, empty where nothing is counted. ``bytes`` are those of written files so far. ``fraction`` is
+    the share of the phase's work that the engine has done, where that is better known than ``done``.
+
+    Examples:
+        >>> Progress("removing", done=25, total=100, unit="files").share
+        0.25
     """
 
     phase: str

@@ -23,7 +23,12 @@ Row = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Amount:
-    """Numbers of partitions and files, and the bytes of these files."""
+    """Numbers of ``partitions`` and ``files``, and the ``bytes`` of these files. Amounts can be added.
+
+    Examples:
+        >>> Amount(1, 2, 300) + Amount(1, 1, 50)
+        Amount(partitions=2, files=3, bytes=350)
+    """
 
     partitions: int = 0
     files: int = 0
@@ -35,7 +40,9 @@ class Amount:
 
 @dataclass(frozen=True)
 class Scan:
-    """The part of a table that a statement read. ``whole`` looks up the amount of all that the table has."""
+    """The part of a ``table`` that a statement read: the numbers of ``partitions`` and ``files``, and their ``bytes``.
+    ``whole`` looks up the amount of all that the table has.
+    """
 
     table: str
     partitions: int
@@ -56,7 +63,11 @@ class Scan:
 
 @dataclass(frozen=True)
 class Stats:
-    """The work of a statement. Seconds are wall time; ``execution_seconds`` end when the engine first returns."""
+    """The work of a statement.
+
+    ``scans`` are what was read, by table. ``written_partitions``, ``written_files`` and ``written_bytes`` are what was
+    written. ``planning_seconds`` and ``execution_seconds`` are wall time; the latter end when the engine first returns.
+    """
 
     scans: tuple[Scan, ...] = ()
     written_partitions: int = 0
@@ -94,8 +105,9 @@ class Stats:
 class Result:
     """The result of one statement.
 
-    ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` is ``None`` where a statement returns
-    no rows. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
+    ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` are name and type of each column,
+    ``None`` where a statement returns no rows. ``coverage``, ``plan``, ``warnings`` and ``stats`` are as those of a
+    cursor. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
     -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is that of the execution.
     ``cluster`` is the one that ran a query; ``None`` without clusters.

@@ -15,7 +15,9 @@ from rewriter.storage.filesystems.registry import current, using
 
 
 class RunningStream:
-    """A stream in the background. ``id`` is its id in the warehouse. All methods may be used from any thread."""
+    """A stream in the background, which ``StreamWriter.into`` starts. ``id`` is its id in the warehouse. All methods may
+    be used from any thread.
+    """
 
     def __init__(self, id: str, work: Callable[[], None], stopping: threading.Event) -> None:
         """Starts ``work`` in a thread. It ends soon after ``stopping`` is set."""
@@ -103,7 +105,7 @@ class RunningStreams:
 
 
 class StreamWriter:
-    """A streaming DataFrame on its way into a table."""
+    """A streaming DataFrame on its way into a table. ``Connection.stream`` makes it."""
 
     def __init__(self, frame: object, start: Callable[[StartStream], RunningStream]) -> None:
         self._frame = frame
@@ -117,7 +119,9 @@ class StreamWriter:
 
         ``stream_id`` is the id of the stream in the warehouse, ``checkpoint`` a directory of this stream alone.
         ``trigger`` is "available now", which loads what exists and ends, an interval such as "10 seconds", or
-        "continuous batches".
+        "continuous batches". Raises ``InterfaceError`` for a frame that is no streaming DataFrame,
+        ``NotSupportedError`` with Spark Connect, ``AnalysisError`` for a table or an option, and ``ConflictError``
+        STREAM_RUNNING. Errors of batches are raised by ``RunningStream.wait`` and ``stop``.
         """
         return self._start(
             StartStream(

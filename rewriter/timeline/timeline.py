@@ -24,8 +24,9 @@ from typing import Protocol
 class OrdinalRange:
     """The ordinals from ``start`` up to, but not including, ``end``. Raises ``ValueError`` unless ``start < end``.
 
-    >>> len(OrdinalRange(3, 7))
-    4
+    Examples:
+        >>> len(OrdinalRange(3, 7))
+        4
     """
 
     start: int

@@ -30,7 +30,9 @@ WRITE_ID_LEVEL = "rewriter_write_id"
 
 @dataclass(frozen=True)
 class Column:
-    """A column. ``default`` is the literal that an INSERT writes if it has no value for the column, as it was typed."""
+    """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that an
+    INSERT writes if it has no value for the column, as it was typed.
+    """
 
     name: str
     type: str
@@ -54,7 +56,9 @@ class Namespace:
 
 @dataclass(frozen=True)
 class ClusterLocation:
-    """A secondary descriptor of a table (seed 004): a cluster, and the directory of the copies that it has."""
+    """A secondary descriptor of a table: a ``cluster``, and ``location``, the directory of the copies that it
+    has.
+    """
 
     cluster: str
     location: str
@@ -73,6 +77,8 @@ class CatalogProperties:
 class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
 
+    ``id`` stays the same when a table is renamed. ``name`` begins with the database and a dot, except in ``default``.
+    ``format`` is that of its files, ``external`` says whose they are; ``comment`` and ``properties`` are as declared.
     ``location`` is an absolute directory. A managed table's files are in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
     later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
 
@@ -98,6 +104,7 @@ class Table:
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
+        """Returns the data columns, then the partition columns."""
         return self.columns + self.partition_columns
 
     @property
@@ -107,9 +114,10 @@ class Table:
 
 
 class Partition(NamedTuple):
-    """One partition as a snapshot sees it. ``key`` sorts like the values (``catalog.keys.encoding``).
+    """One partition as a snapshot sees it. ``key`` sorts like the ``values`` (``catalog.keys.encoding``).
 
-    ``location`` is set if the directory is not the default one. Statistics are those of the visible files.
+    ``location`` is set if the directory is not the default one. ``rows`` (``None`` if not counted), ``bytes`` and
+    ``files`` are those of the visible files.
     ``properties`` are the partition's own, like a metastore's parameters. A tuple is made in a quarter of the time of a
     dataclass, and look-ups make many.
     """

@@ -183,7 +183,9 @@ class SqlTemplate:
 
 @dataclass(frozen=True)
 class CoverPart:
-    """The contribution of one (storage table, period) to a cover: ordinal ranges of that period."""
+    """The contribution of one (``storage`` ``table``, ``period``) of a ``fact`` to a cover: ordinal ``ranges`` of that
+    period.
+    """
 
     fact: str
     storage: str
@@ -193,6 +195,7 @@ class CoverPart:
 
     @property
     def partitions(self) -> int:
+        """Returns the number of periods."""
         return sum(r.end - r.start for r in self.ranges)
 
 
@@ -215,7 +218,9 @@ class PruneCause(IntEnum):
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause why a candidate (``fact.table PERIOD``) was rejected or lacks a part of the range."""
+    """The cause why a candidate was rejected or lacks a part of the range: its ``kind``, the ``candidate`` as
+    ``fact.table PERIOD``, and the ``detail`` in words.
+    """
 
     kind: PruneCause
     candidate: str
@@ -240,8 +245,8 @@ class ReasonKind(Enum):
 
 @dataclass(frozen=True)
 class Reason:
-    """The reason why a reference reads the base period of one fact: the rule, and the words of the query that
-    broke it.
+    """The reason why a reference reads the base period of one fact: the ``kind`` of rule, and in ``text`` the words of
+    the query that broke it.
     """
 
     kind: ReasonKind
@@ -253,7 +258,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class OpenEnd:
-    """The instant where an open begin or end of a range was closed, in microseconds UTC, and the reason."""
+    """The instant ``at`` which an open begin or end of a range was closed, in microseconds UTC, and the ``reason``."""
 
     at: int
     reason: str
@@ -261,7 +266,7 @@ class OpenEnd:
 
 @dataclass(frozen=True)
 class ReferencePlan:
-    """The plan of one reference to a cube in the query.
+    """The plan of one reference to a ``cube`` in the query, at ``position``. ``alias`` is what the query calls it.
 
     ``requested`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
@@ -271,7 +276,8 @@ class ReferencePlan:
     ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
     nothing is there. ``badness`` are the sums that a best cover minimizes. ``inexact`` are the bounds, as text,
     that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
-    exist where something is missing.
+    exist where something is missing. ``periods`` are those that the fact has, ``causes`` say why candidates were not
+    chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is that of the cube.
     """
 
     cube: str
@@ -299,14 +305,13 @@ class ReferencePlan:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The covers of all references of a query. ``complete`` says that nothing is missing, ``exact`` that no bound lies
-    inside a base period.
-    """
+    """The covers of all ``references`` of a query to cubes."""
 
     references: tuple[ReferencePlan, ...] = ()
 
     @property
     def exact(self) -> bool:
+        """True if no bound of a range lies inside a base period."""
         return not any(reference.inexact for reference in self.references)
 
     @property
@@ -326,6 +331,7 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
+        """True if nothing is missing."""
         return not any(reference.missing for reference in self.references)
 
     @property
@@ -388,7 +394,9 @@ class TableAggregate:
 class Plan:
     """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
 
-    ``edits`` are those of the text that belong to no reference. ``derivation`` is there where ``Settings.derive`` asks.
+    ``coverage`` has the covers of the references to cubes, ``warnings`` are texts for a person, ``parameters`` the
+    values of named parameters. ``edits`` are those of the text that belong to no reference. ``template`` and
+    ``readings`` say what an engine reads. ``derivation`` is there where ``Settings.derive`` asks.
     With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
     table that selects all rows of partitions, or empty.
     """

@@ -60,10 +60,15 @@ def register_timeline(name: str, kind: type[PartitionTimeline]) -> None:
     The class must fulfill the contract of ``rewriter.timeline.timeline.PartitionTimeline``. It is first checked on two
     hundred operations, which take some ten milliseconds.
 
-    Example: ``rewriter.register_timeline("sparse", SparseTimeline)``, then
-    ``ALTER TABLE days SET TIMELINE DAILY FOR dt TO 'sparse'``.
-
     Raises ``AnalysisError`` INVALID_TIMELINE if the class breaks the contract, or the name is empty or built in.
+
+    Examples:
+        >>> from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+        >>> class Logged(RangesPartitionTimeline):
+        ...     pass
+        >>> register_timeline("logged", Logged)
+
+        Then ``ALTER TABLE days SET TIMELINE DAILY FOR dt TO 'logged'`` uses it.
     """
     plain = _normalized(name)
     if not plain or _built_in_path(plain) is not None:
