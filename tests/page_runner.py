@@ -39,6 +39,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "python": "tests/integrations/dagster_cases.py",
     },
     "how-to/spark-cluster.md": {"sh": "tests/integrations/test_spark_cluster_page.py"},
+    "how-to/sqlalchemy.md": {"ipython": "tests/integrations/jupysql_cases.py"},
     "how-to/streaming.md": {"python": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/golden.md": {"golden": "tests/unit/documents/test_golden_page.py"},

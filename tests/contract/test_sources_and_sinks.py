@@ -98,7 +98,9 @@ def test_the_example_prints_what_the_page_says(
 ) -> None:
     engine = request.getfixturevalue(name)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    (printed,) = re.findall(r"It prints:\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    (printed,) = re.findall(r"```output\n(.*?)```", PAGE, re.DOTALL)
+    assert code.count('engine="duckdb"') == 1
+    code = code.replace('engine="duckdb"', "engine=ENGINE")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(rewriter, "connect", lambda warehouse, engine: Connection(Session(warehouse, engine)))
     capsys.readouterr()

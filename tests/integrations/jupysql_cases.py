@@ -1,7 +1,11 @@
-"""Magic commands of JupySQL over a warehouse. ``test_jupysql.py`` runs this program in an environment that has it."""
+"""Magic commands of JupySQL over a warehouse, and those of docs/how-to/sqlalchemy.md. ``test_jupysql.py`` runs this
+program in an environment that has it.
+"""
 
 import os
+import re
 import sys
+from pathlib import Path
 
 import sqlalchemy as sa
 from IPython.testing.globalipapp import start_ipython
@@ -24,3 +28,12 @@ result = shell.run_cell_magic("sql", "", "SELECT count(*) AS n FROM flights WHER
 assert [tuple(row) for row in result] == [(1,)], result
 with sa.create_engine(url).connect() as connection:
     assert connection.scalar(sa.text("SELECT count(*) FROM flights")) == 2
+
+page = (Path(__file__).parents[2] / "docs" / "how-to" / "sqlalchemy.md").read_text(encoding="utf-8")
+(block,) = re.findall(r"```ipython\n(.*?)```", page, re.DOTALL)
+results = []
+for line in block.replace("/data/warehouse", os.path.abspath(sys.argv[1])).splitlines():
+    name, _, text = line.removeprefix("%").partition(" ")
+    results.append(shell.run_line_magic(name, text))
+assert [tuple(row) for row in results[2]] == [("AA", 1), ("UA", 1)], results
+assert "flights" in str(results[3])

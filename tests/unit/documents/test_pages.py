@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 from documents import check_examples, dead_links
 from page_runner import DOCS, ELSEWHERE, ROOT, blocks, is_run_elsewhere, run_page
+from sqlalchemy.dialects import registry
 from warm_commands import command
+
+# As the entry point of an installed package does.
+registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
 
 #: Pages whose blocks do not run yet.
 PENDING = """
 how-to/catalog.md how-to/clusters.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md how-to/pictures.md
-how-to/scheduling.md how-to/sources-and-sinks.md how-to/spark-cluster.md how-to/sqlalchemy.md how-to/streaming.md
-explanation/consistency.md reference/doctor.md reference/golden.md reference/python.md reference/shell.md
+how-to/scheduling.md how-to/spark-cluster.md how-to/streaming.md
+explanation/consistency.md reference/doctor.md reference/golden.md reference/shell.md
 reference/dialect/10-databases.md reference/dialect/20-create-table.md reference/dialect/30-partitions.md
 reference/dialect/40-inserting.md reference/dialect/43-streams.md reference/dialect/44-partition-commit.md
 reference/dialect/45-transactions.md reference/dialect/47-external-tables.md reference/dialect/50-statistics.md
