@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.long
 def test_the_magic_commands_work(tmp_path: Path) -> None:
     # JupySQL imports Spark Connect where PySpark is installed; these are the packages that Connect requires.
-    needed = ("jupysql>=0.11,<1", "grpcio>=1.48.1", "grpcio-status", "googleapis-common-protos", "zstandard", "pandas")
+    connect = ("grpcio>=1.48.1", "grpcio-status", "googleapis-common-protos", "zstandard")
+    # JupySQL runs in IPython, and does not require it.
+    needed = ("jupysql>=0.11,<1", "ipython", "pandas", *connect)
     python = python_with(needed, "REWRITER_TEST_JUPYSQL", tmp_path)
     paths = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})"
     code = f"{paths}; import runpy; runpy.run_path({str(CASES)!r}, run_name='__main__')"
