@@ -33,9 +33,9 @@ class SessionOwner(Protocol):
 class Cursor:
     """Executes statements and holds the result of the last one. ``Connection.cursor`` makes it.
 
-    ``connection`` is the connection, and ``arraysize`` the number of rows of ``fetchmany``: 1 unless set. A cursor is an
-    iterator of its rows, and an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``. ``with`` closes
-    it.
+    ``connection`` is the connection, and ``arraysize`` the number of rows of ``fetchmany``: 1 unless set. A cursor is
+    an iterator of its rows, and an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``. ``with``
+    closes it.
     """
 
     def __init__(self, connection: SessionOwner) -> None:
@@ -173,8 +173,8 @@ class Cursor:
         return None if self._result is None else self._result.stats
 
     def fetchone(self) -> Row | None:
-        """Returns the next row, or ``None`` after the last. Raises ``InterfaceError`` without a query, and the errors of
-        the engine.
+        """Returns the next row, or ``None`` after the last. Raises ``InterfaceError`` without a query, and the errors
+        of the engine.
         """
         return next(self._answer().rows(), None)
 

@@ -15,8 +15,8 @@ from rewriter.storage.filesystems.registry import current, using
 
 
 class RunningStream:
-    """A stream in the background, which ``StreamWriter.into`` starts. ``id`` is its id in the warehouse. All methods may
-    be used from any thread.
+    """A stream in the background, which ``StreamWriter.into`` starts. ``id`` is its id in the warehouse. All methods
+    may be used from any thread.
     """
 
     def __init__(self, id: str, work: Callable[[], None], stopping: threading.Event) -> None:

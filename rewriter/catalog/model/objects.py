@@ -30,8 +30,8 @@ WRITE_ID_LEVEL = "rewriter_write_id"
 
 @dataclass(frozen=True)
 class Column:
-    """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that an
-    INSERT writes if it has no value for the column, as it was typed.
+    """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that
+    an INSERT writes if it has no value for the column, as it was typed.
     """
 
     name: str

@@ -44,8 +44,8 @@ class PartitionCommitRule:
 
 @dataclass(frozen=True)
 class CommittedPartition:
-    """A partition whose commit the policies of its ``table`` are to follow. ``values`` are those of its partition columns,
-    as canonical texts.
+    """A partition whose commit the policies of its ``table`` are to follow. ``values`` are those of its partition
+    columns, as canonical texts.
 
     ``commit`` is the number of the commit in the catalog. ``late`` is True if the partition was committed before, and
     a stream has added rows since. ``rows`` is ``None`` if the number is unknown; ``bytes`` are those of its files.

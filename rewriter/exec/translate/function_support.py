@@ -37,9 +37,7 @@ def forms_on_duckdb(name: str) -> tuple[str, ...]:
     >>> forms_on_duckdb("md5"), forms_on_duckdb("~")
     (('md5(s)',), ('~a, except other than integers',))
     """
-    return tuple(
-        f"{entry.form}, except {entry.refused}" if entry.refused else entry.form for entry in entries_of(name)
-    )
+    return tuple(f"{entry.form}, except {entry.refused}" if entry.refused else entry.form for entry in entries_of(name))
 
 
 def entries_of(name: str) -> tuple[Entry, ...]:
