@@ -28,6 +28,7 @@ _GOLDEN = re.compile(
     r"^```golden\n(?P<command>[^\n]*)\n(?P<input>(?:(?!----$|```$)[^\n]*\n)*)----\n(?P<output>(?:(?!```$)[^\n]*\n)*)```\n",
     re.MULTILINE,
 )
+_TABLE_ROW = re.compile(r"^\|.*", re.MULTILINE)
 #: Commands of golden files that show a part of a query's plan, as statements.
 _EXPLAINED = {
     "cover": "EXPLAIN COVER ",
@@ -69,7 +70,12 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         return f"[{text}]({os.path.relpath(site_path, os.path.dirname(uri))}{mark}{anchor})"
 
     _markdown[uri] = _LINK.sub(redirected, markdown)
-    return _GOLDEN.sub(_statement_and_output, _markdown[uri])
+    return _GOLDEN.sub(_statement_and_output, _TABLE_ROW.sub(_with_plain_bars, _markdown[uri]))
+
+
+def _with_plain_bars(row: re.Match[str]) -> str:
+    """Returns a row of a table whose code has ``|`` for the ``\\|`` of GitHub, which the site would show."""
+    return re.sub(r"`[^`\n]*`", lambda code: code[0].replace("\\|", "|"), row[0])
 
 
 def _statement_and_output(case: re.Match[str]) -> str:
