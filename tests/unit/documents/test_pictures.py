@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from page_runner import blocks
 
 from rewriter.cli.coverage_pictures import covers, fact_charts
 from rewriter.exec.duckdb.engine import DuckDBEngine
@@ -65,7 +66,16 @@ SELECT carrier, COUNT(*) AS flights, SUM(distance) AS distance, AVG(delay) AS de
 WHERE departed >= '2013-01-29 06:00' AND departed < '2013-03-01 06:00' GROUP BY carrier
 """
 
+
+def of_page(name: str, taken: str) -> Picture:
+    """Returns a picture whose script and query are files of docs/explanation/cover.md."""
+    files = {block.title: block.text for block in blocks(ROOT / "docs" / "explanation" / "cover.md") if block.title}
+    return Picture(files[f"{name}.sql"], files[f"{name}-query.sql"], taken)
+
+
 PICTURES = {
+    "cover-hole": of_page("hole", "1 MONTHLY, 1 DAILY, 23 HOURLY"),
+    "cover-weeks": of_page("weeks", "2 MONTHLY, 7 WEEKLY, 2 DAILY"),
     "readme-cover": Picture(FLIGHTS + FLIGHT_ROLLUPS, FLIGHT_QUERY, "1 MONTHLY, 2 DAILY, 24 HOURLY"),
 }
 
@@ -92,6 +102,7 @@ def check(name: str, charts: Sequence[CoverageChart], *, rewrite: bool) -> None:
     assert file.read_text(encoding="utf-8") == drawn, "pytest --rewrite draws it again"
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", PICTURES)
 def test_covers(name: str, session: Session, request: pytest.FixtureRequest) -> None:
     picture = PICTURES[name]
