@@ -1,21 +1,27 @@
-"""``rewriter coverage FACT``: what is to be loaded, refreshed or checked in a fact, with exit codes for schedulers."""
+"""``rewriter coverage FACT``: what is to be loaded, refreshed or checked in a fact, with exit codes for schedulers.
+
+It draws that, too, and with ``--query`` the cover of a query.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rewriter.cli.connection import connection, connection_options
-from rewriter.cli.coverage_pictures import write_picture
+from rewriter.cli.coverage_pictures import covers, fact_charts, write_picture
 from rewriter.errors import Error
+from rewriter.terminal.errors import exit_code, write_error
 from rewriter.terminal.rendering import rendered
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
+    from rewriter.planner.model.coverage_chart import CoverageChart
     from rewriter.session import Session
 
 #: The exit codes by what is in the work list; the first that applies.
@@ -25,7 +31,7 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
 
 @click.command()
 @connection_options
-@click.argument("fact", metavar="FACT")
+@click.argument("fact", metavar="[FACT]", required=False)
 @click.option(
     "--require",
     nargs=2,
@@ -33,11 +39,18 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
     help="The range that must be complete, as '2024-01-01' or 'now.day - 7 days'. Default: that of a query over all "
     "time.",
 )
+@click.option("--query", metavar="SQL", help="Draw what this query takes and lacks, and not a fact.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--svg", metavar="FILE", help="Draw what exists and what is missing as SVG instead; - is stdout.")
 @click.option("--html", metavar="FILE", help="Draw it as a page with zoom and tooltips instead; - is stdout.")
 def coverage(
-    fact: str, require: tuple[str, str] | None, as_json: bool, svg: str | None, html: str | None, **options: Any
+    fact: str | None,
+    require: tuple[str, str] | None,
+    query: str | None,
+    as_json: bool,
+    svg: str | None,
+    html: str | None,
+    **options: Any,
 ) -> int:
     """List what is to be loaded or refreshed in FACT, as f or db.f. The exit code is 0 where nothing is to be done."""
     pictures = {form: path for form, path in (("svg", svg), ("html", html)) if path is not None}
@@ -46,18 +59,49 @@ def coverage(
             raise click.UsageError(f"--{form} needs the name of a file, or - for stdout.")
     if as_json and pictures:
         raise click.UsageError("--json prints the list; --svg and --html draw a picture instead of it.")
+    if query is not None and fact is None:
+        if require or not pictures:
+            raise click.UsageError(
+                "--query draws the time that the query asks for: write --svg or --html, no --require."
+            )
+        work = partial(_draw_query, query, pictures)
+    elif fact is not None and query is None:
+        work = partial(_draw_fact, fact, require, pictures) if pictures else partial(_list, fact, require, as_json)
+    else:
+        raise click.UsageError("Name a fact, or a query with --query.")
     opened = connection(**options)
     opened.require_warehouse("Name the warehouse's directory with -w.")
     with opened.session(plans_only=True) as session:
-        if pictures:
-            for form, path in pictures.items():
-                write_picture(fact, form, path, session, sys.stdout.write, require)
-            return 0
-        try:
-            return list_work(session, fact, require, as_json)
-        except Error as error:
-            error.position = None  # The position was in a generated statement.
-            raise
+        return work(session)
+
+
+def _list(fact: str, require: tuple[str, str] | None, as_json: bool, session: Session) -> int:
+    try:
+        return list_work(session, fact, require, as_json)
+    except Error as error:
+        error.position = None  # The position was in a generated statement.
+        raise
+
+
+def _draw_fact(fact: str, require: tuple[str, str] | None, pictures: Mapping[str, str], session: Session) -> int:
+    return _draw(fact_charts(fact, session, require), pictures)
+
+
+def _draw_query(query: str, pictures: Mapping[str, str], session: Session) -> int:
+    try:
+        charts = covers(query, session)
+    except Error as error:
+        write_error(error, query, click.get_current_context().obj)
+        return exit_code(error)
+    if not charts:
+        raise click.UsageError("The query references no cube: there is no cover to draw.")
+    return _draw(charts, pictures)
+
+
+def _draw(charts: Sequence[CoverageChart], pictures: Mapping[str, str]) -> int:
+    for form, path in pictures.items():
+        write_picture(charts, form, path, sys.stdout.write)
+    return 0
 
 
 def list_work(session: Session, fact_name: str, require: tuple[str, str] | None, as_json: bool) -> int:

@@ -6,7 +6,7 @@ Each state has a colour, and a place in the height of its bar, so that no state 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -16,7 +16,12 @@ from rewriter.planner.model.plan import ReferencePlan
 from rewriter.terminal_text import printable
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
-_WIDTH, _LABELS, _ROW, _BAR = 720, 240, 20, 12
+#: A picture has labels, then the plot, up to ``_RIGHT``, then numbers, up to ``_WIDTH``.
+_LABELS, _RIGHT, _WIDTH, _ROW, _BAR = 240, 720, 860, 20, 12
+#: The most characters of a number beside the plot.
+_LONGEST_NUMBER = 24
+#: Partitions are separated by a line if they are at least this wide, in pixels.
+_SEPARATED = 5.0
 #: Ranges that are nearer than this are drawn as one, in pixels. So a bar has few rectangles, whatever the cover.
 _JOINED = 0.5
 _LONGEST = 34
@@ -47,6 +52,8 @@ SHAPES = {
     ChartState.OUTDATED: Shape("#d9a227", 0.5, 0.5, "outdated"),
 }
 MISSING = Shape("#d9534f", 0.0, 1.0, "missing")
+#: The margin of a file, in pixels.
+_MARGIN = 10
 #: A page has the colour of the text; a file has none around it.
 _FILE_STYLE = (
     "<style>svg{color:#1f2328;background:#fff}"
@@ -63,6 +70,15 @@ class _Bar(NamedTuple):
     title: str
 
 
+class _Row(NamedTuple):
+    """A line of a picture: bars over each other, the instants at which a partition follows another, and a number."""
+
+    label: str
+    bars: list[_Bar]
+    bounds: list[int]
+    number: str
+
+
 def coverage_svg(reference: ReferencePlan) -> str:
     """Returns the cover of a reference as SVG, which is well-formed XML. O(ranges)."""
     return chart_svg(reference_chart(reference))
@@ -73,38 +89,82 @@ def chart_svg(chart: CoverageChart, *, is_file: bool = False) -> str:
 
     ``is_file`` gives it colours of its own for text and background; otherwise they are those of the page around it.
     """
-    rows = list(_rows(chart)) if chart.window is not None else []
-    used = [
-        shape for shape in (*SHAPES.values(), MISSING) if any(bar.shape is shape for _, bars in rows for bar in bars)
-    ]
-    legend = list(_legend(used, len(rows) + 2)) if chart.is_whole else []
-    height = _ROW * (len(rows) + 2 + (1 + (len(used) - 1) // 3 if legend else 0))
-    parts = [f'<text x="0" y="14" fill="currentColor" font-weight="bold">{html_text(chart.title, 100)}</text>']
-    if chart.window is None:
-        parts.append(f'<text x="0" y="{_ROW + 14}" fill="currentColor">{chart.emptiness}</text>')
-    else:
-        start, end = (html_text(chart.calendar.text(at)) for at in (chart.window.start, chart.window.end))
-        parts.append(f'<text x="{_LABELS}" y="{_ROW + 14}" fill="currentColor">{start}</text>')
-        parts.append(f'<text x="{_WIDTH}" y="{_ROW + 14}" fill="currentColor" text-anchor="end">{end}</text>')
-        for number, (label, bars) in enumerate(rows, 2):
-            top = _ROW * number
-            parts.append(f'<text x="0" y="{top + 14}" fill="currentColor">{html_text(label, _LONGEST)}</text>')
-            parts += [_group(bar, chart.window, top + 4) for bar in bars]
+    return charts_svg([chart], is_file=is_file)
+
+
+def charts_svg(charts: Sequence[CoverageChart], *, is_file: bool = False) -> str:
+    """Returns charts below each other as one SVG, as ``chart_svg`` draws each."""
+    parts: list[str] = []
+    height = 0
+    for chart in charts:
+        drawn, lines = _drawing(chart)
+        content = "".join(drawn)
+        parts.append(content if height == 0 else f'<g transform="translate(0 {height + _ROW})">{content}</g>')
+        height += _ROW * (lines + bool(height))
+    margin, style = (_MARGIN, _FILE_STYLE) if is_file else (0, "")
+    width, height = _WIDTH + 2 * margin, height + 2 * margin
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-        f'font-family="sans-serif" font-size="12" role="img">{_FILE_STYLE if is_file else ""}'
-        f"{''.join([*parts, *legend])}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-margin} {-margin} {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="12" role="img">'
+        f"{style}{''.join(parts)}</svg>"
     )
 
 
-def _rows(chart: CoverageChart) -> Iterator[tuple[str, list[_Bar]]]:
+def _drawing(chart: CoverageChart) -> tuple[list[str], int]:
+    """Returns the parts of a chart's picture, and the number of its lines."""
+    parts = [f'<text x="0" y="14" fill="currentColor" font-weight="bold">{html_text(chart.title, 100)}</text>']
+    if chart.window is None:
+        return [*parts, f'<text x="0" y="{_ROW + 14}" fill="currentColor">{chart.emptiness}</text>'], 2
+    start, end = (html_text(chart.calendar.text(at)) for at in (chart.window.start, chart.window.end))
+    parts.append(f'<text x="{_LABELS}" y="{_ROW + 14}" fill="currentColor">{start}</text>')
+    parts.append(f'<text x="{_RIGHT}" y="{_ROW + 14}" fill="currentColor" text-anchor="end">{end}</text>')
+    parts.append(_at_the_right(_ROW + 14, "taken of existing" if chart.is_whole else "taken"))
+    rows = list(_rows(chart, chart.window))
+    for line, row in enumerate(rows, 2):
+        top = _ROW * line
+        parts.append(f'<text x="0" y="{top + 14}" fill="currentColor">{html_text(row.label, _LONGEST)}</text>')
+        parts += [_group(bar, chart.window, top + 4) for bar in row.bars]
+        parts += _separators(row.bounds, chart.window, top + 4)
+        parts.append(_at_the_right(top + 14, row.number))
+    used = [
+        shape for shape in (*SHAPES.values(), MISSING) if any(bar.shape is shape for row in rows for bar in row.bars)
+    ]
+    lines = len(rows) + 2
+    if chart.is_whole:
+        parts += _legend(used, lines)
+        lines += 1 + (len(used) - 1) // 3 if used else 0
+    return parts, lines
+
+
+def _at_the_right(y: int, text: str) -> str:
+    shown = html_text(text, _LONGEST_NUMBER)
+    return f'<text x="{_WIDTH}" y="{y}" fill="currentColor" text-anchor="end">{shown}</text>'
+
+
+def _rows(chart: CoverageChart, window: TimeRange) -> Iterator[_Row]:
     for row in chart.rows:
-        yield f"{_without_middle(row.table, _LONGEST - 1 - len(row.period.name))} {row.period.name}", list(_bars(row))
+        label = f"{_without_middle(row.table, _LONGEST - 1 - len(row.period.name))} {row.period.name}"
+        taken = f"{row.count(ChartState.TAKEN):,}"
+        number = f"{taken} of {row.count():,}" if chart.is_whole else taken
+        yield _Row(label, list(_bars(row)), _bounds(row, window), number)
     if chart.missing:
-        yield "missing", [_Bar("missing", chart.missing, MISSING, f"missing: {chart.lacking}")]
+        bar = _Bar("missing", chart.missing, MISSING, f"missing: {chart.lacking}")
+        yield _Row("missing", [bar], [], chart.lacking)
     if chart.outdated and not chart.is_whole:
         title = f"of it outdated: {counted(len(chart.outdated), 'range')}"
-        yield "of it outdated", [_Bar("outdated", chart.outdated, SHAPES[ChartState.OUTDATED], title)]
+        bar = _Bar("outdated", chart.outdated, SHAPES[ChartState.OUTDATED], title)
+        yield _Row("of it outdated", [bar], [], "")
+
+
+def _bounds(row: ChartRow, window: TimeRange) -> list[int]:
+    """Returns the instants at which a taken partition follows another, if the partitions are wide enough to be told
+    apart. There are few.
+    """
+    runs = row.ordinals.get(ChartState.TAKEN, ())
+    if row.count(ChartState.TAKEN) * _SEPARATED > _RIGHT - _LABELS:
+        return []
+    starts = [(row.period.start(at - 1), row.period.start(at)) for run in runs for at in range(run.start + 1, run.end)]
+    return [start for before, start in starts if (start - before) * _scale(window) >= _SEPARATED]
 
 
 def _without_middle(name: str, longest: int) -> str:
@@ -132,6 +192,21 @@ def _group(bar: _Bar, window: TimeRange, top: int) -> str:
     return f'<g class="{bar.kind}" fill="{bar.shape.colour}"><title>{html_text(bar.title)}</title>{rectangles}</g>'
 
 
+def _separators(bounds: Sequence[int], window: TimeRange, top: int) -> Iterator[str]:
+    lines = "".join(
+        f'<rect x="{(at - window.start) * _scale(window) + _LABELS - 0.5:.2f}" y="{top}" width="1" height="{_BAR}"/>'
+        for at in bounds
+        if window.start < at < window.end
+    )
+    if lines:
+        yield f'<g class="bounds" fill="currentColor" fill-opacity="0.6">{lines}</g>'
+
+
+def _scale(window: TimeRange) -> float:
+    """Returns the pixels of a microsecond."""
+    return (_RIGHT - _LABELS) / (window.end - window.start)
+
+
 class _Span(NamedTuple):
     """A rectangle of a bar, in pixels. ``is_part`` says that it has holes that are narrower than a pixel."""
 
@@ -146,13 +221,13 @@ def _spans(ranges: RangeSet, window: TimeRange, *, shows_holes: bool) -> list[_S
     Holes that are too narrow, or that such a pixel hides, are hidden. With ``shows_holes``, their pixels are drawn in
     part.
     """
-    scale = (_WIDTH - _LABELS) / (window.end - window.start)
+    scale = _scale(window)
     spans: list[_Span] = []
     end = 0.0
     for range_ in ranges & RangeSet.of(window):
         left, right = ((at - window.start) * scale + _LABELS for at in (range_.start, range_.end))
         if not spans or left - spans[-1].right >= _JOINED:
-            left_shown = min(left, _WIDTH - 1.0)
+            left_shown = min(left, _RIGHT - 1.0)
             spans.append(_Span(left_shown, max(right, left_shown + 1.0)))
         elif not shows_holes:
             spans[-1] = spans[-1]._replace(right=max(spans[-1].right, right))

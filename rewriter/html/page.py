@@ -14,11 +14,13 @@ from rewriter.html.coverage_picture import chart_svg, html_text
 from rewriter.planner.model.coverage_chart import CoverageChart
 
 
-def coverage_page(chart: CoverageChart) -> str:
-    """Returns a chart as a page. Without scripts, a reader sees its picture. O(ranges)."""
-    return page(
-        chart.title, [f"<h1>{html_text(chart.title, 200)}</h1>", chart_html(chart, "chart")], [resource("chart.js")]
-    )
+def coverage_page(*charts: CoverageChart) -> str:
+    """Returns charts as a page. Without scripts, a reader sees their pictures. O(ranges)."""
+    parts: list[str] = []
+    for number, chart in enumerate(charts, 1):
+        name = "chart" if number == 1 else f"chart{number}"
+        parts += [f"<h1>{html_text(chart.title, 200)}</h1>", chart_html(chart, name)]
+    return page(charts[0].title, parts, [resource("chart.js")])
 
 
 def chart_html(chart: CoverageChart, name: str) -> str:
