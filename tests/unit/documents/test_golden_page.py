@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from documents import dead_links
 
 from rewriter.cli.main import main
 from rewriter.golden.commands import COMMANDS
@@ -58,7 +57,3 @@ def test_the_settings_of_pytest_exist() -> None:
     named |= set(re.findall(r"(--rewriter-\w+)", TEXT))
     assert named >= {"rewriter_golden", "rewriter_warehouse", "rewriter_catalog", "--rewriter-warehouse"}
     assert all(f'"{name}"' in plugin for name in named)
-
-
-def test_links_lead_somewhere() -> None:
-    assert dead_links(PAGE) == []
