@@ -81,7 +81,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
             print(printable(f"{file} is rewritten."))
         for outcome in faults:
             print(printable(differences(file, outcome)), end="\n\n")
-    print(f"{total} cases, {failures} failed.")
+    print(f"{total} cases, {failures} failed.", flush=True)
     if failures:
         hint = "Cases that fail with an error are not accepted." if rewrite else "--rewrite accepts the actual output."
         print(hint, file=sys.stderr)
