@@ -19,7 +19,6 @@ registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "Rewri
 PENDING = """
 how-to/catalog.md how-to/clusters.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md
 how-to/pictures.md how-to/scheduling.md how-to/spark-cluster.md how-to/streaming.md
-reference/shell.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
