@@ -17,6 +17,7 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import RENDERERS
 from rewriter.planner import explain
+from rewriter.planner.model.plan import PruneCause
 from rewriter.statements.dispatch import runners
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -55,6 +56,11 @@ def test_every_line_of_explain_cover_is_explained() -> None:
     assert len(labels) > 10
     page = (DOCS / "reference" / "dialect" / "85-explain.md").read_text(encoding="utf-8")
     assert sorted(label for label in labels if f"`{label.strip()}" not in page) == []
+
+
+def test_every_code_of_a_pruned_candidate_is_explained() -> None:
+    page = (DOCS / "reference" / "dialect" / "85-explain.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([A-Z_]+)` \| .*\.", page, re.MULTILINE) == [cause.name for cause in PruneCause]
 
 
 def test_titles_of_sections_differ() -> None:
