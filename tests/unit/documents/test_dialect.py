@@ -10,7 +10,8 @@ import re
 from pathlib import Path
 
 import pytest
-from documents import CLOSE, OPEN, headings
+from documents import OPEN, headings
+from page_runner import blocks
 
 from rewriter.errors import Error
 from rewriter.grammar.lexer import split_statements
@@ -68,25 +69,10 @@ def test_titles_of_sections_differ() -> None:
     assert len(titles) == len(set(titles))
 
 
-def _blocks(page: Path) -> list[tuple[str, str]]:
-    """Returns the blocks of a page: the opening fence, and the text between the fences."""
-    examples: list[tuple[str, str]] = []
-    fence, lines = None, []
-    for line in page.read_text(encoding="utf-8").splitlines():
-        if fence is None and line.startswith(CLOSE):
-            fence, lines = line, []
-        elif line == CLOSE and fence is not None:
-            examples.append((fence, "\n".join(lines)))
-            fence = None
-        else:
-            lines.append(line)
-    return examples
-
-
 def _statements(page: Path) -> list[str]:
     """Returns the statements of a page's examples that can be parsed."""
     rows = []
-    for block in (text for fence, text in _blocks(page) if fence == OPEN):
+    for block in (block.text for block in blocks(page) if block.language == "golden"):
         command, _, rest = block.partition("\n")
         text = rest.partition("\n----")[0]
         words = command.split()

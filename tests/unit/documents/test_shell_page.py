@@ -1,4 +1,4 @@
-"""docs/reference/shell.md names every command, format, option and setting of the shell; its prompt is that of a terminal."""
+"""docs/reference/shell.md names every command, format, option and setting of the shell; its prompt is a terminal's."""
 
 from __future__ import annotations
 
