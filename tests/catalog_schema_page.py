@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rewriter.catalog.commit import commit
 from rewriter.catalog.model import json_codec
+from rewriter.catalog.model.proofs import OPEN
 from rewriter.catalog.store import migrations, schema
 from tests.catalog_schema_texts import COLUMNS, COMMON, EVENTS, GROUPS, INSTEAD, TABLES
 
@@ -25,31 +26,73 @@ _HEAD = """\
 # Catalog schema
 
 The catalog is a database: the SQLite file `catalog.db` in the warehouse, or a PostgreSQL database. This page
-describes its tables, for operators who look at a catalog with a tool of the database. It is generated from the source
-by `pytest tests/unit/documents/test_catalog_schema_page.py --rewrite`.
+describes its tables, for operators who look at a catalog with a tool of the database, such as `psql` or `sqlite3`. The
+words *fact*, *rollup*, *base*, *timeline*, *period*, *cover*, *snapshot* and others are in the [glossary](glossary.md).
 
 **Nothing of this page is guaranteed.** Tables and columns change from one release to the next, and the
-[versions](#versions) below say how. Programs read the [system tables](dialect/74-system-tables.md), whose columns
-stay, or use SHOW and DESCRIBE. No other program may write to the database: a row that another program has changed is
-reported as `DAMAGED_CATALOG`, or not at all. `rewriter catalog check` looks for such damage
+[versions](#versions) below say how. Programs connect to `rewriter` ([Python](python.md), [shell](shell.md)) and read
+its [system tables](dialect/74-system-tables.md), whose columns stay, or use SHOW and DESCRIBE. The system tables are
+not tables of this database. For the other tables of this page there is no such replacement.
+
+| table | read instead, in a connection to `rewriter` |
+| --- | --- |
+{instead}
+**No other program may insert, change or delete rows.** Some of such changes are found, and are the error
+`DAMAGED_CATALOG`; others would be wrong results without an error. `rewriter catalog check` looks for them
 ([catalog](../how-to/catalog.md#check)).
 
-| table | read instead |
-| --- | --- |
+## An example
+
+The catalog of a small warehouse, and what its database has about the table `sales`:
+
+```console
+$ rewriter sql -w warehouse --engine duckdb -e "
+> CREATE TABLE sales (n BIGINT) PARTITIONED BY (day STRING);
+> INSERT INTO sales VALUES (5, '2024-01-01'), (6, '2024-01-02');
+> ALTER TABLE sales DROP PARTITION (day = '2024-01-02')"
+```
+
+```sql title="partitions.sql"
+SELECT p.partition_values, p.rows, p.doubt
+FROM objects AS o JOIN partitions AS p ON p.table_id = o.object_id
+WHERE o.kind = 'table' AND o.name_key = 'sales'
+  AND o.ended = 9223372036854775807 AND p.ended = 9223372036854775807;
+```
+
+```python
+import sqlite3
+from pathlib import Path
+
+with sqlite3.connect("file:warehouse/catalog.db?mode=ro", uri=True) as database:
+    print(database.execute(Path("partitions.sql").read_text()).fetchall())
+```
+
+```output
+[('["2024-01-01"]', 1, 'it existed before the fact')]
+```
+
+A table of another database has its name in front, in lower case: `o.name_key = 'finance.sales'`. On PostgreSQL, the
+tables are in the schema that the URL of the catalog names, or in `public`. A row whose `doubt` is `{open}` is
+an [open partition](dialect/44-partition-commit.md), which queries over cubes do not read yet. For a table of no fact,
+`doubt` has no meaning: the text above is what a fact would say that is created over this table.
 """
 
 _CONCEPTS = """
 ## Versions of rows
 
-A *write id* numbers the writes of one object: a table, a view, a cube, a fact, a function, a database. A transaction
-takes one write id for each object that it writes. A *commit number* numbers the commits of the catalog. Both begin
-with 1.
+The *objects* of a catalog are its databases, tables, views, cubes, facts and functions. The writes of one object are
+numbered from 1: these numbers are its *write ids*. A transaction takes one write id for each object that it writes. For
+a row of `partitions`, `files` or `timeline_ranges`, the object is the table. The commits of the whole catalog are
+numbered, too: these are the *commit numbers*.
 
-A row that readers see has the columns `made`, `ended` and `commit_seq`, and is written once. A later commit that
-replaces the row sets its `ended`, and inserts another row; nothing else is updated. A snapshot knows which write ids
-of an object it sees. It sees a row if it sees `made` and does not see `ended`. Rows that have ended stay: snapshots
-that are older than the end read them, and timelines are built again from them. Columns with one meaning in all
-tables:
+In tables with the columns `made` and `ended`, a commit inserts rows, and sets `ended` of the rows that it replaces or
+removes. It changes no other column, and deletes no row. Rows are inserted when a transaction commits, so an open transaction has none. A row whose `ended` is
+9223372036854775807 is *live*: it is the present version. The other rows are former versions. A reader with a snapshot
+sees a row if the snapshot contains the commit of `made` and does not contain the commit of `ended`.
+
+Former versions of partitions, files and timelines stay in the database: readers with an old snapshot need them, and
+timelines are built again from them. VACUUM removes data files, and no rows of these tables. Columns that have the same
+meaning in most tables:
 
 | column | meaning |
 | --- | --- |
@@ -64,7 +107,7 @@ table in 9 bytes. Then each partition value follows. NULL is the byte `00`. Any 
 - for an integer its bytes, the highest first, with the sign bit inverted;
 - for a date the days and for a timestamp the microseconds since 1970, as such integers;
 - for a decimal its unscaled number, as an integer of 16 bytes; for a boolean `01` (false) or `02` (true);
-- for a floating-point number its bytes with the sign bit inverted, or all bits of a negative number.
+- for a floating-point number its bytes, in which the sign bit is inverted; for a negative one, all bits are inverted.
 
 So the partitions of a table, or those with given leading values, are one range of an index. A *range of keys* begins
 with its first key and ends before its end.
@@ -80,8 +123,8 @@ _EVENTS = """
 ## Kinds of events
 
 Each commit adds an entry to `events` for each of its changes, in their order, and one of the kind COMMIT at the end.
-Entries are numbered without gaps. Caches of other processes, the completion of the shell, and the notifications of a
-metastore client read them. `rewriter.log_retention_hours` limits their age ([cache](dialect/72-cache.md)). The
+Caches of other processes, the completion of the shell, and the notifications of a metastore client read them. The
+oldest entries are removed: `rewriter.log_retention_hours` limits their age ([cache](dialect/72-cache.md)). The
 `payload` has these members besides `name` and `write_ids`:
 
 | kind | change | members |
@@ -104,7 +147,7 @@ def page() -> str:
     """Returns the text of docs/reference/catalog-schema.md."""
     instead = "".join(f"| [`{table}`](#{table}) | {text} |\n" for table, text in INSTEAD.items())
     common = "\n".join(f"| `{name}` | {text} |" for name, text in COMMON.items())
-    parts = [_HEAD + instead + _CONCEPTS.format(common=common)]
+    parts = [_HEAD.format(instead=instead, open=OPEN) + _CONCEPTS.format(common=common)]
     for group, tables in GROUPS.items():
         parts.append(f"\n## {group}\n" + "".join(map(_table, tables)))
     parts.append(_EVENTS + "".join(_event_row(kind, members) for kind, members in sorted(event_kinds().items())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Columns that have one meaning in all tables.
 COMMON = {
-    "row_id": "the number of the row. The rows of one key were made in the order of these numbers",
+    "row_id": "the number of the row. Of two versions of one thing, the later one has the larger number",
     "made": "the write id of the object under which the row was made",
     "ended": "the write id of the object under which the row was ended. A live row has 9223372036854775807",
     "commit_seq": "the number of the commit that made the row",
@@ -34,22 +34,26 @@ TABLES = {
     "objects": "A version of a database, table, view, cube, fact or function, or of the properties of the catalog. "
     "A change of an object ends its row and inserts another one with the same `object_id`.",
     "partitions": "A version of a partition. A table without partition columns has one partition, with the values "
-    "`[]`. An ended row whose `ended` equals its `made` is a tombstone, which no snapshot reads: the partition was "
-    "renamed, was overwritten by a write of a larger range, or was dropped while a stream filled it.",
+    "`[]`. A row whose `ended` equals its `made` is a *tombstone*. No reader ever sees it. It tells concurrent "
+    "transactions that a commit has written the partition, so that they find the conflict. The commit has renamed it "
+    "(the row is that of the former values), has overwritten a range of partitions with it in it, or has dropped it "
+    "while a stream filled it. Any other dropped partition has just an `ended`.",
     "partition_fields": "The secondary index of partitions: an entry for each key and each partition column after "
     "the first. An entry is written with the first row of a key, and is never removed, because the values of a key "
-    "never change. Conditions on later partition columns are searched here.",
+    "never change. A query with a condition on such a column, and none on the first, finds its partitions here.",
     "files": "A data file of a managed table. A packed file, which holds several partitions, has a row for each of "
     "them. External tables have no rows here: their directories are listed.",
-    "timeline_ranges": "A maximal range of periods in one state, of a table that a fact uses. A period can have two "
-    "states: `fresh` and `retired`.",
-    "counters": "The last number of each sequence. A transaction that takes a number locks the row, so no number is "
-    "left out.",
+    "timeline_ranges": "The [state](glossary.md) of the periods of a table that a fact uses: one row for consecutive "
+    "periods in the same state. A period has one state, with one exception: a base period whose partitions were "
+    "dropped in part is `fresh` and `retired`, in two rows.",
+    "counters": "The last number of each sequence. A database transaction that takes a number locks the row until its "
+    "end, and gives the number back if it fails. So no number is left out.",
     "transactions": "The transactions that wrote or write. A query has no row.",
     "write_ids": "The write ids of each object, numbered from 1. A transaction holds one write id for each object "
     "that it writes.",
-    "claimed_ranges": "The key ranges of a commit that its rows in `partitions` do not show. Commits that have not "
-    "seen this commit find conflicts by them.",
+    "claimed_ranges": "Ranges of keys that a commit has written, in addition to its rows in `partitions`. For example, "
+    "an INSERT OVERWRITE of a whole table writes all of its keys, also those that have no partition. A later commit whose "
+    "snapshot does not contain this commit compares its own keys with these ranges to find conflicts.",
     "events": "The log of commits ([below](#kinds-of-events)).",
     "partition_copies": "A range of keys whose partitions a secondary cluster has. Each live partition in the range "
     "is complete there, with its present content. A commit that changes the content of a key removes the key from "
@@ -60,7 +64,8 @@ TABLES = {
     "pending_policies": "A commit of a partition whose policies have not run yet.",
     "leases": "A process that has read files of one snapshot for longer than a minute. It renews its row every 20 "
     "seconds. VACUUM keeps the files of a snapshot whose row is at most 10 minutes old.",
-    "refresh_claims": "The time that a worker of REFRESH FACT computes. Other workers leave it out.",
+    "refresh_claims": "A range of time whose rollups a worker of REFRESH FACT … MAX is computing. Other workers skip "
+    "it.",
     "schema_version": "One row: the version of this schema.",
     "warehouse": "One row: the identity of the warehouse, and the location of its directory at the last check.",
     "foreign_writes": "The write ids whose directory another catalog has made, before this one was restored, adopted "
@@ -87,8 +92,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "sources": "JSON: the ids of the tables that the content was computed from",
         "commit_seq": "the number of the commit that last wrote the content. COMPACT keeps it",
         "properties": "JSON: the properties of the partition, like the parameters of a metastore. NULL for none",
-        "doubt": "the reason why the content is not proven to be computed from the base, in words. NULL for proven "
-        "content",
+        "doubt": "the reason why the content of a rollup is not proven to be computed from the base, in words. NULL "
+        "for proven content. See also `trusted` in [counters](#counters). SHOW "
+        "UNPROVEN PARTITIONS lists such partitions, and CHECK FACT … ACCEPT compares them",
     },
     "partition_fields": {"place": "the id of the table, the number of the column, and the encoded value"},
     "files": {
@@ -104,9 +110,10 @@ COLUMNS: dict[str, dict[str, str]] = {
         "end_ordinal": "the number of the first period after the range",
     },
     "counters": {
-        "name": "`transaction`, `object`, `event` and `commit` are sequences. `vacuumed` is the newest commit whose "
-        "ended files VACUUM has removed. `trusted` is the newest commit of the releases that accepted rollups without "
-        "a proof",
+        "name": "`transaction`, `object`, `event` and `commit` are sequences. `vacuumed` is a commit number: "
+        "VACUUM has removed files that were replaced up to this commit, so older snapshots cannot be read any more. "
+        "`trusted` is a commit number, too: partitions of rollups up to this commit were written by a release of "
+        "`rewriter` that did not examine them, and count as proven",
         "value": "the last number",
     },
     "transactions": {
@@ -129,7 +136,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "exclusive": "true if the range conflicts with every other write. Two INSERT INTO do not conflict",
     },
     "events": {
-        "event_seq": "the number of the entry, from 1, without gaps",
+        "event_seq": "the number of the entry. Consecutive entries have consecutive numbers",
         "commit_seq": "the number of the commit",
         "kind": "the kind of the change",
         "object_id": "the object that was changed. NULL for COMMIT",
