@@ -72,9 +72,9 @@ with sqlite3.connect("file:warehouse/catalog.db?mode=ro", uri=True) as database:
 ```
 
 A table of another database has its name in front, in lower case: `o.name_key = 'finance.sales'`. On PostgreSQL, the
-tables are in the schema that the URL of the catalog names, or in `public`. A row whose `doubt` is `{open}` is
-an [open partition](dialect/44-partition-commit.md), which queries over cubes do not read yet. For a table of no fact,
-`doubt` has no meaning: the text above is what a fact would say that is created over this table.
+tables are in the schema that the URL of the catalog names, or in `public`. If `doubt` is `{open}`, the
+row is an [open partition](dialect/44-partition-commit.md), which queries over cubes do not read yet. For a table of no
+fact, `doubt` has no meaning: the text above is what a fact would say that is created over this table.
 """
 
 _CONCEPTS = """
@@ -86,9 +86,10 @@ a row of `partitions`, `files` or `timeline_ranges`, the object is the table. Th
 numbered, too: these are the *commit numbers*.
 
 In tables with the columns `made` and `ended`, a commit inserts rows, and sets `ended` of the rows that it replaces or
-removes. It changes no other column, and deletes no row. Rows are inserted when a transaction commits, so an open transaction has none. A row whose `ended` is
-9223372036854775807 is *live*: it is the present version. The other rows are former versions. A reader with a snapshot
-sees a row if the snapshot contains the commit of `made` and does not contain the commit of `ended`.
+removes. It changes no other column, and deletes no row. Rows are inserted when a transaction commits, so an open
+transaction has none. A row whose `ended` is 9223372036854775807 is *live*: it is the present version. The other rows are
+former versions. A reader with a snapshot sees a row if the snapshot contains the commit of `made` and does not contain
+the commit of `ended`.
 
 Former versions of partitions, files and timelines stay in the database: readers with an old snapshot need them, and
 timelines are built again from them. VACUUM removes data files, and no rows of these tables. Columns that have the same

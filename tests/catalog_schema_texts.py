@@ -52,8 +52,8 @@ TABLES = {
     "write_ids": "The write ids of each object, numbered from 1. A transaction holds one write id for each object "
     "that it writes.",
     "claimed_ranges": "Ranges of keys that a commit has written, in addition to its rows in `partitions`. For example, "
-    "an INSERT OVERWRITE of a whole table writes all of its keys, also those that have no partition. A later commit whose "
-    "snapshot does not contain this commit compares its own keys with these ranges to find conflicts.",
+    "an INSERT OVERWRITE of a whole table writes all of its keys, also those that have no partition. A later commit "
+    "whose snapshot does not contain this commit compares its own keys with these ranges to find conflicts.",
     "events": "The log of commits ([below](#kinds-of-events)).",
     "partition_copies": "A range of keys whose partitions a secondary cluster has. Each live partition in the range "
     "is complete there, with its present content. A commit that changes the content of a key removes the key from "
