@@ -205,6 +205,6 @@ def _refuse_partitions(path: str, root: str, file: str) -> None:
         raise NotSupportedError(
             f"The directory {path} holds partitions ({relative_path}), whose values are not in the files.",
             object=path,
-            hint=f"Name the files by a pattern, such as {pattern}, which leaves these values out; or CREATE EXTERNAL TABLE "
-            "… PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE.",
+            hint=f"Name the files by a pattern, such as {pattern}, which leaves these values out; or CREATE EXTERNAL "
+            "TABLE … PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE.",
         )

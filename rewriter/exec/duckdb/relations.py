@@ -442,8 +442,8 @@ def _mismatch(column: Column, type_name: str) -> EngineError:
     hint = "Declare the column with the type that the files have, and CAST it in queries."
     if type_name == "TIMESTAMP_NS":
         hint = (
-            "A TIMESTAMP has microseconds. Write the files with these: to_parquet(…, coerce_timestamps='us') in pandas, "
-            f"CAST({column.name} AS TIMESTAMP) in DuckDB."
+            "A TIMESTAMP has microseconds. Write the files with these: to_parquet(…, coerce_timestamps='us') in "
+            f"pandas, CAST({column.name} AS TIMESTAMP) in DuckDB."
         )
     return EngineError(
         f"The column {column.name} is declared {column.type}, but a file stores it as {type_name}.",
