@@ -122,7 +122,7 @@ class Prompt:
         return None if self._opening.opened is None else self._opening.opened[0]
 
     def _loop(self) -> int:
-        keys = "A semicolon ends a statement, \\? lists the commands, Ctrl-D ends the shell."
+        keys = "End a statement with ; and the shell with Ctrl-D. \\? is help."
         greeting = f"rewriter: {self._warehouse}, on {self._engine}. {keys}"
         print(printable(greeting), file=sys.stderr, flush=True)
         next_text = ""

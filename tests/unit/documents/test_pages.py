@@ -24,7 +24,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
 SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md"]]
 #: Those whose last page takes Spark.
-ON_SPARK = [["tutorial/first-cube.md", "tutorial/spark.md"]]
+ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {}
 
