@@ -62,7 +62,7 @@ from rewriter.runtime.settings import CacheSettings, SessionSettings
 from rewriter.runtime.sources import name_is_taken
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
-from rewriter.runtime.target_database import check_database
+from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
 from rewriter.storage.filesystems.registry import Stores, using
@@ -71,9 +71,6 @@ from rewriter.storage.filesystems.registry import Stores, using
 Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
-
-#: Errors of objects that are not in the catalog.
-_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CUBE_NOT_FOUND", "FACT_NOT_FOUND")
 
 
 class Session:
@@ -286,7 +283,7 @@ class Session:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise
         except Error as error:
-            if catalog.is_absent and error.condition in _NOT_FOUND:
+            if catalog.is_absent and lacks_object(error):
                 raise not_found(catalog.warehouse).at(error.position) from error
             raise
 

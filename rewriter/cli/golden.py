@@ -68,6 +68,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
     """
     from rewriter.golden.differences import differences
     from rewriter.golden.runner import accept, golden_files, run_file
+    from rewriter.planner.explain import counted
 
     warehouse = _user_warehouse(**options)
     failures = total = 0
@@ -81,7 +82,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
             print(printable(f"{file} is rewritten."))
         for outcome in faults:
             print(printable(differences(file, outcome)), end="\n\n")
-    print(f"{total} cases, {failures} failed.", flush=True)
+    print(f"{counted(total, 'case')}, {failures} failed.", flush=True)
     if failures:
         hint = "Cases that fail with an error are not accepted." if rewrite else "--rewrite accepts the actual output."
         print(hint, file=sys.stderr)
@@ -109,6 +110,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     from rewriter.golden.differences import report
     from rewriter.golden.plain_sql import read_golden_file
     from rewriter.golden.runner import run_text
+    from rewriter.planner.explain import counted
 
     if bool(execute) == (source is not None):
         raise click.UsageError("Name queries: -e SQL, or -f FILE.")
@@ -143,7 +145,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
             object=str(target),
             hint="Name a file in a directory that exists and that this user can write.",
         ) from error
-    print(printable(f"{path}: {len(file_run.outcomes)} cases."))
+    print(printable(f"{path}: {counted(len(file_run.outcomes), 'case')}."))
     return 0
 
 

@@ -10,6 +10,22 @@ from pathlib import Path
 _STORED = Path(__file__).with_name("spark_functions.txt")
 _ARITIES = Path(__file__).with_name("spark_arities.txt")
 
+#: Functions of other databases, each with the one of Spark that takes the same arguments, or nearly the same.
+_OF_OTHER_DATABASES = {
+    "approx_distinct": "approx_count_distinct",
+    "approx_quantile": "approx_percentile",
+    "arbitrary": "any_value",
+    "date_parse": "to_timestamp",
+    "epoch": "unix_timestamp",
+    "from_epoch": "from_unixtime",
+    "quantile": "percentile",
+    "quantile_cont": "percentile",
+    "strftime": "date_format",
+    "strptime": "to_timestamp",
+    "time_bucket": "date_trunc",
+    "today": "current_date",
+}
+
 #: Their first argument is a unit, not an expression.
 _OF_THE_GRAMMAR = ("timediff", "timestampadd", "timestampdiff")
 
@@ -58,11 +74,13 @@ def wrong_arity(name: str, count: int) -> str | None:
 
 def similar_function(name: str, preferred: Iterable[str] = ()) -> str | None:
     """Returns the function whose name is most like ``name``: one of ``preferred`` if any is similar, otherwise any of
-    Spark.
+    Spark. A name that another database has stands for Spark's function.
 
-    >>> similar_function("sumn"), similar_function("zzz")
-    ('sum', None)
+    >>> similar_function("sumn"), similar_function("strftime"), similar_function("zzz")
+    ('sum', 'date_format', None)
     """
+    if name.lower() in _OF_OTHER_DATABASES:
+        return _OF_OTHER_DATABASES[name.lower()]
     for names in (list(preferred), [name for name in function_groups() if name.isidentifier()]):
         nearest = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
         if nearest:

@@ -56,6 +56,10 @@ _ACCESS = "Access is controlled by the permissions of the warehouse directory."
 _OUTPUT = "Read the result with SELECT and write it from the client."
 _ENGINE = "Configure the engine when you start it."
 _LEAVE_OUT = "Omit the clause."
+_OPTIONS = (
+    "Omit the clause. A CSV file has a header, commas, and quotes where needed; STORED AS TEXTFILE is for files "
+    "without a header, with any separator: ROW FORMAT DELIMITED FIELDS TERMINATED BY ';'."
+)
 
 
 class _Refusal(NamedTuple):
@@ -77,7 +81,8 @@ def _tables(head: str) -> tuple[_Refusal, ...]:
         _refuse(head, _PARTITIONED, "PARTITION", yet=False),
         _refuse(head, _BUCKETS, "CLUSTERED CLUSTER SORTED SKEWED DISTRIBUTED", yet=False),
         _refuse(head, _FORMAT, "DELIMITED WITH INPUTFORMAT OUTPUTFORMAT BY"),
-        _refuse(head, _LEAVE_OUT, f"{constraints} OPTIONS"),
+        _refuse(head, _LEAVE_OUT, constraints),
+        _refuse(head, _OPTIONS, "OPTIONS"),
     )
 
 

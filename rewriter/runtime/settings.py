@@ -352,6 +352,8 @@ def _setting(name: str) -> _Setting:
         names += engine_setting_names()
     spellings = {name.lower(): name for name in names}
     close = difflib.get_close_matches(lowered, spellings, n=1, cutoff=0.5 if lowered.startswith("rewriter") else 0.85)
+    if f"rewriter.{lowered}" in spellings:
+        close = [f"rewriter.{lowered}"]
     if lowered.startswith(_VARIABLES):
         raise AnalysisError(
             f"There is no setting {name}.",

@@ -1,7 +1,8 @@
-"""The database of an object that a statement creates."""
+"""Objects of statements where there may be no warehouse."""
 
 from __future__ import annotations
 
+from rewriter.catalog.model.file_names import READ_FILES
 from rewriter.catalog.model.qualified_names import database_of
 from rewriter.errors import Error
 from rewriter.grammar.families.cubes import CreateCube
@@ -10,6 +11,14 @@ from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateT
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.statements import Statement
 from rewriter.runtime.statement_context import Context, single
+
+#: Errors of objects that are not in the catalog.
+_NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CUBE_NOT_FOUND", "FACT_NOT_FOUND")
+
+
+def lacks_object(error: Error) -> bool:
+    """Returns whether an error is about an object that a catalog would have; not for a name that is a path of files."""
+    return error.condition in _NOT_FOUND and not (error.hint or "").startswith(READ_FILES)
 
 
 def check_database(statement: Statement, context: Context) -> None:

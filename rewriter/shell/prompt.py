@@ -28,7 +28,7 @@ from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.opening import Opening
-from rewriter.shell.script import is_complete
+from rewriter.shell.script import is_complete, typed
 from rewriter.terminal.rendering import FORMATS
 from rewriter.terminal_text import cut, printable
 
@@ -122,7 +122,8 @@ class Prompt:
         return None if self._opening.opened is None else self._opening.opened[0]
 
     def _loop(self) -> int:
-        greeting = f"rewriter: {self._warehouse}, on {self._engine}. \\? lists the commands, Ctrl-D ends."
+        keys = "End a statement with ; and the shell with Ctrl-D. \\? is help."
+        greeting = f"rewriter: {self._warehouse}, on {self._engine}. {keys}"
         print(printable(greeting), file=sys.stderr, flush=True)
         next_text = ""
         while True:
@@ -133,7 +134,7 @@ class Prompt:
                 next_text = ""
                 with _quiet_terminal():
                     shell, refresher = self._opening.result()
-                    if not _run_text(shell, text):
+                    if not _run_text(shell, typed(text)):
                         return self._end()
                 _note_names(refresher, shell)
                 next_text, shell.next_text = shell.next_text, ""

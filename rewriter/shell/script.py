@@ -18,6 +18,8 @@ from rewriter.grammar.lexer import TokenKind, scan
 HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")
 _END = re.compile(r"\\[gG](?!\w)")
 _DOT_COMMAND = re.compile(r"\.[A-Za-z]")
+#: Words that, alone at the prompt, are a command, as in psql.
+_WORDS = {"exit": "\\q", "quit": "\\q", "help": "\\?"}
 
 
 class PieceKind(Enum):
@@ -94,10 +96,19 @@ def _command(text: str, start: int) -> Piece:
     return Piece(PieceKind.COMMAND, Span(start, start + len(text[start:line_end].rstrip())), line_end)
 
 
+def typed(text: str) -> str:
+    """Returns the text that a text at the prompt stands for.
+
+    >>> typed("exit"), typed("Help;"), typed("SELECT 1;")
+    ('\\\\q', '\\\\?', 'SELECT 1;')
+    """
+    return _WORDS.get(text.strip().rstrip(";").rstrip().lower(), text)
+
+
 def is_complete(text: str) -> bool:
     """Tests whether Enter runs a text: it consists of commands and of statements with their ends, or cannot be read."""
     try:
-        return all(piece.kind is not PieceKind.UNFINISHED for piece in pieces(text))
+        return all(piece.kind is not PieceKind.UNFINISHED for piece in pieces(typed(text)))
     except ParseError as error:
         return not _is_open(text, error)
 

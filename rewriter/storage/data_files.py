@@ -201,9 +201,10 @@ def _local(path: str) -> str:
 def _refuse_partitions(path: str, root: str, file: str) -> None:
     relative_path = os.path.relpath(os.path.dirname(file), root)
     if "=" in relative_path:
+        pattern = os.path.join(path, *["*"] * len(relative_path.split(os.sep)), f"*{os.path.splitext(file)[1]}")
         raise NotSupportedError(
             f"The directory {path} holds partitions ({relative_path}), whose values are not in the files.",
             object=path,
-            hint="CREATE EXTERNAL TABLE … PARTITIONED BY … LOCATION, then ALTER TABLE … ADD PARTITION; "
-            "or name one partition's directory.",
+            hint=f"Name the files by a pattern, such as {pattern}, which leaves these values out; or CREATE EXTERNAL "
+            "TABLE … PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE.",
         )

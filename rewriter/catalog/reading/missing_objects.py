@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 
+from rewriter.catalog.model.file_names import READ_FILES, path_of
 from rewriter.catalog.model.json_codec import Object, kind_of
 from rewriter.catalog.model.objects import Cube, Fact, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of, seen_from
@@ -50,7 +51,17 @@ def another_kind(
     if kind is Table and isinstance(object_, Cube | Fact):
         facts = facts_of(object_.name) if isinstance(object_, Cube) else (object_,)
         return object_not_found(kind, name, storage_hint(object_, facts, current))
-    return object_not_found(kind, name, f"'{object_.name}' is a {kind_of(object_)}")
+    return object_not_found(
+        kind, name, f"'{object_.name}' is a {kind_of(object_)}{_facts(kind, object_, facts_of, current)}"
+    )
+
+
+def _facts(kind: Kind, object_: Object, facts_of: Callable[[str], Iterable[Fact]], current: str) -> str:
+    """Returns the end of the hint for a cube that is named in place of one of its facts."""
+    if kind is not Fact or not isinstance(object_, Cube):
+        return ""
+    names = [seen_from(current, fact.name) for fact in facts_of(object_.name)]
+    return f"; its facts: {', '.join(names[:_MOST_NAMED])}" if names else " without a fact"
 
 
 #: How many storage tables a hint names.
@@ -74,6 +85,14 @@ def storage_hint(object_: Cube | Fact, facts: Iterable[Fact], current: str) -> s
         f"'{object_.name}' is {meaning}. Name a storage table: {listed}. After an INSERT, REFRESH FACT computes the "
         "coarser periods."
     )
+
+
+def no_database_hint(name: str) -> str:
+    """Returns the hint for a name in a database that does not exist."""
+    if path_of(name):
+        format, _, path = name.partition(".")
+        return f"{READ_FILES}DESCRIBE SELECT * FROM {format}.`{path}` shows their columns."
+    return f"there is no database '{database_of(name)}'; SHOW DATABASES lists all"
 
 
 def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]) -> str:

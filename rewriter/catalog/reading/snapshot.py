@@ -31,6 +31,7 @@ from rewriter.catalog.reading.filtered_reads import FilteredReads
 from rewriter.catalog.reading.missing_objects import (
     another_kind,
     nearest_names_hint,
+    no_database_hint,
     object_not_found,
 )
 from rewriter.catalog.reading.partition_lookup import Lookup
@@ -492,6 +493,6 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads):
         if self.system_database(database) is not None:
             return nearest_names_hint(kind, name, self.current, SYSTEM_TABLES)
         if database != DEFAULT_DATABASE and self.named(database_key(database)) is None:
-            return f"there is no database '{database}'; SHOW DATABASES lists all"
+            return no_database_hint(name)
         names = [object_.name for object_ in self._all(kind.__name__.lower())]
         return nearest_names_hint(kind, name, self.current, names)

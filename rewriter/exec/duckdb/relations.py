@@ -439,12 +439,18 @@ def _readable(type_name: str, target: SqlType) -> bool:
 
 
 def _mismatch(column: Column, type_name: str) -> EngineError:
+    hint = "Declare the column with the type that the files have, and CAST it in queries."
+    if type_name == "TIMESTAMP_NS":
+        hint = (
+            "A TIMESTAMP has microseconds. Write the files with these: to_parquet(…, coerce_timestamps='us') in "
+            f"pandas, CAST({column.name} AS TIMESTAMP) in DuckDB."
+        )
     return EngineError(
         f"The column {column.name} is declared {column.type}, but a file stores it as {type_name}.",
         condition="FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH",
         sqlstate="KD001",
         object=column.name,
-        hint="Declare the column with the type that the files have, and CAST it in queries.",
+        hint=hint,
     )
 
 

@@ -264,7 +264,7 @@ class Expressions:
     def _refuse_unknown(self, name: str, node: exp.Expr) -> NoReturn:
         """Raises Spark's error for a function that does not exist, with the nearest one that the list has."""
         similar = similar_function(name, [function for function in self.allowed if isinstance(function, str)])
-        hint = None if similar is None else f"Did you mean {similar}?"
+        hint = "SHOW FUNCTIONS lists all." if similar is None else f"Did you mean {similar}?"
         self.text.wrong(f"There is no function {name}.", "UNRESOLVED_ROUTINE", "42883", node, name, hint)
 
     def allow_only(self, node: exp.Expr, *translated_keys: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.catalog.model.file_names import READ_FILES
 from rewriter.errors import NotSupportedError
 from rewriter.exec.engine import Relation
 from rewriter.exec.sql_types import INT, VOID, SqlType, parse_type
@@ -18,6 +19,17 @@ from rewriter.exec.translate.pivots import pivoted
 #: The maximum number of joins in one FROM. DuckDB's time grows faster than with the cube of their number, to about half
 #: a minute here.
 _MOST_JOINS = 200
+#: Functions of other databases that read files, each with the format of these.
+_READERS = {
+    "parquet_scan": "parquet",
+    "read_csv": "csv",
+    "read_csv_auto": "csv",
+    "read_files": "parquet",
+    "read_json": "json",
+    "read_json_auto": "json",
+    "read_ndjson": "json",
+    "read_parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -278,6 +290,9 @@ class FromClauses:
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Table):
             name = self.text.called(node.this)
+            if name is not None and name in _READERS:
+                hint = f"{READ_FILES}FROM {_READERS[name]}.`path`"
+                self.text.refuse(f"The table function {name}", node, hint)
             self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
         return self.text.refuse(f"{self.text.shown(node)} in FROM", node)
 

@@ -135,7 +135,8 @@ def create_table(
         raise NotSupportedError(
             "CREATE TABLE without columns is not supported.",
             position=table.span,
-            hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string)",
+            hint="Declare the columns: CREATE TABLE t (name type, …) PARTITIONED BY (dt string). DESCRIBE SELECT * "
+            "FROM parquet.`path` shows those of files.",
         )
     return CreateTable(table=table, columns=columns, partitioned_by=partitioned_by, **flags, **table_options(values))
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from rewriter.catalog.model.file_names import FILE_FORMATS, files_hint
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
@@ -28,9 +29,6 @@ from rewriter.planner.text.query_text import QueryText, has_place
 from rewriter.planner.text.sqlglot_trees import children
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline import PartitionTimeline
-
-#: The formats that can precede a path: SELECT … FROM parquet.`path`.
-FILE_FORMATS = ("parquet", "csv", "json", "orc")
 
 
 class CatalogReader(Protocol):
@@ -233,7 +231,9 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
             sqlstate="42P01",
             position=query.place(span),
             object=node.name,
-            hint=did_you_mean(name_in_text, names) or _where_to_look(node, reader),
+            hint=files_hint(".".join(part.name for part in node.parts))
+            or did_you_mean(name_in_text, names)
+            or _where_to_look(node, reader),
         )
     return resolved
 

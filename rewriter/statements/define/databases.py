@@ -6,6 +6,7 @@ A database is a namespace of tables, views, cubes and facts, and one of function
 from __future__ import annotations
 
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
+from rewriter.catalog.model.file_names import FILE_FORMATS
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
@@ -14,7 +15,6 @@ from rewriter.catalog.table_definitions import RESERVED_DATABASES
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
-from rewriter.planner.scope.blocks import FILE_FORMATS
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs

@@ -37,7 +37,7 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
 )
-from rewriter.statements.resolve.locations import absolute, check_table_format, root_of_cluster
+from rewriter.statements.resolve.locations import absolute, another_directory, check_table_format, root_of_cluster
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
@@ -65,7 +65,8 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
             transaction.commit([*target.replaced, CreateObject(table)])
         except Error as error:
             raise error.at(statement.table.span) from None
-    return Result("CREATE TABLE")
+    location = statement.location
+    return Result("CREATE TABLE", warnings=another_directory(location, table.location) if location else ())
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,19 @@ def absolute(location: str, base: str | Path, name: Name) -> str:
     return os.path.normpath("/" + os.path.join(os.path.abspath(base), location).lstrip("/"))
 
 
+def another_directory(location: str, resolved: str) -> tuple[str, ...]:
+    """Returns a warning, or none, for a relative location of a new table that leads to no directory below the
+    warehouse, but would lead to one from the working directory, where the paths of queries start.
+    """
+    here = os.path.abspath(location)
+    if os.path.isabs(location) or is_uri(location) or os.path.exists(resolved) or not os.path.isdir(here):
+        return ()
+    return (
+        f"{resolved} does not exist yet, so the table is empty: a relative LOCATION starts at the warehouse. For the "
+        f"files in {here}, write LOCATION '{here}'.",
+    )
+
+
 def root_of_cluster(cluster: Cluster, catalog: Catalog) -> str:
     """Returns the directory above the managed tables of a cluster."""
     return cluster_root(cluster, str(catalog.warehouse.absolute()), catalog.identity)

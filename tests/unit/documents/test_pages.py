@@ -22,7 +22,9 @@ how-to/pictures.md how-to/scheduling.md how-to/spark-cluster.md how-to/streaming
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
-SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
+SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md"]]
+#: Those whose last page takes Spark.
+ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {}
 
@@ -31,11 +33,16 @@ def _name(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
+def _paths(series: list[list[str]]) -> list[list[Path]]:
+    """Returns the pages of each series that exist."""
+    together = [[DOCS / name for name in names if (DOCS / name).exists()] for names in series]
+    return [pages for pages in together if pages]
+
+
 def _series() -> list[list[Path]]:
     """Returns the pages in lists that run in one directory."""
-    continued = {name for names in SERIES for name in names}
-    together = [[DOCS / name for name in names if (DOCS / name).exists()] for names in SERIES]
-    return [pages for pages in together if pages] + [[page] for page in PAGES if _name(page) not in continued]
+    continued = {name for names in SERIES + ON_SPARK for name in names}
+    return _paths(SERIES) + [[page] for page in PAGES if _name(page) not in continued]
 
 
 def _is_run_here(page: Path) -> bool:
@@ -59,6 +66,19 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.share(1)
 @pytest.mark.parametrize("pages", RUN, ids=lambda pages: _name(pages[0]))
 def test_the_blocks_run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
+    _run(pages, tmp_path, commands, request)
+
+
+@pytest.mark.spark
+@pytest.mark.share(1)
+@pytest.mark.parametrize("pages", _paths(ON_SPARK), ids=lambda pages: _name(pages[-1]))
+def test_the_blocks_run_on_spark(
+    pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest
+) -> None:
+    _run(pages, tmp_path, commands, request)
+
+
+def _run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
     for page in pages:
         replacements = {
             text: value.format(directory=tmp_path) for text, value in REPLACEMENTS.get(_name(page), {}).items()

@@ -16,6 +16,7 @@ from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, Write
+from rewriter.session import Session
 
 
 def hours(root: Path, days: int) -> Relation:
@@ -85,6 +86,18 @@ def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) ->
 def test_formats_that_are_not_written(duckdb: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(NotSupportedError):
         duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "avro", (Column("a", "int"),), ()))
+
+
+def test_a_file_with_nanoseconds_names_the_way_to_microseconds(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"t": pa.array([0], pa.timestamp("ns"))}), tmp_path / "a.parquet")
+    with (
+        Session(tmp_path / "w", "duckdb") as session,
+        pytest.raises(
+            EngineError, match=r"(?s)a file stores it as TIMESTAMP_NS.*A TIMESTAMP has microseconds"
+        ) as caught,
+    ):
+        session.execute(f"SELECT t FROM parquet.`{tmp_path}/a.parquet`").fetch()
+    assert caught.value.condition == "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH"
 
 
 def test_interrupt_stops_the_query_and_leaves_the_engine(duckdb: DuckDBEngine) -> None:

@@ -69,7 +69,8 @@ def test_a_session(warehouse: Path) -> None:
         terminal.until("\\coverage f")
         terminal.type("\r")
         terminal.type("\x03")
-        terminal.type("\\q\r")
+        assert "\\timing" in terminal.run("help")
+        terminal.type("exit\r")
         assert terminal.end() == 0
 
 

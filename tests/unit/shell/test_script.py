@@ -51,6 +51,7 @@ def test_unreadable(text: str) -> None:
         ("", True), (" \n", True), ("SELECT 1", False), ("SELECT 1;", True), ("SELECT 1; SELECT 2", False),
         ("SELECT 1; -- more", True), ("SELECT '", False), ("SELECT ';", False), ("SELECT `", False), ("/* ;", False),
         ("\\d", True), ("\\set x '", True), ("SELECT 1 \\G", True), ("SELECT “;", True), (".tables", True),
+        ("exit", True), ("Quit ;", True), ("help", True), ("exit 1", False), ("SELECT exit", False),
     ],
 )  # fmt: skip
 def test_enter_runs_what_is_complete(text: str, expected: bool) -> None:
