@@ -89,4 +89,4 @@ def engine_settings_table() -> str:
     count = sum(setting.changes == _OTHERS for setting in engine_settings._settings().values())
     cells = [(plain(changes), "<br>".join(names)) for changes, names in rows.items()]
     listed = table(("would change", "settings, with the value in effect"), cells)
-    return f"{listed}\n{count} others would change {_OTHERS}; they are refused as well.\n"
+    return f"{listed}\n{count} other settings would change {_OTHERS}. SET refuses to change them, too.\n"
