@@ -40,7 +40,7 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
     "range of a query without a condition on time.",
 )
 @click.option(
-    "--query", metavar="SQL", help="In place of a FACT: draw what this query takes and lacks, with --svg or --html."
+    "--query", metavar="SQL", help="In place of a FACT: draw what this query takes and lacks (--svg, --html)."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON object.")
 @click.option("--svg", metavar="FILE", help="In place of the list, write a picture (SVG) of what exists; - is stdout.")
