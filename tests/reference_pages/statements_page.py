@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.reference_pages.page_parts import REFERENCE, anchor, code, table
+from tests.reference_pages.page_parts import REFERENCE, anchor, code, generated, table
 
 PAGE = REFERENCE / "dialect.md"
 SECTIONS = REFERENCE / "dialect"
@@ -49,10 +49,18 @@ def statements() -> list[Statement]:
 
 
 def index() -> str:
-    """Returns the generated part of the page: a row for each section, with its statements."""
+    """Returns the generated part of the page: a row for each section, with its statements.
+
+    A page that has no forms, and that the rest of the page does not link to, has a row without statements.
+    """
     rows: dict[str, list[str]] = {}
     for statement in statements():
         rows.setdefault(statement.link, []).append(code(statement.text))
+    linked = PAGE.read_text(encoding="utf-8").replace(generated(PAGE, MARKER), "") + "".join(rows)
+    for page in sorted(SECTIONS.glob("*.md")):
+        if f"({SECTIONS.name}/{page.name}" not in linked:
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            rows[f"[{title}]({SECTIONS.name}/{page.name})"] = []
     return "\n" + table(("statements", "section"), [("<br>".join(texts), link) for link, texts in rows.items()]) + "\n"
 
 
@@ -60,7 +68,7 @@ def _of_page(page: Path) -> Iterator[Statement]:
     heading, is_title = "", True
     lines = iter(page.read_text(encoding="utf-8").splitlines())
     for line in lines:
-        if re.match(r"##? ", line):
+        if re.match(r"#{1,3} ", line):
             heading, is_title = line.lstrip("#").strip(), line.startswith("# ")
         elif line == "```syntax":
             block = list(iter(lines.__next__, "```"))
