@@ -44,7 +44,6 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/shell.md": {"text": "tests/unit/documents/test_shell_page.py"},
     "reference/errors.md": {"text": "tests/unit/documents/test_error_page.py"},
-    "reference/golden.md": {"golden": "tests/unit/documents/test_golden_page.py"},
 }
 #: The longest time of a command, in seconds.
 _LIMIT = 300

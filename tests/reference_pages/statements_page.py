@@ -94,7 +94,16 @@ def _forms(block: list[str]) -> Iterator[str]:
             for short in map(_short, _choices(line)):
                 first, _, rest = short.partition(" ")
                 for begin in _alternatives(rules[first]) if first in rules else [first]:
-                    yield f"{_short(begin)} {rest}".strip()
+                    yield _with_rules(f"{_short(begin)} {rest}".strip(), rules)
+
+
+def _with_rules(form: str, rules: dict[str, str]) -> str:
+    """Returns a form with the rules that have no alternatives in place of their names."""
+    words = [
+        _short(rules[word]) if word in rules and len(_alternatives(rules[word])) == 1 else word
+        for word in form.split(" ")
+    ]
+    return " ".join(filter(None, words))
 
 
 def _choices(form: str) -> list[str]:
