@@ -87,13 +87,13 @@ numbered, too: these are the *commit numbers*.
 
 In tables with the columns `made` and `ended`, a commit inserts rows, and sets `ended` of the rows that it replaces or
 removes. It changes no other column, and deletes no row. Rows are inserted when a transaction commits, so an open
-transaction has none. A row whose `ended` is 9223372036854775807 is *live*: it is the present version. The other rows are
-former versions. A reader with a snapshot sees a row if the snapshot contains the commit of `made` and does not contain
-the commit of `ended`.
+transaction has none. A row whose `ended` is 9223372036854775807 is *live*: it is the present version. The other rows
+are former versions. A reader with a snapshot sees a row if the snapshot contains the commit of `made` and does not
+contain the commit of `ended`.
 
 Former versions of partitions, files and timelines stay in the database: readers with an old snapshot need them, and
-timelines are built again from them. VACUUM removes data files, and no rows of these tables. Columns that have the same
-meaning in most tables:
+timelines are built again from them. VACUUM removes rows of `files` and `copied_files` together with the data files, and
+no other rows. Columns that have the same meaning in most tables:
 
 | column | meaning |
 | --- | --- |

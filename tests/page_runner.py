@@ -43,6 +43,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "how-to/streaming.md": {"python": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/shell.md": {"text": "tests/unit/documents/test_shell_page.py"},
+    "reference/errors.md": {"text": "tests/unit/documents/test_error_page.py"},
     "tutorial/first-cube.md": {"text": "tests/unit/documents/test_tutorial_shell.py"},
 }
 #: The longest time of a command, in seconds.

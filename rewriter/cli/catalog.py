@@ -24,13 +24,13 @@ _HINT = "Name its directory with -w, and its catalog database with --catalog if 
 
 @click.group(no_args_is_help=True)
 def catalog() -> None:
-    """Upgrade, check, dump or restore the catalog, and set its properties."""
+    """Upgrade, check, dump or restore the catalog of a warehouse."""
 
 
 @catalog.command()
 @connection_options
 def upgrade(**options: Any) -> None:
-    """Upgrade the catalog's schema to this release."""
+    """Upgrade the schema of the catalog's database to this release."""
     from rewriter.catalog.catalog import Catalog
 
     named = connection(**options)
@@ -46,10 +46,20 @@ def upgrade(**options: Any) -> None:
 @catalog.command()
 @connection_options
 @click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", help="One line for each finding."
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="The form of a problem: a line of text, or a JSON object.",
 )
 def check(form: str, **options: Any) -> int:
-    """Check the invariants of the catalog, and list violations, with exit code 1 where there are any."""
+    """Check that the catalog agrees with itself and with the files.
+
+    Lists what does not agree, and changes nothing.
+
+    Exit codes: 0 if no problem was found; 1 if there is one.
+    """
     from rewriter.catalog.maintenance.consistency_check import findings
     from rewriter.storage.filesystems.registry import using
     from rewriter.terminal.rendering import json_line
@@ -71,7 +81,10 @@ def check(form: str, **options: Any) -> int:
 @connection_options
 @click.argument("file", metavar="[FILE]", default="-")
 def dump(file: str, **options: Any) -> None:
-    """Write all rows as text into FILE, or to stdout."""
+    """Write the catalog as text into FILE, or to stdout.
+
+    Data files are not in the dump.
+    """
     from rewriter.catalog.maintenance.dump import dump as lines_of
 
     named = connection(**options)
@@ -112,9 +125,12 @@ def _write(path: str, lines: Iterable[str]) -> None:
 @catalog.command()
 @connection_options
 @click.argument("file", metavar="FILE")
-@click.option("--adopt", "is_adopted", is_flag=True, help="Even if the dump is from another warehouse.")
+@click.option("--adopt", "is_adopted", is_flag=True, help="Accept the dump of another warehouse.")
 def restore(file: str, is_adopted: bool, **options: Any) -> None:
-    """Fill an empty catalog with a dump. FILE is the output of dump; - is stdin."""
+    """Fill an empty catalog with a dump.
+
+    FILE is the output of rewriter catalog dump; - is stdin.
+    """
     from rewriter.catalog.catalog import Catalog
 
     named = connection(**options)
@@ -127,10 +143,15 @@ def restore(file: str, is_adopted: bool, **options: Any) -> None:
 @catalog.command()
 @connection_options
 @click.option(
-    "--copy-outside", is_flag=True, help="Copy files of managed tables outside the warehouse into a copy of it."
+    "--copy-outside",
+    is_flag=True,
+    help="In a copy of a warehouse: copy files of managed tables that are outside of the directory into it.",
 )
 def adopt(copy_outside: bool, **options: Any) -> None:
-    """Declare that catalog and directory belong together, after one was copied or has another identity."""
+    """Declare that this catalog and this directory belong together.
+
+    Both get a new identity. A copy of a warehouse becomes a warehouse of its own.
+    """
     from rewriter.catalog.catalog import Catalog
     from rewriter.storage.filesystems.registry import using
 
@@ -145,7 +166,10 @@ def adopt(copy_outside: bool, **options: Any) -> None:
 @catalog.command()
 @connection_options
 def new(**options: Any) -> None:
-    """Create an empty catalog; existing files remain, unused."""
+    """Create an empty catalog, for a warehouse whose catalog is lost.
+
+    Existing files remain, and belong to no table.
+    """
     from rewriter.catalog.catalog import Catalog
 
     named = connection(**options)
@@ -157,10 +181,11 @@ def new(**options: Any) -> None:
 @connection_options
 @click.argument("key")
 @click.argument("value", required=False)
-@click.option("--unset", is_flag=True, help="Remove the property.")
+@click.option("--unset", is_flag=True, help="Remove the property. There is no VALUE then.")
 def set_property(key: str, value: str | None, unset: bool, **options: Any) -> None:
-    """Set a property of the catalog, for all sessions: KEY is hive.cluster.properties, hive.default.cluster.name or
-    hive.use.default.cluster.
+    """Set a property of the catalog, for all sessions.
+
+    KEY is hive.cluster.properties, hive.default.cluster.name or hive.use.default.cluster. VALUE is the new value.
     """
     from rewriter.catalog.model.changes import SetCatalogProperty
 

@@ -80,13 +80,14 @@ def connection_options(command: Command) -> Command:
             "-w",
             "--warehouse",
             metavar="DIR",
-            help="The warehouse directory, or rewriter:///path?engine=…. Default: $REWRITER_WAREHOUSE, the profile, "
-            "./warehouse.",
+            help="The directory of the warehouse, or a URL such as rewriter:///path?engine=duckdb. Default: "
+            "$REWRITER_WAREHOUSE, the profile, ./warehouse.",
         ),
         click.option(
             "--catalog",
             metavar="URL",
-            help="The PostgreSQL database of the catalog. Default: $REWRITER_CATALOG, the profile, a file in DIR.",
+            help="The PostgreSQL database of the catalog, as postgresql+psycopg://user@host/database. Default: "
+            "$REWRITER_CATALOG, the profile, a SQLite file in DIR.",
         ),
         profile_option,
         click.option(
@@ -94,7 +95,7 @@ def connection_options(command: Command) -> Command:
             "settings",
             multiple=True,
             metavar="KEY=VALUE",
-            help="A setting, such as rewriter.partial_data=true.",
+            help="A setting of the session, as the statement SET has it: rewriter.partial_data=true. Repeatable.",
         ),
         debug_option,
     )
@@ -107,15 +108,21 @@ def engine_options(command: Command) -> Command:
         click.option(
             "--engine",
             metavar="ENGINE",
-            help="spark, duckdb, or a master URL of Spark. Default: $REWRITER_ENGINE, the profile, spark.",
+            help="What runs queries: spark, duckdb, or an address of Spark, as local[4], spark://host:7077 or "
+            "sc://host:15002. Default: $REWRITER_ENGINE, the profile, spark.",
         ),
-        click.option("--master", metavar="URL", help="Spark's master. Default: local[*]."),
+        click.option(
+            "--master", metavar="URL", help="The address of Spark's master, beside --engine spark. Default: local[*]."
+        ),
     )
 
 
 def profile_option(command: Command) -> Command:
     return click.option(
-        "--profile", metavar="NAME", help="A profile of rewriter.toml. Default: $REWRITER_PROFILE, otherwise default."
+        "--profile",
+        metavar="NAME",
+        help="The table [profiles.NAME] of rewriter.toml: a warehouse, an engine, a catalog and settings. Default: "
+        "$REWRITER_PROFILE, otherwise default.",
     )(command)
 
 
@@ -166,10 +173,11 @@ def given_source(
     engine: str | None = None,
     master: str | None = None,
 ) -> Source:
-    """Returns what the options alone name. Raises ``InterfaceError`` for a setting without a value."""
-    from rewriter.runtime.connection_settings import Source
+    """Returns what the options alone name. Raises ``InterfaceError`` for an unknown setting and one without a value."""
+    from rewriter.runtime.connection_settings import Source, source_of
 
-    return Source("", warehouse, engine, master, catalog, dict(map(_key_value, settings)), profile)
+    checked = source_of("--set", {}, dict(map(_key_value, settings))).settings if settings else {}
+    return Source("", warehouse, engine, master, catalog, checked, profile)
 
 
 def _key_value(text: str) -> tuple[str, str]:

@@ -36,13 +36,19 @@ _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
     "--require",
     nargs=2,
     metavar="FROM TO",
-    help="The range that must be complete, as '2024-01-01' or 'now.day - 7 days'. Default: that of a query over all "
-    "time.",
+    help="The range of time that has to be complete: two bounds, as '2024-01-01' or 'now.day - 7 days'. Default: the "
+    "range of a query without a condition on time.",
 )
-@click.option("--query", metavar="SQL", help="Draw what this query takes and lacks, and not a fact.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--svg", metavar="FILE", help="Draw what exists and what is missing as SVG instead; - is stdout.")
-@click.option("--html", metavar="FILE", help="Draw it as a page with zoom and tooltips instead; - is stdout.")
+@click.option(
+    "--query", metavar="SQL", help="In place of a FACT: draw what this query takes and lacks (--svg, --html)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as one JSON object.")
+@click.option("--svg", metavar="FILE", help="In place of the list, write a picture (SVG) of what exists; - is stdout.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    help="In place of the list, write a page with this picture, zoom, tooltips; - is stdout.",
+)
 def coverage(
     fact: str | None,
     require: tuple[str, str] | None,
@@ -52,7 +58,13 @@ def coverage(
     html: str | None,
     **options: Any,
 ) -> int:
-    """List what is to be loaded or refreshed in FACT, as f or db.f. The exit code is 0 where nothing is to be done."""
+    """List the partitions of a fact to load, refresh or check.
+
+    FACT is the name of the fact: f or db.f.
+
+    Exit codes: 0 if there is nothing to do, and for pictures; 3 if partitions are missing; 4 if none is missing, and
+    rollups are outdated; 5 if all of them are unproven rollups.
+    """
     pictures = {form: path for form, path in (("svg", svg), ("html", html)) if path is not None}
     for form, path in pictures.items():
         if not path:

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 @click.command()
 @connection_options
 @engine_options
-@click.option("--spark", is_flag=True, help="Start Spark, too, and run a query on it: half a minute.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with an object for each check.")
+@click.option("--spark", is_flag=True, help="Start Spark and run a query on it, which takes half a minute.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object for each check.")
 def doctor(spark: bool, as_json: bool, **options: Any) -> int:
-    """Check Python, Java, the engines, the catalog, the storage and the clock, and say what to do.
+    """Check the installation, the machine and a warehouse.
 
-    Changes nothing, and makes no warehouse. The exit code is 1 where a check found an error.
+    Says what to do. Checks Python, Java, the engines, the configuration, the catalog, the storage and the clock.
+    Changes nothing, and creates no warehouse.
+
+    Exit codes: 0, also with warnings; 1 if a check found an error.
     """
     from rewriter.doctor.check import as_objects, is_healthy, lines
     from rewriter.doctor.examination import examine

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rewriter.golden.runner import UserWarehouse
 
 _WAREHOUSE_HELP = (
-    "The warehouse that files read. Default: $REWRITER_WAREHOUSE, the profile. Without one, or with a case setup, a "
-    "file runs in a new warehouse, which is removed afterwards."
+    "The warehouse that files read. Without one, or with a case setup, a file runs in a new warehouse, which is "
+    "removed afterwards. Default: $REWRITER_WAREHOUSE, the profile."
 )
 
 
@@ -31,7 +31,8 @@ def _warehouse_options(command: Command) -> Command:
         click.option(
             "--catalog",
             metavar="URL",
-            help="The PostgreSQL database of its catalog. Default: $REWRITER_CATALOG, the profile.",
+            help="The PostgreSQL database of its catalog, as postgresql+psycopg://user@host/database. Default: "
+            "$REWRITER_CATALOG, the profile.",
         ),
         click.option("-w", "--warehouse", metavar="DIR", help=_WAREHOUSE_HELP),
     ):
@@ -41,7 +42,10 @@ def _warehouse_options(command: Command) -> Command:
 
 @click.group(cls=DefaultGroup, default="run", takes_words=True, no_args_is_help=True)
 def golden() -> None:
-    """Run golden files; golden init writes one."""
+    """Run golden files: queries with their expected results.
+
+    golden init writes such a file. Without a command, it is golden run.
+    """
 
 
 def _user_warehouse(warehouse: str | None, catalog: str | None, profile: str | None) -> UserWarehouse | None:
@@ -60,11 +64,13 @@ def _user_warehouse(warehouse: str | None, catalog: str | None, profile: str | N
 @golden.command()
 @_warehouse_options
 @click.argument("paths", metavar="FILE…", nargs=-1, required=True)
-@click.option("--rewrite", is_flag=True, help="Write the actual output into the files.")
+@click.option("--rewrite", is_flag=True, help="Write the actual results into the files.")
 def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
-    """Run golden files, or all *.golden and *.test of a directory.
+    """Run the cases of golden files.
 
-    The exit code is 1 where a case differs, or fails and cannot be accepted.
+    FILE is a golden file, or a directory with files *.golden and *.test.
+
+    Exit codes: 0 if each case has its result; 1 if a case differs, or fails.
     """
     from rewriter.golden.differences import differences
     from rewriter.golden.runner import accept, golden_files, run_file
@@ -92,18 +98,21 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
 @golden.command()
 @_warehouse_options
 @click.argument("path", metavar="FILE")
-@click.option("-e", "--execute", metavar="SQL", multiple=True, help="A query; several -e are several cases.")
+@click.option("-e", "--execute", metavar="SQL", multiple=True, help="A query. Several -e are several cases.")
 @click.option("-f", "--file", "source", metavar="SQLFILE", help="A file of queries, separated by ;. - is stdin.")
 @click.option(
     "--engine",
     type=click.Choice(("duckdb", "spark")),
     default="duckdb",
     show_default=True,
-    help="The engine of the file.",
+    help="The engine that the file names.",
 )
-@click.option("--now", metavar="TIME", help="The file's present time, in UTC. Default: this moment.")
+@click.option("--now", metavar="TIME", help="The current time of the file, in UTC: 2024-03-01. Default: this moment.")
 def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, now: str | None, **options: Any) -> int:
-    """Write FILE, which must not exist: the queries with their results, or nothing at all if one of them fails."""
+    """Write a golden file of queries and their results.
+
+    FILE must not exist. If a query fails, nothing is written, and the exit code is 1.
+    """
     from rewriter.cli.catalog import opened_text
     from rewriter.durable_files import write_whole
     from rewriter.golden.commands import read_options

@@ -24,21 +24,24 @@ if TYPE_CHECKING:
 @connection_options
 @click.argument("source", metavar="thrift://HOST:PORT")
 @click.argument("tables", metavar="[DB.TABLE]…", nargs=-1)
-@click.option("--follow", "is_following", is_flag=True, help="Go on with what changes at the source, until Ctrl-C.")
+@click.option("--follow", "is_following", is_flag=True, help="Continue with the changes of the source, until Ctrl-C.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.1),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="The time between two looks at the changes, with --follow.",
+    help="How often --follow asks for changes.",
 )
 def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, interval: float, **options: Any) -> int:
-    """Take tables, views, partitions, functions and statistics of a running Hive metastore into the catalog.
+    """Take the tables of a running Hive metastore into the catalog.
 
-    Tables become external. DB.TABLE names one table, DB.* all of a database; without, it is everything. Files are not
-    touched. An import that was interrupted continues where it was, and one that runs again takes what has changed.
-    Prints what was not taken; the exit code is 1 then.
+    thrift://HOST:PORT is the address of the metastore. DB.TABLE names one table, DB.* all tables of a database; without
+    names, all tables, views and functions are taken, with partitions and statistics. Tables become external, and their
+    files are not touched. An import that was interrupted continues where it was, and one that runs again takes what has
+    changed.
+
+    Exit codes: 0 if everything was taken; 1 if something was not, which is listed with the reason.
     """
     _require_thrift()
     from rewriter.adoption.address import Address

@@ -90,9 +90,9 @@ def _failed(error: Error, is_debug: bool) -> int:
 @debug_option
 @click.version_option(__version__, "--version", prog_name="rewriter", message="%(prog)s %(version)s")
 def rewriter() -> None:
-    """SQL over time-partitioned tables, computed from the cheapest partitions.
+    """SQL over time-partitioned tables: queries read the cheapest partitions that cover their range of time.
 
-    Without a command, it is the SQL shell.
+    Without a command, it is the SQL shell: rewriter -w DIR is rewriter shell -w DIR.
     """
 
 
@@ -100,7 +100,10 @@ def rewriter() -> None:
 @connection_options
 @click.argument("sql", metavar="SQL")
 def rewrite(sql: str, **options: Any) -> int:
-    """Print the rewritten query. Starts no engine."""
+    """Print the SQL over tables that a query over cubes becomes.
+
+    SQL is the query. No engine starts. Warnings go to stderr.
+    """
     import gc
 
     # Most of the time goes into imports, and a tenth of that into garbage collection that finds nothing.
@@ -135,7 +138,11 @@ def _print_rewritten(sql: str, options: dict[str, Any]) -> int:
 @engine_options
 @debug_option
 def demo(directory: str, **options: Any) -> None:
-    """Build a warehouse of real flights in DIR (default: demo) and query it."""
+    """Build a warehouse of real flights, and show what queries read.
+
+    DIR is its directory, demo by default. It is new, empty, or that of an earlier demo, which is removed. The flights
+    are in a package: pip install 'rewriter[demo]'.
+    """
     from rewriter.cli.demo import run_demo
 
     opened = connection(**options)

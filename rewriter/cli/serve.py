@@ -28,22 +28,29 @@ _CACHE_BYTES = 256 << 20
 
 @click.command()
 @connection_options
-@click.option("--web", is_flag=True, help="Serve pages that show all facts, commits, and what a query would read.")
-@click.option("--metastore", is_flag=True, help="Serve the catalog as a Hive metastore, to Spark, Trino and others.")
+@click.option("--web", is_flag=True, help="Serve pages: the coverage of all facts, commits, what a query would read.")
+@click.option("--metastore", is_flag=True, help="Serve the catalog as a Hive metastore, for Spark, Trino and others.")
 @click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", metavar="PORT", type=_PORT, help="0 takes a free one. Default: 8080, or 9083 for a metastore.")
-@click.option("--metastore-port", metavar="PORT", type=_PORT, help="The port of the metastore beside --web.")
-@click.option("--read-only", is_flag=True, help="The metastore makes no changes.")
-@click.option("--allow-writes", is_flag=True, help="The metastore makes changes for clients on other machines, too.")
+@click.option(
+    "--port", metavar="PORT", type=_PORT, help="The port; 0 is any free one. Default: 8080, or 9083 for a metastore."
+)
+@click.option(
+    "--metastore-port",
+    metavar="PORT",
+    type=_PORT,
+    help="The port of the metastore, where --port is that of --web. Default: 9083.",
+)
+@click.option("--read-only", is_flag=True, help="The metastore refuses all changes.")
+@click.option("--allow-writes", is_flag=True, help="The metastore also takes changes of clients on other machines.")
 @click.option(
     "--files-below",
     metavar="DIR",
     multiple=True,
-    help="The metastore makes and removes directories of clients' tables below DIR, too. Repeatable.",
+    help="Let the metastore create and remove directories of clients' tables below DIR, too. Repeatable.",
 )
-@click.option("--tls-certificate", metavar="FILE", help="The metastore's certificate, as PEM: it encrypts connections.")
-@click.option("--tls-key", metavar="FILE", help="The key of the certificate.")
-@click.option("--access-log", metavar="FILE", help="A line for each call of the metastore; - is the standard error.")
+@click.option("--tls-certificate", metavar="FILE", help="Encrypt connections, with this certificate of the metastore.")
+@click.option("--tls-key", metavar="FILE", help="The private key of the certificate. Both are PEM files.")
+@click.option("--access-log", metavar="FILE", help="Write a line for each call of the metastore; - is stderr.")
 def serve(
     web: bool,
     metastore: bool,
@@ -53,10 +60,11 @@ def serve(
     access_log: str | None,
     **options: Any,
 ) -> int:
-    """Serve a warehouse until Ctrl-C. Prints the URL of each server.
+    """Serve pages for a browser, a Hive metastore, or both.
 
-    Pages are read-only, and their URL has a token: whoever has it may read. A metastore has no tokens: it takes all
-    clients of this machine. Others need --host, --tls-certificate, and --allow-writes for changes.
+    Runs until Ctrl-C. Prints the URL of each server. Pages are read-only, and a reader needs the token in their URL. A
+    metastore has no tokens: it takes all clients of this machine. Clients of other machines need --host,
+    --tls-certificate, and for changes --allow-writes.
     """
     if not (web or metastore):
         raise click.UsageError("Say what to serve: --web, --metastore.")

@@ -28,25 +28,44 @@ def _shell_options(command: Command) -> Command:
             "--execute",
             metavar="SQL",
             multiple=True,
-            help="Statements, separated by ;. Several -e run one after the other in one session.",
+            help="Run statements, separated by ;. Several -e run one after the other in one session.",
         ),
-        click.option("-f", "--file", metavar="FILE", help="A file of statements and commands; - is stdin."),
-        click.option("--format", "form", type=click.Choice(FORMATS), help="How rows are written. Default: table."),
+        click.option(
+            "-f", "--file", metavar="FILE", help="Run a file of statements and commands of the shell; - is stdin."
+        ),
+        click.option("--format", "form", type=click.Choice(FORMATS), help="The format of rows. Default: table."),
         click.option(
             "--null",
             metavar="TEXT",
             help='The text of NULL. Default: NULL; in csv an empty field, and the empty string is "". JSON has null.',
         ),
-        click.option("-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all has run."),
         click.option(
-            "--var", "--hivevar", "var", metavar="NAME=VALUE", multiple=True, help="Set a variable, for :NAME."
-        ),
-        click.option("--hiveconf", metavar="NAME=VALUE", multiple=True, help="Set a variable for ${hiveconf:NAME}."),
-        click.option(
-            "--bail/--continue", "bail", default=True, help="End at the first error of a script, the default, or go on."
+            "-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all statements have run."
         ),
         click.option(
-            "--timing", is_flag=True, help="Write the number of rows, the time, and what was read, to stderr."
+            "--var",
+            "--hivevar",
+            "var",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Set a variable, which statements name as :NAME or ${NAME}. Repeatable.",
+        ),
+        click.option(
+            "--hiveconf",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Set a variable, which statements name as ${hiveconf:NAME}. Repeatable.",
+        ),
+        click.option(
+            "--bail/--continue",
+            "bail",
+            default=True,
+            help="End at the first error of a script, or run the statements after it. Default: --bail.",
+        ),
+        click.option(
+            "--timing",
+            is_flag=True,
+            help="Write the number of rows, the seconds and the partitions that were read, to stderr.",
         ),
     )
     for option in reversed(options):
@@ -59,10 +78,12 @@ def _shell_options(command: Command) -> Command:
 @engine_options
 @_shell_options
 def shell(**options: Any) -> int:
-    """Run the SQL shell; or statements, with -e or -f, or from stdin if that is no terminal.
+    """Open the SQL shell, or run statements.
 
-    Exit codes: 0; 1 after an error of a statement, or a difference that CHECK FACT found; 2 for wrong usage and where
-    there is no connection; 130 after Ctrl-C.
+    With -e or -f, or if stdin is no terminal, the statements run and the command ends.
+
+    Exit codes: 0 if all statements ran; 1 if a statement failed, or CHECK FACT found a difference; 2 for wrong usage,
+    or without a connection; 130 after Ctrl-C.
     """
     return run(**options)
 
@@ -72,7 +93,7 @@ def shell(**options: Any) -> int:
 @engine_options
 @_shell_options
 def sql(**options: Any) -> int:
-    """Run SQL statements: the same as rewriter shell."""
+    """Run SQL statements. The same as rewriter shell."""
     return run(**options)
 
 

@@ -18,7 +18,7 @@ _OLDEST_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*\(?(?P<range>[^;)]*)\)?\s*(;(?P<marker>.*))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
 #: The extras that programs at run time use; the others are for tests and measurements.
-_EXTRAS = ("java", "postgres", "fast", "connect", "dagster", "notebook")
+_EXTRAS = ("java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo")
 
 
 class Requirement(NamedTuple):

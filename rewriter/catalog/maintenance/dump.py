@@ -233,7 +233,7 @@ def check_empty(connection: sa.Connection) -> None:
             raise IntegrityError(
                 f"the catalog is not empty: it contains {table.name}",
                 condition="CATALOG_NOT_EMPTY",
-                hint="restore into a new database, or one whose tables were dropped",
+                hint="name a directory without a catalog, or a database that is new or whose tables were dropped",
             )
 
 

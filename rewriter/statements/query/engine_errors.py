@@ -31,13 +31,25 @@ def placed(error: Error, query: Query, sql: str) -> Error:
     return error.at(query.span)
 
 
+#: Hints by the begin of a condition: the first that applies.
 _HINTS = {
     "UNRESOLVED_COLUMN": "DESCRIBE a table, cube or fact to see its columns.",
+    "ARITHMETIC_OVERFLOW": "CAST an operand to a wider type, or write try_add or try_multiply, which return NULL.",
+    "BINARY_ARITHMETIC_OVERFLOW": "CAST an operand to INT.",
+    "CANNOT_PARSE_TIMESTAMP": "Correct the text or the format, or write try_to_timestamp, which returns NULL.",
     "CAST_INVALID_INPUT": "Correct the value, or exclude its row with WHERE.",
+    "CAST_OVERFLOW": "CAST to a wider type, or write TRY_CAST, which returns NULL.",
     "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES": "Cast one side, or write a time in quotes, such as '2013-07-01'.",
+    "DATETIME_FIELD_OUT_OF_BOUNDS": "Write a date or time that exists, of the years 1 to 9999.",
+    "INVALID_ARRAY_INDEX": "Use an index that exists; get(a, i) and try_element_at return NULL for the others.",
+    "INVALID_INDEX_OF_ZERO": "Count from 1.",
     "INVALID_TYPED_LITERAL": "Write a value that exists, such as DATE '2013-02-28'.",
     "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
+    "REMAINDER_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
+    "NUMERIC_VALUE_OUT_OF_RANGE": "CAST to a DECIMAL with more digits before the point.",
     "PARTITION_VALUE_TOO_LONG": "Partition by a shorter value, and keep the long text in a data column.",
+    "RECURSION_": "Give the recursive query a condition that ends it, such as WHERE n < 10.",
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": "Aggregate in the subquery, as MAX(…), or write IN or EXISTS.",
     "TIME_OUTSIDE_": "Exclude its row with WHERE, or store it as parquet.",
     "VALUE_OUTSIDE_TEXTFILE": "Exclude its row with WHERE, or store it as parquet. ESCAPED BY in the row format allows "
     "separators and line ends, NULL DEFINED AS another text of NULL.",

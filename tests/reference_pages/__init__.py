@@ -1,0 +1,1 @@
+"""Generators of pages in docs/reference, which read the code; ``pytest tests/unit/documents --rewrite`` writes them."""
