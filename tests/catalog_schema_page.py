@@ -71,8 +71,8 @@ with sqlite3.connect("file:warehouse/catalog.db?mode=ro", uri=True) as database:
 [('["2024-01-01"]', 1, 'it existed before the fact')]
 ```
 
-A table of another database has its name in front, in lower case: `o.name_key = 'finance.sales'`. On PostgreSQL, the
-tables are in the schema that the URL of the catalog names, or in `public`. If `doubt` is `{open}`, the
+For a table of another database, the key begins with the name of the database: `o.name_key = 'finance.sales'`. On
+PostgreSQL, the tables are in the schema that the URL of the catalog names, or in `public`. If `doubt` is `{open}`, the
 row is an [open partition](dialect/44-partition-commit.md), which queries over cubes do not read yet. For a table of no
 fact, `doubt` has no meaning: the text above is what a fact would say that is created over this table.
 """
@@ -81,8 +81,9 @@ _CONCEPTS = """
 ## Versions of rows
 
 The *objects* of a catalog are its databases, tables, views, cubes, facts and functions. The writes of one object are
-numbered from 1: these numbers are its *write ids*. A transaction takes one write id for each object that it writes. For
-a row of `partitions`, `files` or `timeline_ranges`, the object is the table. The commits of the whole catalog are
+numbered from 1: these numbers are its *write ids*. A transaction takes one write id for each object that it writes. The
+write ids in a row of `partitions`, `files`, `timeline_ranges`, `partition_copies` and `copied_files` are those of the
+table. The commits of the whole catalog are
 numbered, too: these are the *commit numbers*.
 
 In tables with the columns `made` and `ended`, a commit inserts rows, and sets `ended` of the rows that it replaces or
@@ -93,7 +94,8 @@ contain the commit of `ended`.
 
 Former versions of partitions, files and timelines stay in the database: readers with an old snapshot need them, and
 timelines are built again from them. VACUUM removes rows of `files` and `copied_files` together with the data files, and
-no other rows. Columns that have the same meaning in most tables:
+no other rows: no statement removes the former versions of partitions and timelines. Columns that have the same meaning
+in most tables:
 
 | column | meaning |
 | --- | --- |

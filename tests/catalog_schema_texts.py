@@ -37,7 +37,8 @@ TABLES = {
     "`[]`. A row whose `ended` equals its `made` is a *tombstone*. No reader ever sees it. It tells concurrent "
     "transactions that a commit has written the partition, so that they find the conflict. The commit has renamed it "
     "(the row is that of the former values), has overwritten a range of partitions with it in it, or has dropped it "
-    "while a stream filled it. Any other dropped partition has just an `ended`.",
+    "while a stream filled it. A partition that is dropped otherwise has no tombstone: its "
+    "`ended` is larger than its `made`.",
     "partition_fields": "The secondary index of partitions: an entry for each key and each partition column after "
     "the first. An entry is written with the first row of a key, and is never removed, because the values of a key "
     "never change. A query with a condition on such a column, and none on the first, finds its partitions here.",
@@ -46,7 +47,8 @@ TABLES = {
     "timeline_ranges": "The [state](glossary.md) of the periods of a table that a fact uses: one row for consecutive "
     "periods in the same state. A period has one state, with one exception: a base period whose partitions were "
     "dropped in part is `fresh` and `retired`, in two rows.",
-    "counters": "The last number of each sequence. A database transaction that takes a number locks the row until its "
+    "counters": "The last number of each sequence, and two commit numbers. A database transaction that takes a number "
+    "locks the row until its "
     "end, and gives the number back if it fails. So no number is left out.",
     "transactions": "The transactions that wrote or write. A query has no row.",
     "write_ids": "The write ids of each object, numbered from 1. A transaction holds one write id for each object "

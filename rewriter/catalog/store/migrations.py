@@ -88,7 +88,7 @@ def _lateness(_connection: Connection) -> None:
 
 
 def _noted_files(connection: Connection) -> None:
-    """Makes new partitions of an external base events, but not the existing ones: rollups stay as they are.
+    """From here on, a new partition of an external base outdates rollups. Earlier partitions and rollups stay as they are.
 
     An older release would build timelines without these events. O(rows of external tables).
     """
@@ -119,7 +119,7 @@ def _unproven_rollups(connection: Connection) -> None:
 def _identity(connection: Connection) -> None:
     """Adds the identity of the warehouse, and makes paths relative to the warehouse. O(rows of files).
 
-    A new catalog is about to give an identity; an older one checks the directory first (``warehouse_identity``).
+    A new catalog writes an identity into its directory. An older one first checks that the directory is its own.
     """
     for table in (schema.warehouse, schema.foreign_writes):
         table.create(connection, checkfirst=True)
