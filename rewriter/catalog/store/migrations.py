@@ -88,7 +88,7 @@ def _lateness(_connection: Connection) -> None:
 
 
 def _noted_files(connection: Connection) -> None:
-    """From here on, a new partition of an external base outdates rollups. Earlier partitions and rollups stay as they are.
+    """From here on, a new partition of an external base outdates rollups. Earlier ones stay as they are.
 
     An older release would build timelines without these events. O(rows of external tables).
     """
