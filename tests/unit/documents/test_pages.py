@@ -26,7 +26,9 @@ SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-t
 #: Those whose last page takes Spark.
 ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
-REPLACEMENTS: dict[str, dict[str, str]] = {}
+REPLACEMENTS: dict[str, dict[str, str]] = {
+    "how-to/external-tables.md": {"/data": "{directory}"},
+}
 
 
 def _name(page: Path) -> str:
