@@ -10,6 +10,8 @@ import pytest
 from documents import check_examples, dead_links
 from page_runner import DOCS, ELSEWHERE, ROOT, blocks, is_run_elsewhere, run_page
 from sqlalchemy.dialects import registry
+from page_servers import SERVERS
+from page_servers import database_of_page as database_of_page
 from warm_commands import command
 
 # As the entry point of an installed package does.
@@ -28,6 +30,7 @@ ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {
     "how-to/external-tables.md": {"/data": "{directory}"},
+    "how-to/postgresql.md": {"/shared": "{directory}/shared"},
 }
 
 
@@ -82,9 +85,10 @@ def test_the_blocks_run_on_spark(
 
 def _run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
     for page in pages:
-        replacements = {
-            text: value.format(directory=tmp_path) for text, value in REPLACEMENTS.get(_name(page), {}).items()
-        }
+        server = SERVERS.get(_name(page))
+        replacements: dict[str, str] = request.getfixturevalue(server) if server else {}
+        for text, value in REPLACEMENTS.get(_name(page), {}).items():
+            replacements[text] = value.format(directory=tmp_path)
         run_page(page, tmp_path, commands, replacements, rewrite=request.config.getoption("--rewrite"))
 
 
