@@ -128,7 +128,8 @@ def run_page(
     printed: str | None = None
     with contextlib.chdir(directory), contextlib.closing(_Bash(directory, commands)) as bash:
         for block in blocks(page):
-            if block.language in ("golden", "syntax") or is_run_elsewhere(name, block):
+            is_case = block.language == "golden" and not block.title
+            if is_case or block.language == "syntax" or is_run_elsewhere(name, block):
                 continue
             where = f"{name}:{block.line}"
             if block.language == "output":
