@@ -20,7 +20,7 @@ registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "Rewri
 #: Pages whose blocks do not run yet.
 PENDING = """
 how-to/catalog.md how-to/clusters.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md
-how-to/pictures.md how-to/scheduling.md how-to/spark-cluster.md how-to/streaming.md
+how-to/pictures.md how-to/spark-cluster.md how-to/streaming.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
@@ -30,6 +30,7 @@ ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {
     "how-to/external-tables.md": {"/data": "{directory}"},
+    "how-to/scheduling.md": {"/data": "{directory}"},
     "how-to/postgresql.md": {"/shared": "{directory}/shared"},
 }
 
