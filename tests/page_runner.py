@@ -45,7 +45,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     },
     "how-to/spark-cluster.md": {"sh": "tests/integrations/test_spark_cluster_page.py"},
     "how-to/sqlalchemy.md": {"ipython": "tests/integrations/jupysql_cases.py"},
-    "how-to/streaming.md": {"python": "tests/contract/test_streaming_page.py"},
+    "how-to/streaming.md": {"python ticks.py": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/shell.md": {"text": "tests/unit/documents/test_shell_page.py"},
     "reference/errors.md": {"text": "tests/unit/documents/test_error_page.py"},
