@@ -43,7 +43,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "python dags/sales.py": "tests/integrations/test_airflow.py",
         "python sales_assets.py": "tests/integrations/dagster_cases.py",
     },
-    "how-to/spark-cluster.md": {"sh": "tests/integrations/test_spark_cluster_page.py"},
+    "how-to/spark-cluster.md": dict.fromkeys(("sh", "console"), "tests/integrations/test_spark_cluster_page.py"),
     "how-to/sqlalchemy.md": {"ipython": "tests/integrations/jupysql_cases.py"},
     "how-to/streaming.md": {"python ticks.py": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
@@ -147,7 +147,7 @@ def run_page(
             if block.title:
                 _write(directory / block.title, _done(block.text, replaced) + "\n")
             elif block.language == "console":
-                for command, shown, line in _commands(block):
+                for command, shown, line in commands_of(block):
                     actual = _undone(bash.run(_done(command, replaced), f"{name}:{line}"), replaced)
                     corrections.compare(shown, actual, line)
             else:
@@ -179,7 +179,7 @@ def _program(text: str, where: str, namespace: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def _commands(block: Block) -> list[tuple[str, list[str], int]]:
+def commands_of(block: Block) -> list[tuple[str, list[str], int]]:
     """Returns the commands of a block: each with the lines that it prints, and their place in the page.
 
     A command has more lines where bash needs them: after a backslash, in quotes, in a heredoc.

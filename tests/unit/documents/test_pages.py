@@ -19,8 +19,7 @@ registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "Rewri
 
 #: Pages whose blocks do not run yet.
 PENDING = """
-how-to/catalog.md how-to/clusters.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md
-how-to/pictures.md how-to/spark-cluster.md
+how-to/catalog.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md how-to/pictures.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
@@ -29,6 +28,7 @@ SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-t
 ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {
+    "how-to/clusters.md": {"/shared": "{directory}"},
     "how-to/external-tables.md": {"/data": "{directory}"},
     "how-to/scheduling.md": {"/data": "{directory}"},
     "how-to/postgresql.md": {"/shared": "{directory}/shared"},
