@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: The files of tests that run other blocks of a page: for a language, or for a language and a title.
 ELSEWHERE: dict[str, dict[str, str]] = {
-    "how-to/metastore.md": {"console": "tests/unit/documents/test_metastore_page.py"},
+    "how-to/metastore.md": dict.fromkeys(("console", "python", "sh"), "tests/unit/documents/test_metastore_page.py"),
     "how-to/notebooks.md": {"ipython": "tests/integrations/notebook_cases.py"},
     "how-to/scheduling.md": {
         "sh load.sh": "tests/unit/documents/test_scheduling.py",
