@@ -34,6 +34,7 @@ DOCS = ROOT / "docs"
 ELSEWHERE: dict[str, dict[str, str]] = {
     "how-to/metastore.md": dict.fromkeys(("console", "python", "sh"), "tests/unit/documents/test_metastore_page.py"),
     "how-to/notebooks.md": {"ipython": "tests/integrations/notebook_cases.py"},
+    "how-to/pictures.md": {"sh live.sh": "tests/unit/documents/test_pictures_page.py"},
     "how-to/scheduling.md": {
         "sh load.sh": "tests/unit/documents/test_scheduling.py",
         "sh metric.sh": "tests/unit/documents/test_scheduling.py",

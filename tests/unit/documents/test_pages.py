@@ -20,7 +20,7 @@ registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "Rewri
 
 #: Pages whose blocks do not run yet.
 PENDING = """
-how-to/catalog.md how-to/notebooks.md how-to/pictures.md
+how-to/catalog.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
