@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from documents import check_examples, dead_links
 from page_runner import DOCS, ELSEWHERE, ROOT, blocks, is_run_elsewhere, run_page
-from sqlalchemy.dialects import registry
 from page_servers import SERVERS
 from page_servers import bucket_of_page as bucket_of_page
 from page_servers import database_of_page as database_of_page
+from sqlalchemy.dialects import registry
 from warm_commands import command
 
 # As the entry point of an installed package does.
