@@ -32,15 +32,21 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 #: The files of tests that run other blocks of a page: for a language, or for a language and a title.
 ELSEWHERE: dict[str, dict[str, str]] = {
-    "how-to/metastore.md": {"console": "tests/unit/documents/test_metastore_page.py"},
+    "how-to/metastore.md": dict.fromkeys(("console", "python", "sh"), "tests/unit/documents/test_metastore_page.py"),
     "how-to/notebooks.md": {"ipython": "tests/integrations/notebook_cases.py"},
+    "how-to/pictures.md": {"sh live.sh": "tests/unit/documents/test_pictures_page.py"},
     "how-to/scheduling.md": {
-        "sh": "tests/unit/documents/test_scheduling.py",
-        "python": "tests/integrations/dagster_cases.py",
+        "sh load.sh": "tests/unit/documents/test_scheduling.py",
+        "sh metric.sh": "tests/unit/documents/test_scheduling.py",
+        "sh worker.sh": "tests/unit/documents/test_scheduling.py",
+        "ini sales.service": "tests/unit/documents/test_scheduling.py",
+        "ini sales.timer": "tests/unit/documents/test_scheduling.py",
+        "python dags/sales.py": "tests/integrations/test_airflow.py",
+        "python sales_assets.py": "tests/integrations/dagster_cases.py",
     },
-    "how-to/spark-cluster.md": {"sh": "tests/integrations/test_spark_cluster_page.py"},
+    "how-to/spark-cluster.md": dict.fromkeys(("sh", "console"), "tests/integrations/test_spark_cluster_page.py"),
     "how-to/sqlalchemy.md": {"ipython": "tests/integrations/jupysql_cases.py"},
-    "how-to/streaming.md": {"python": "tests/contract/test_streaming_page.py"},
+    "how-to/streaming.md": {"python ticks.py": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},
     "reference/shell.md": {"text": "tests/unit/documents/test_shell_page.py"},
     "reference/errors.md": {"text": "tests/unit/documents/test_error_page.py"},
@@ -128,7 +134,8 @@ def run_page(
     printed: str | None = None
     with contextlib.chdir(directory), contextlib.closing(_Bash(directory, commands)) as bash:
         for block in blocks(page):
-            if block.language in ("golden", "syntax") or is_run_elsewhere(name, block):
+            is_case = block.language == "golden" and not block.title
+            if is_case or block.language == "syntax" or is_run_elsewhere(name, block):
                 continue
             where = f"{name}:{block.line}"
             if block.language == "output":
@@ -141,7 +148,7 @@ def run_page(
             if block.title:
                 _write(directory / block.title, _done(block.text, replaced) + "\n")
             elif block.language == "console":
-                for command, shown, line in _commands(block):
+                for command, shown, line in commands_of(block):
                     actual = _undone(bash.run(_done(command, replaced), f"{name}:{line}"), replaced)
                     corrections.compare(shown, actual, line)
             else:
@@ -173,7 +180,7 @@ def _program(text: str, where: str, namespace: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def _commands(block: Block) -> list[tuple[str, list[str], int]]:
+def commands_of(block: Block) -> list[tuple[str, list[str], int]]:
     """Returns the commands of a block: each with the lines that it prints, and their place in the page.
 
     A command has more lines where bash needs them: after a backslash, in quotes, in a heredoc.

@@ -18,14 +18,17 @@ from postgres import SERVER
 
 
 class Server:
-    """A server with a given number of connections, which can be stopped and started."""
+    """A server with a given number of connections, which can be stopped and started.
+
+    ``commands`` is the directory of its programs: ``psql``, ``pg_dump``.
+    """
 
     def __init__(self, directory: Path, max_connections: int) -> None:
         import pgserver
         from pgserver._commands import POSTGRES_BIN_PATH
 
         self._server = pgserver.get_server(directory)
-        self._bin, self._directory = POSTGRES_BIN_PATH, directory
+        self.commands, self._directory = POSTGRES_BIN_PATH, directory
         self.url = self._server.get_uri().replace("postgresql://", "postgresql+psycopg://", 1)
         self.sql(f"ALTER SYSTEM SET max_connections = {max_connections}")
         self.stop("fast")
@@ -64,7 +67,7 @@ class Server:
 
     def _control(self, *arguments: str) -> None:
         owner = self._directory.owner()
-        command = [str(self._bin / "pg_ctl"), "-w", "-D", str(self._directory), *arguments]
+        command = [str(self.commands / "pg_ctl"), "-w", "-D", str(self._directory), *arguments]
         subprocess.run(command, check=True, user=owner, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
 
 

@@ -1,6 +1,5 @@
 """The adapter of Dagster beside the real package. ``test_dagster.py`` runs this file in an environment that has it."""
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,12 +7,13 @@ from typing import Any
 
 import dagster
 import pytest
+from page_runner import DOCS, blocks
 
 from rewriter.errors import AnalysisError, DataError, InterfaceError
 from rewriter.integrations.dagster import missing_partition_keys, partitions_definition
 from rewriter.session import Session
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "scheduling.md"
+PAGE = DOCS / "how-to" / "scheduling.md"
 TABLES = {
     "minutes": "MINUTELY", "hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY",
     "quarters": "QUARTERLY", "years": "YEARLY",
@@ -149,7 +149,7 @@ def test_the_example_of_the_docs(session: Session, tmp_path: Path) -> None:
     names = [f"2024-01-01-{hour:02d}" for hour in range(24)]
     session.execute("INSERT INTO staging VALUES " + ", ".join(f"('a', 2, '{name}')" for name in names))
     session.execute("INSERT INTO hours VALUES " + ", ".join(f"('a', 2, '{name}')" for name in names[2:]))
-    (block,) = re.findall(r"```python\n(import dagster.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    (block,) = [block.text for block in blocks(PAGE) if block.title == "sales_assets.py"]
     example: dict[str, Any] = {}
     exec(compile(block.replace("/data/warehouse", str(tmp_path / "warehouse")), PAGE.name, "exec"), example)
     requests = list(example["missing_hours"](dagster.build_sensor_context()))

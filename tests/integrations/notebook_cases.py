@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,12 @@ from xml.etree import ElementTree
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
+from page_runner import DOCS, blocks
 
 import rewriter
 from rewriter.dbapi import Cursor
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "notebooks.md"
+PAGE = DOCS / "how-to" / "notebooks.md"
 
 
 @pytest.fixture
@@ -107,8 +107,8 @@ def test_the_page_is_an_executed_notebook(tmp_path: Path, monkeypatch: pytest.Mo
     import nbclient
     import nbformat
 
-    cells = re.findall(r"```ipython\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.rstrip("\n")) for cell in cells])
+    cells = [block.text for block in blocks(PAGE) if block.language == "ipython"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
     shown = [output["data"] for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
@@ -121,6 +121,8 @@ def test_the_page_is_an_executed_notebook(tmp_path: Path, monkeypatch: pytest.Mo
         *[(False, False)] * 4,
         (True, True),
         (False, True),
+        (False, False),  # What jupysql says about the connection, and the rows that it shows.
+        (True, False),
     ]
     assert (tmp_path / "flights").is_dir()
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from integrations.environments import python_with
+from page_runner import DOCS, blocks
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "scheduling.md").read_text(encoding="utf-8")
+PAGE = DOCS / "how-to" / "scheduling.md"
 #: Defines the example's DAG and lets its sensor see each exit code.
 CHILD = """
 import json, sys
@@ -35,7 +35,7 @@ print("\\n" + json.dumps([tasks, seen]))
 @pytest.mark.long
 def test_the_sensor_waits_for_missing_periods_only(tmp_path: Path) -> None:
     python = python_with("apache-airflow>=3,<4", "REWRITER_TEST_AIRFLOW", tmp_path)
-    (example,) = re.findall(r"```python\n(import pendulum.*?)```", PAGE, re.DOTALL)
+    (example,) = [block.text for block in blocks(PAGE) if block.title == "dags/sales.py"]
     environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
     environment.pop("PYTHONPATH", None)
     done = subprocess.run([python, "-c", CHILD], input=example, env=environment, capture_output=True, text=True)

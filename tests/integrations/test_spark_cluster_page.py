@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from page_runner import DOCS, blocks, commands_of
 from spark_cluster import HOST, SparkProcess
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "spark-cluster.md").read_text(encoding="utf-8")
-MASTER, WORKER, USE, SERVER, USE_CONNECT = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-PRINTED = re.findall(r"prints\n\n```\n(.*?)```", PAGE, re.DOTALL)
+BLOCKS = blocks(DOCS / "how-to" / "spark-cluster.md")
+MASTER, WORKER, SERVER = (block.text for block in BLOCKS if block.language == "sh")
+USE, USE_CONNECT = (commands_of(block) for block in BLOCKS if block.language == "console")
 
 
 def free_port() -> str:
@@ -28,7 +28,7 @@ def free_port() -> str:
 def test_the_commands_of_the_page(tmp_path: Path, postgres_url: str) -> None:
     replacements = {
         "spark.example.com": HOST, "connect.example.com": HOST, "7077": free_port(), "15002": free_port(),
-        "postgresql+psycopg://etl@db.example.com/rewriter": f"'{postgres_url}'", "/shared": str(tmp_path),
+        "postgresql+psycopg://etl@db.example.com/rewriter": postgres_url, "/shared": str(tmp_path),
     }  # fmt: skip
     (tmp_path / "tmp").mkdir()
     commands = tmp_path / "bin"
@@ -43,11 +43,12 @@ def test_the_commands_of_the_page(tmp_path: Path, postgres_url: str) -> None:
             script = script.replace(old, new)
         return ["bash", "-c", f"export PATH='{path}'\n{script}"]
 
-    def printed(script: str) -> str:
+    def check(commands: list[tuple[str, list[str], int]]) -> None:
+        script = "\n".join(command for command, _, _ in commands)
         environment = os.environ | {"SPARK_LOCAL_IP": HOST}
         run = subprocess.run(replaced(script), env=environment, capture_output=True, text=True, timeout=300)
         assert run.returncode == 0, run.stderr
-        return run.stdout
+        assert run.stdout.splitlines() == [line for _, shown, _ in commands for line in shown]
 
     started: list[SparkProcess] = []
 
@@ -60,9 +61,9 @@ def test_the_commands_of_the_page(tmp_path: Path, postgres_url: str) -> None:
         start("master", MASTER, "Starting Spark master at")
         for number in range(2):
             start(f"worker-{number}", WORKER, "Successfully registered with master")
-        assert printed(USE) == PRINTED[0]
+        check(USE)
         start("server", SERVER, "server started at")
-        assert printed(USE_CONNECT) == PRINTED[1]
+        check(USE_CONNECT)
     finally:
         for process in reversed(started):
             process.kill()

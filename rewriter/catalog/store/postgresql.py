@@ -236,7 +236,9 @@ _CAUSES = {
     "25006": _Cause("CATALOG_READ_ONLY", "cannot be written", "name the primary server, not a standby"),
     "3F000": _Cause(_NOT_FOUND, "has no such schema", "CREATE SCHEMA makes it; search_path names it"),
     "42501": _Cause(
-        _NOT_ALLOWED, "does not grant this user the required permission", "GRANT CREATE on the schema to the user"
+        _NOT_ALLOWED,
+        "does not grant this user the required permission",
+        "use the role that owns the catalog's tables, which needs CREATE on their schema; SELECT is enough for queries",
     ),
     "53": _Cause(
         "CATALOG_UNAVAILABLE", "has no resources left for this", "give the server more connections, memory or disk"

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from documents import check_examples, dead_links
 from page_runner import DOCS, ELSEWHERE, ROOT, blocks, is_run_elsewhere, run_page
+from page_servers import SERVERS
+from page_servers import bucket_of_page as bucket_of_page
+from page_servers import database_of_page as database_of_page
 from sqlalchemy.dialects import registry
 from warm_commands import command
 
@@ -17,8 +20,7 @@ registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "Rewri
 
 #: Pages whose blocks do not run yet.
 PENDING = """
-how-to/catalog.md how-to/clusters.md how-to/metastore.md how-to/notebooks.md how-to/object-stores.md
-how-to/pictures.md how-to/scheduling.md how-to/spark-cluster.md how-to/streaming.md
+how-to/catalog.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them.
@@ -26,7 +28,12 @@ SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-t
 #: Those whose last page takes Spark.
 ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
-REPLACEMENTS: dict[str, dict[str, str]] = {}
+REPLACEMENTS: dict[str, dict[str, str]] = {
+    "how-to/clusters.md": {"/shared": "{directory}"},
+    "how-to/external-tables.md": {"/data": "{directory}"},
+    "how-to/scheduling.md": {"/data": "{directory}"},
+    "how-to/postgresql.md": {"/shared": "{directory}/shared"},
+}
 
 
 def _name(page: Path) -> str:
@@ -80,9 +87,10 @@ def test_the_blocks_run_on_spark(
 
 def _run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
     for page in pages:
-        replacements = {
-            text: value.format(directory=tmp_path) for text, value in REPLACEMENTS.get(_name(page), {}).items()
-        }
+        server = SERVERS.get(_name(page))
+        replacements: dict[str, str] = request.getfixturevalue(server) if server else {}
+        for text, value in REPLACEMENTS.get(_name(page), {}).items():
+            replacements[text] = value.format(directory=tmp_path)
         run_page(page, tmp_path, commands, replacements, rewrite=request.config.getoption("--rewrite"))
 
 

@@ -1,7 +1,11 @@
-"""The scripts of docs/how-to/scheduling.md are run, with a warehouse of the test in place of theirs."""
+"""The scripts of docs/how-to/scheduling.md are run, with a warehouse of the test in place of theirs.
+
+Its units of systemd name these scripts.
+"""
 
 from __future__ import annotations
 
+import configparser
 import os
 import re
 import shutil
@@ -11,13 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from page_runner import DOCS, blocks
 
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
 
-PAGE = (Path(__file__).parents[3] / "docs" / "how-to" / "scheduling.md").read_text(encoding="utf-8")
-REPORT, LOAD, WORKER = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-(AIRFLOW,) = re.findall(r'bash_command="""\n(.*?)"""', PAGE, re.DOTALL)
+FILES = {block.title: block.text for block in blocks(DOCS / "how-to" / "scheduling.md") if block.title}
+REPORT, LOAD, WORKER, METRIC = (FILES[name] for name in ("report.sh", "load.sh", "worker.sh", "metric.sh"))
+(AIRFLOW,) = re.findall(r'bash_command="""\n(.*?)"""', FILES["dags/sales.py"], re.DOTALL)
 NOW = "2024-01-03T04"
 SETUP = (
     "CREATE TABLE hours (item STRING, n BIGINT) PARTITIONED BY (dt STRING)",
@@ -41,6 +46,9 @@ class _Shell:
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rewriter "$@" --set rewriter.now={NOW}\n')
         command.chmod(0o755)
         (directory / "report.sql").write_text("SELECT 'reported', SUM(n) FROM sales")
+        if shutil.which("jq") is None:
+            (commands / "jq").write_text(f"#!{sys.executable}\n{_JQ}")
+            (commands / "jq").chmod(0o755)
         self.environment = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
 
     def run(self, script: str) -> subprocess.CompletedProcess[str]:
@@ -81,9 +89,6 @@ def test_the_report_waits_for_yesterday(session: Session, shell: _Shell) -> None
 
 
 def test_the_missing_hours_are_loaded(session: Session, shell: _Shell) -> None:
-    if shutil.which("jq") is None:
-        (shell.directory / "bin" / "jq").write_text(f"#!{sys.executable}\n{_JQ}")
-        (shell.directory / "bin" / "jq").chmod(0o755)
     _insert(session, "2024-01-01", range(5, 20))
     staged = [f"2024-01-0{day}-{hour:02d}" for day in (1, 2, 3) for hour in range(24)]
     rows = ", ".join(f"('b', 1, '{name}', TIMESTAMP '{name[:10]} {name[11:]}:00:00')" for name in staged)
@@ -98,13 +103,39 @@ def test_the_missing_hours_are_loaded(session: Session, shell: _Shell) -> None:
     )
 
 
-#: What the script's filter selects, for hosts without jq.
+#: What the filters of the scripts select, for hosts without jq.
 _JQ = """
 import json, sys
-for row in json.load(sys.stdin)["work"]:
-    if row["table"] == "hours" and row["action"] == "load":
-        print(row["from"], row["to"], sep="\\t")
+listed = json.load(sys.stdin)
+if "rewriter_missing_periods" in sys.argv[2]:
+    missing = sum(row["periods"] for row in listed["work"] if row["state"] == "missing")
+    print('rewriter_missing_periods{fact="%s"} %d' % (listed["fact"], missing))
+else:
+    for row in listed["work"]:
+        if row["table"] == "hours" and row["action"] == "load":
+            print(row["from"], row["to"], sep="\\t")
 """
+
+
+def test_the_metric_is_the_number_of_missing_periods(session: Session, shell: _Shell) -> None:
+    for day in ("2023-12-27", "2023-12-28", "2023-12-29", "2023-12-30", "2023-12-31", "2024-01-01"):
+        _insert(session, day, range(24))
+    _insert(session, "2024-01-02", range(20))
+    session.execute("REFRESH FACT sales_all")
+    done = shell.run(f"export REWRITER_WAREHOUSE=/data/warehouse\n{METRIC}")
+    # Four hours, and their day.
+    assert done.stdout == 'rewriter_missing_periods{fact="sales_all"} 5\n'
+
+
+def test_the_units_of_systemd_run_the_report() -> None:
+    service, timer = configparser.ConfigParser(), configparser.ConfigParser()
+    service.optionxform = timer.optionxform = str  # type: ignore[assignment, method-assign]
+    service.read_string(FILES["sales.service"])
+    timer.read_string(FILES["sales.timer"])
+    assert Path(service["Service"]["ExecStart"]).name == "report.sh"
+    assert f"exit {service['Service']['SuccessExitStatus']} " in REPORT
+    minute = FILES["crontab"].split()[0]
+    assert timer["Timer"]["OnCalendar"] == f"*:{minute}"
 
 
 def test_a_worker_refreshes_until_nothing_is_left(session: Session, shell: _Shell) -> None:
