@@ -6,7 +6,7 @@
 | ``python`` | the program runs, in one namespace for all programs of the page |
 | ``output`` | the program before it has printed this |
 | any other with ``title="path"`` | the text is written to this file of the directory |
-| ``golden`` | a case of a golden file (``documents.check_examples``) |
+| ``golden`` | a case of a golden file (``documents.check_examples``); with a title, a file |
 | ``syntax`` | the form of a statement (``tests/unit/documents/test_syntax_blocks.py``) |
 
 In an output, a line ``…`` stands for any lines, and ``…`` in a line for any text. A command has to succeed, except
