@@ -23,10 +23,8 @@ PENDING = """
 how-to/catalog.md
 """.split()
 PAGES = sorted(DOCS.rglob("*.md"))
-#: Pages that continue in the directory of the page before them.
-SERIES = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md"]]
-#: Those whose last page takes Spark.
-ON_SPARK = [["tutorial/first-cube.md", "tutorial/late-data.md", "tutorial/golden-test.md", "tutorial/spark.md"]]
+#: Pages that continue in the directory of the page before them; the last one takes Spark.
+TUTORIAL = [DOCS / "tutorial" / f"{name}.md" for name in ("first-cube", "late-data", "golden-test", "spark")]
 #: Texts of pages, and what stands for them: ``{directory}`` is that of the test.
 REPLACEMENTS: dict[str, dict[str, str]] = {
     "how-to/clusters.md": {"/shared": "{directory}"},
@@ -40,18 +38,6 @@ def _name(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
-def _paths(series: list[list[str]]) -> list[list[Path]]:
-    """Returns the pages of each series that exist."""
-    together = [[DOCS / name for name in names if (DOCS / name).exists()] for names in series]
-    return [pages for pages in together if pages]
-
-
-def _series() -> list[list[Path]]:
-    """Returns the pages in lists that run in one directory."""
-    continued = {name for names in SERIES + ON_SPARK for name in names}
-    return _paths(SERIES) + [[page] for page in PAGES if _name(page) not in continued]
-
-
 def _is_run_here(page: Path) -> bool:
     """Returns whether the page has blocks that the runner runs."""
     return _name(page) not in PENDING and any(
@@ -60,7 +46,7 @@ def _is_run_here(page: Path) -> bool:
     )
 
 
-RUN = [pages for pages in _series() if any(map(_is_run_here, pages))]
+RUN = [page for page in PAGES if page not in TUTORIAL and _is_run_here(page)]
 
 
 @pytest.fixture(scope="session")
@@ -71,18 +57,14 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.share(1)
-@pytest.mark.parametrize("pages", RUN, ids=lambda pages: _name(pages[0]))
-def test_the_blocks_run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
-    _run(pages, tmp_path, commands, request)
+@pytest.mark.parametrize("page", RUN, ids=_name)
+def test_the_blocks_run(page: Path, tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
+    _run([page], tmp_path, commands, request)
 
 
 @pytest.mark.spark
-@pytest.mark.share(1)
-@pytest.mark.parametrize("pages", _paths(ON_SPARK), ids=lambda pages: _name(pages[-1]))
-def test_the_blocks_run_on_spark(
-    pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest
-) -> None:
-    _run(pages, tmp_path, commands, request)
+def test_the_blocks_of_the_tutorial_run(tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
+    _run(TUTORIAL, tmp_path, commands, request)
 
 
 def _run(pages: list[Path], tmp_path: Path, commands: Path, request: pytest.FixtureRequest) -> None:
