@@ -60,7 +60,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*")
     for name in (*PACKAGES, "docs", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-    for file in (*ROOT.glob("*.md"), *(ROOT / name for name in ("LICENSE", "MANIFEST.in", "conftest.py"))):
+    for file in (
+        *ROOT.glob("*.md"),
+        *(ROOT / name for name in ("LICENSE", "MANIFEST.in", "conftest.py", "mkdocs.yml", "mkdocs_hooks.py")),
+    ):
         shutil.copy(file, copy)
     shutil.copy(ROOT / "pyproject.toml", copy)
     return copy
