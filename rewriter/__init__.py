@@ -40,7 +40,7 @@ from rewriter.errors import (
 )
 from rewriter.timeline.kinds.registry import register_timeline
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -65,9 +65,8 @@ def check(form: str, **options: Any) -> int:
     from rewriter.terminal.rendering import json_line
 
     named = connection(**options)
-    named.require_warehouse(_HINT)
     count = 0
-    with using(named.filesystems), _opened(named) as opened:
+    with using(named.filesystems), _read(named) as opened:
         for finding in findings(opened.database):
             count += 1
             as_json = json_line({"object": finding.object, "problem": finding.problem})
@@ -88,8 +87,7 @@ def dump(file: str, **options: Any) -> None:
     from rewriter.catalog.maintenance.dump import dump as lines_of
 
     named = connection(**options)
-    named.require_warehouse(_HINT)
-    with _opened(named) as opened:
+    with _read(named) as opened:
         _write(file, lines_of(opened.database, opened.warehouse))
 
 
@@ -229,4 +227,17 @@ def _opened(named: Connection) -> Iterator[Catalog]:
     from rewriter.catalog.catalog import Catalog
 
     with contextlib.closing(Catalog.open(named.warehouse, named.catalog)) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def _read(named: Connection) -> Iterator[Catalog]:
+    """Opens a catalog that exists, and does not upgrade an older one: the release that made it could not open it any
+    more, not even to restore a dump of it.
+    """
+    from rewriter.catalog.catalog import Catalog
+
+    named.require_warehouse(_HINT)
+    Catalog.check_current(named.warehouse, named.catalog)
+    with _opened(named) as opened:
         yield opened

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure, Table
+from rewriter.grammar.lexer import tokens
 from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.scope.called_code import called_code, what_it_does
 
 
 def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, name: str) -> str:
@@ -13,11 +17,15 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
 
     It is the expression that the fact declares for it, or the table's column of its name. A COUNT measure without
     either is 1; one that counts the values of other measures is 1 where these are not NULL. The table has been checked
-    against the cube (``define.raw_tables``).
+    against the cube (``define.raw_tables``). Raises ``OperationalError`` DAMAGED_CATALOG for an expression that runs
+    code: CREATE FACT refuses it, so another program wrote it into the catalog.
     """
     type_name = _type_name(cube, name)
     expression = next((sql for column, sql in expressions.items() if column.lower() == name.lower()), None)
     if expression is not None:
+        problem = _problem(expression)
+        if problem is not None:
+            raise damaged(f"the column '{name}' of the table '{table.name}' in a fact", name, f"it {problem}")
         return f"CAST({expression} AS {type_name})"
     stored_column = next((column for column in table.all_columns if column.name.lower() == name.lower()), None)
     if stored_column is not None:
@@ -30,6 +38,12 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
     values = [raw_expression(expressions, table, cube, measure.name) for measure in counted]
     are_absent = " OR ".join(f"{value} IS NULL" for value in values)
     return f"CAST(CASE WHEN {are_absent} THEN 0 ELSE 1 END AS {type_name})"
+
+
+@lru_cache(maxsize=1024)
+def _problem(expression: str) -> str | None:
+    code = called_code(tokens(expression))
+    return None if code is None else what_it_does(code)
 
 
 def counted_measures(cube: Cube, name: str) -> list[Measure]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 
 from sqlglot import exp
 
@@ -18,9 +17,9 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.blocks import CatalogReader, is_file
+from rewriter.planner.scope.called_code import brings_code, called_code
 from rewriter.planner.scope.correlation import escaping, is_correlatable
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.disambiguate import disambiguated
@@ -29,9 +28,6 @@ from rewriter.planner.scope.output_columns import OutputColumns
 from rewriter.planner.scope.table_names import Key, catalog_name, databases, key_of, prefix_of
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.text.query_text import QueryText, has_place
-
-#: Spark's functions that call a method of any Java class by its name.
-_RUN_CODE = frozenset(("java_method", "reflect", "try_reflect"))
 
 #: The maximum nesting depth of views, as in Spark.
 DEEPEST = 100
@@ -174,9 +170,9 @@ class _Views:
         unread = text.unread()
         if unread is not None:
             raise ParseError(f"The query of the view {view.name} cannot be parsed: {unread.message}", object=view.name)
-        function = None if isinstance(view, TemporaryView) else called_code(text)
-        if function is not None:
-            raise brings_code(view.name, function)
+        code = None if isinstance(view, TemporaryView) else called_code(text.tokens)
+        if code is not None:
+            raise brings_code(view.name, code)
         text = disambiguated(text, view.database, partial(reads_temporary, view))
         prefix = prefix_of(view.database)
         replacements: list[Replacement] = []
@@ -255,25 +251,6 @@ def _bound(text: QueryText, node: exp.Table, span: Span, table: Table) -> Iterat
     name = f"{prefix_of(DEFAULT_DATABASE)}{quote_identifier(table.name)}"
     alias = "" if node.alias else alias_text(text, span.end, node.name, "")
     yield Replacement(span, (Piece(f"{name}{alias}", span),))
-
-
-def called_code(text: QueryText) -> Token | None:
-    """Returns the name token of the first call of a query that runs a Java method by its name, or ``None``."""
-    name_kinds = (TokenKind.WORD, TokenKind.IDENTIFIER)
-    calls = (token for token, after in pairwise(text.tokens) if token.kind in name_kinds and after.is_operator("("))
-    return next((name for name in calls if identifier_value(name).lower() in _RUN_CODE), None)
-
-
-def brings_code(view: str, function: Token) -> NotSupportedError:
-    """Returns the error for a view whose query runs code by its name: its readers would run code that its
-    author named.
-    """
-    return NotSupportedError(
-        f"The view {view} calls {identifier_value(function)}, which runs code by name; this is not allowed in a view.",
-        condition="CODE_IN_VIEW",
-        object=view,
-        hint="Call it in the query that reads the view.",
-    )
 
 
 def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:

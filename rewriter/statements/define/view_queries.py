@@ -8,8 +8,9 @@ from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import ColumnDef, Name, Query
 from rewriter.planner.scope.blocks import resolve
+from rewriter.planner.scope.called_code import brings_code, called_code
 from rewriter.planner.scope.disambiguate import disambiguated
-from rewriter.planner.scope.expand_views import brings_code, called_code, expand, names_in
+from rewriter.planner.scope.expand_views import expand, names_in
 from rewriter.planner.scope.output_columns import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
@@ -43,9 +44,9 @@ def check_query(
     unread = text.unread()
     if unread is not None:
         raise unread
-    function = None if temporary else called_code(text)
-    if function is not None:
-        raise brings_code(name, function).at(text.place(function.span))
+    code = None if temporary else called_code(text.tokens)
+    if code is not None:
+        raise brings_code(name, code).at(text.place(code.span))
     snapshot = context.snapshot
     expanded = expand(disambiguated(text, snapshot.current, context.is_temporary), snapshot, created_view=name)
     try:

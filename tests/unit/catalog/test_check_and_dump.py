@@ -332,6 +332,11 @@ def test_an_older_catalog_is_upgraded_by_the_command(tmp_path: Path, capsys: pyt
     with catalog.database.write() as connection:
         connection.execute(schema.schema_version.update().values(version=version - 1))
     catalog.close()
+    # A dump of the upgraded catalog would be of no use to the release that made it.
+    for command in ("check", "dump"):
+        assert main.main(["catalog", command, "-w", str(tmp_path)]) == 2
+        out, err = capsys.readouterr()
+        assert (out, "CATALOG_TOO_OLD" in err) == ("", True)
     assert main.main(["catalog", "upgrade", "-w", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"upgraded from schema version {version - 1} to {version}\n"
     with Catalog.open(tmp_path).database.write() as connection:

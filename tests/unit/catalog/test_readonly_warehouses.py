@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from postgres import PostgresServer
 
 from rewriter.errors import Error
 from rewriter.session import Session
@@ -248,3 +250,29 @@ def test_a_server_whose_warehouse_may_not_be_written(folder: Path, postgres_url:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with Session(moved, "duckdb", catalog=postgres_url) as session:
         assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]
+
+
+def test_a_role_that_may_only_read(tmp_path: Path, postgres_url: str, postgres_server: PostgresServer) -> None:
+    """SELECT on the tables of the catalog is all that a reader needs."""
+    with Session(tmp_path / "w", "duckdb", catalog=postgres_url) as session:
+        session.execute("CREATE TABLE t (x INT)")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+    url = sa.make_url(postgres_url)
+    schema = str(url.query["options"]).partition("=")[2]
+    role = f"{schema}_role"
+    postgres_server.run(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    try:
+        postgres_server.run(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+        postgres_server.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {role}")
+        own_url = url.set(username=role, password="x").render_as_string(hide_password=False)
+        with Session(tmp_path / "w", "duckdb", catalog=own_url) as session:
+            assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]
+            assert session.execute("SHOW TABLES").fetch()[0][0] == "t"
+            for change in ("INSERT INTO t VALUES (3)", "DROP TABLE t", "CREATE TABLE u (x INT)"):
+                with pytest.raises(Error) as raised:
+                    session.execute(change)
+                assert raised.value.condition == "CATALOG_ACCESS_DENIED"
+            assert session.execute("SELECT SUM(x) FROM t").fetch() == [(3,)]
+    finally:
+        postgres_server.run(f"DROP OWNED BY {role}")
+        postgres_server.run(f"DROP ROLE {role}")

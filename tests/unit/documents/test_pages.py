@@ -18,10 +18,6 @@ from warm_commands import command
 # As the entry point of an installed package does.
 registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
 
-#: Pages whose blocks do not run yet.
-PENDING = """
-how-to/catalog.md
-""".split()
 PAGES = sorted(DOCS.rglob("*.md"))
 #: Pages that continue in the directory of the page before them; the last one takes Spark.
 TUTORIAL = [DOCS / "tutorial" / f"{name}.md" for name in ("first-cube", "late-data", "golden-test", "spark")]
@@ -40,7 +36,7 @@ def _name(page: Path) -> str:
 
 def _is_run_here(page: Path) -> bool:
     """Returns whether the page has blocks that the runner runs."""
-    return _name(page) not in PENDING and any(
+    return any(
         block.language not in ("golden", "syntax") and not is_run_elsewhere(_name(page), block)
         for block in blocks(page)
     )

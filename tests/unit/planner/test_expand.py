@@ -240,12 +240,18 @@ def test_errors_say_which_view_and_where_it_is_named(text: str, condition: str, 
 
 
 @pytest.mark.parametrize(
-    "call", ["reflect('java.lang.System', 'exit', 1)", "`Java_Method` ('a', 'b')", "system.builtin.TRY_REFLECT('a')"]
+    "call",
+    [
+        "reflect('java.lang.System', 'exit', 1) AS a",
+        "`Java_Method` ('a', 'b') AS a",
+        "system.builtin.TRY_REFLECT('a') AS a",
+        "IDENTIFIER('reflect') AS a",
+        "TRANSFORM(a) USING 'touch file' AS (a STRING)",
+        """transform /* a list */ (a) using "touch file" AS (a STRING)""",
+    ],
 )
 def test_a_view_brings_its_readers_no_code(call: str) -> None:
-    reader = Reader(
-        {"v": f"SELECT {call} AS a FROM u", "over": "SELECT a FROM v", "reflect": "SELECT 'reflect(1)' AS a"}
-    )
+    reader = Reader({"v": f"SELECT {call} FROM u", "over": "SELECT a FROM v", "reflect": "SELECT 'reflect(1)' AS a"})
     for name in ("v", "over"):
         with pytest.raises(NotSupportedError) as raised:
             expand(QueryText(f"SELECT a FROM {name}"), reader)
@@ -254,6 +260,8 @@ def test_a_view_brings_its_readers_no_code(call: str) -> None:
     # A query of the reader's own may; and the words alone are no call.
     expand(QueryText(f"SELECT {call} FROM u"), reader)
     expand(QueryText("SELECT a FROM reflect"), reader)
+    reader = Reader({"v": "SELECT transform(array(u.a), x -> x) AS a FROM u JOIN u AS w USING (a) WHERE 'using' > 'x'"})
+    expand(QueryText("SELECT a FROM v"), reader)
 
 
 def test_an_error_inside_a_body_names_the_view() -> None:
