@@ -24,6 +24,7 @@ PROJECT = {
     "benchmarks/README.md": "project/benchmarks.md",
 }
 _LINK = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
+_DEFINITION = re.compile(r"^(\[[^\]\n]+\]: )(\S+)$", re.MULTILINE)
 _GOLDEN = re.compile(
     r"^```golden\n(?P<command>[^\n]*)\n(?P<input>(?:(?!----$|```$)[^\n]*\n)*)----\n(?P<output>(?:(?!```$)[^\n]*\n)*)```\n",
     re.MULTILINE,
@@ -58,18 +59,24 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     sources = {path: source for source, path in PROJECT.items()}
     source = sources.get(uri, f"docs/{uri}")
 
-    def redirected(match: re.Match[str]) -> str:
-        text, target = match.groups()
+    def site_address(target: str) -> str | None:
+        """Returns the address of the page that has the target, or ``None`` for a file outside of the site."""
         name, mark, anchor = target.partition("#")
         if not name or "://" in target or name.startswith("mailto:"):
-            return match[0]
+            return target
         path = os.path.normpath(os.path.join(os.path.dirname(source), name))
         site_path = PROJECT.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
-        if site_path is None:
-            return text
-        return f"[{text}]({os.path.relpath(site_path, os.path.dirname(uri))}{mark}{anchor})"
+        return None if site_path is None else f"{os.path.relpath(site_path, os.path.dirname(uri))}{mark}{anchor}"
 
-    _markdown[uri] = _LINK.sub(redirected, markdown)
+    def redirected(match: re.Match[str]) -> str:
+        text, target = match.groups()
+        address = site_address(target)
+        return text if address is None else f"[{text}]({address})"
+
+    def redefined(match: re.Match[str]) -> str:
+        return f"{match[1]}{site_address(match[2]) or match[2]}"
+
+    _markdown[uri] = _DEFINITION.sub(redefined, _LINK.sub(redirected, markdown))
     return _GOLDEN.sub(_statement_and_output, _TABLE_ROW.sub(_with_plain_bars, _markdown[uri]))
 
 

@@ -41,7 +41,8 @@ def dead_links(document: Path) -> list[str]:
     """Returns the links of a page without an existing file, or without an existing heading of it."""
     text = document.read_text(encoding="utf-8")
     dead = []
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    definitions = re.findall(r"^\[[^\]\n]+\]: (\S+)$", text, flags=re.MULTILINE)
+    for target in [*re.findall(r"\]\(([^)\s]+)\)", text), *definitions]:
         if "://" in target:
             continue
         name, _, anchor = target.partition("#")
