@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from page_servers import SERVERS
 from page_servers import bucket_of_page as bucket_of_page
 from page_servers import database_of_page as database_of_page
 from sqlalchemy.dialects import registry
-from warm_commands import command
 
 # As the entry point of an installed package does.
 registry.register("rewriter", "rewriter.integrations.sqlalchemy.dialect", "RewriterDialect")
@@ -43,13 +41,6 @@ def _is_run_here(page: Path) -> bool:
 
 
 RUN = [page for page in PAGES if page not in TUTORIAL and _is_run_here(page)]
-
-
-@pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    directory = tmp_path_factory.mktemp("commands")
-    with command(directory):
-        yield directory
 
 
 @pytest.mark.share(1)

@@ -37,13 +37,13 @@ SETUP = (
 class _Shell:
     """Runs scripts of the page. ``rewriter`` is this checkout's, at a fixed time."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, executable: Path) -> None:
         self.warehouse = directory / "warehouse"
         self.directory = directory
         commands = directory / "bin"
         commands.mkdir()
         command = commands / "rewriter"
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rewriter "$@" --set rewriter.now={NOW}\n')
+        command.write_text(f'#!/bin/sh\nexec "{executable}" "$@" --set rewriter.now={NOW}\n')
         command.chmod(0o755)
         (directory / "report.sql").write_text("SELECT 'reported', SUM(n) FROM sales")
         if shutil.which("jq") is None:
@@ -67,8 +67,8 @@ def session(duckdb: Engine, tmp_path: Path) -> Iterator[Session]:
 
 
 @pytest.fixture
-def shell(session: Session, tmp_path: Path) -> _Shell:
-    return _Shell(tmp_path)
+def shell(session: Session, tmp_path: Path, commands: Path) -> _Shell:
+    return _Shell(tmp_path, commands / "rewriter")
 
 
 def _insert(session: Session, day: str, hours: range) -> None:
