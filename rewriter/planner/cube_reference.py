@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -28,6 +29,7 @@ from rewriter.planner.rewrite.additivity import Additivity, Objection, Subject, 
 from rewriter.planner.rewrite.count_columns import Counters
 from rewriter.planner.rewrite.count_rewrites import aggregate_edits, shown_edits
 from rewriter.planner.rewrite.merged_dimensions import merged_uses
+from rewriter.planner.rewrite.row_aggregates import row_aggregate_warnings, row_aggregates
 from rewriter.planner.rewrite.unsupported_shapes import refuse_shapes
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
 from rewriter.planner.scope.column_use import Columns
@@ -294,6 +296,7 @@ def planned(query: CubeQuery) -> PlannedReference:
             *lag_warnings(choice, query.demand, query.settings.now, query.cube),
             *(() if query.demand.bounded else timeless_warnings(choice, query.reader)),
         ),
+        row_aggregates=_row_aggregates(query),
         edits=tuple(edit.what for edit in query.edits if edit.what),
         position=text.place(source.span),
         cost=choice.cost,
@@ -310,6 +313,16 @@ def planned(query: CubeQuery) -> PlannedReference:
         for arm in query.arms
     )
     return PlannedReference(reference, tuple(query.edits), uses, choice.raw and _splits_partitions(query))
+
+
+def _row_aggregates(query: CubeQuery) -> tuple[str, ...]:
+    """Returns the warnings for aggregates over base rows that are not events."""
+    if query.choice.raw:
+        return ()
+    rewritten = {id(average.node) for average in query.additivity.averages}
+    aggregates = row_aggregates(query.nodes, query.cube, query.columns.measure, rewritten)
+    tables = [part.table for part in query.choice.cover.parts]
+    return row_aggregate_warnings(aggregates, query.cube, tables, partial(words, query.text))
 
 
 def _splits_partitions(query: CubeQuery) -> bool:

@@ -67,5 +67,5 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"  pruned: {cause}"
     for edit in reference.edits:
         yield f"  edit: {edit}"
-    for warning in reference.warnings:
+    for warning in (*reference.warnings, *reference.row_aggregates):
         yield f"  warning: {warning}"

@@ -61,6 +61,8 @@ from rewriter.timeline.calendars import Calendar
 
 #: How many remedies the hint of an error names.
 MOST_REMEDIES = 4
+#: How many warnings a query gets for aggregates over rows that are not events.
+MOST_ROW_AGGREGATES = 3
 _ADVICE = (
     "Load the missing partitions, or SET rewriter.partial_data = true to compute the result from the "
     "existing partitions.",
@@ -207,6 +209,8 @@ def check_coverage(query: QueryPlanning) -> None:
     """Raises ``MissingDataError`` for time without partitions, or warns where partial data is allowed."""
     query.coverage = Coverage(tuple(reference.reference for reference in query.planned))
     query.warnings = [warning for reference in query.planned for warning in reference.reference.warnings]
+    row_aggregates = dict.fromkeys(text for reference in query.planned for text in reference.reference.row_aggregates)
+    query.warnings += list(row_aggregates)[:MOST_ROW_AGGREGATES]
     query.warnings += quoted_name_warnings(query.text, _column_names(query.resolved))
     for reference in query.coverage.references:
         if reference.missing:

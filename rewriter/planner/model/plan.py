@@ -277,7 +277,8 @@ class ReferencePlan:
     nothing is there. ``badness`` are the sums that a best cover minimizes. ``inexact`` are the bounds, as text,
     that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
     exist where something is missing. ``periods`` are those that the fact has, ``causes`` say why candidates were not
-    chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is that of the cube.
+    chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is that of the cube. ``row_aggregates`` are
+    the warnings for aggregates over base rows that hold several events each.
     """
 
     cube: str
@@ -301,6 +302,7 @@ class ReferencePlan:
     inexact: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
     badness: tuple[int, ...] = ()
+    row_aggregates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
     """Tests whether a block returns groups (or distinct rows), not the rows that it reads."""
     if select.args.get("group") is not None or select.args.get("distinct") is not None:
         return True
-    return any(is_aggregate(node) and not _in_window(node) for node in nodes)
+    return any(is_aggregate(node) and not in_window(node) for node in nodes)
 
 
 def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -141,7 +141,7 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
     grouped = (
         select.args.get("group") is not None
         or bool(inner)
-        or any(is_aggregate(node) and not _in_window(node) for node in nodes)
+        or any(is_aggregate(node) and not in_window(node) for node in nodes)
     )
     return ([], functions) if grouped else (functions, [])
 
@@ -154,7 +154,8 @@ def _function(window: exp.Window) -> exp.Expr | None:
     return node if isinstance(node, exp.Func) else None
 
 
-def _in_window(node: exp.Expr) -> bool:
+def in_window(node: exp.Expr) -> bool:
+    """Tests whether a node is the function of a window."""
     parent = node.parent
     while isinstance(parent, _WRAPPERS):
         parent = parent.parent
@@ -282,7 +283,7 @@ class _Verdict:
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_function_name(node)} generates rows", node)
-        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
