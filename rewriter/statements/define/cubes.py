@@ -12,7 +12,7 @@ from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.tables import already_exists
+from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.statements.resolve.partition_specs import check_unique
 from rewriter.timeline.calendars import calendar_of
@@ -22,7 +22,8 @@ from rewriter.timeline.calendars import calendar_of
 def create_cube(statement: CreateCube, context: Context) -> Result:
     """CREATE CUBE: columns with unique names, at least one TIME, COUNTED BY that names a COUNT measure.
 
-    Warns where measures are declared COUNT but none is known to count events: COUNT(*) is refused then.
+    The name is plain; a cube of an earlier version may have another one. Warns where measures are declared COUNT but
+    none is known to count events: COUNT(*) is refused then.
     """
     name = single(statement.name)
     try:
@@ -33,6 +34,7 @@ def create_cube(statement: CreateCube, context: Context) -> Result:
         if statement.if_not_exists:
             return Result("CREATE CUBE")
         raise already_exists(statement.name)
+    plain_name(statement.name, "cube")
     _check_columns(statement)
     with context.catalog.begin(context.snapshot) as transaction:
         cube = Cube(

@@ -17,7 +17,7 @@ from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
-from rewriter.statements.define.tables import already_exists
+from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -33,6 +33,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
         if statement.if_not_exists:
             return Result("CREATE FACT")
         raise already_exists(statement.name)
+    plain_name(statement.name, "fact")
     cube = named_cube(statement.cube, context)
     blocks = tuple(with_table_names(block, statement.name, context) for block in statement.storages)
     statement = replace(statement, storages=blocks)
