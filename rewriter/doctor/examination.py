@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from rewriter.doctor import engines, environment, installation, storage
@@ -11,7 +12,7 @@ from rewriter.doctor.catalog import catalog
 from rewriter.doctor.check import Check, failed, guarded, skipped
 from rewriter.errors import Error
 from rewriter.exec.spark.connect_session import SCHEME
-from rewriter.runtime.connection_settings import ConnectionSettings, Source
+from rewriter.runtime.connection_settings import ConnectionSettings, Source, combined, from_environment, with_url
 from rewriter.runtime.profiles import resolved
 from rewriter.shell.configuration import configuration
 
@@ -45,14 +46,31 @@ def examine(
     except Error as problem:
         yield failed("Configuration", problem)
     yield from _engines(settings, environ, start_spark)
+    yield from _warehouse(settings or _given_alone(given, environ), directory)
+
+
+def _warehouse(settings: ConnectionSettings | None, directory: Path) -> Iterator[Check]:
+    """Yields the checks of the warehouse and of its catalog; both are skipped if the settings cannot be read."""
     if settings is None:
         for name in ("Warehouse", "Catalog"):
-            yield skipped(name, "The configuration does not name it.")
+            yield skipped(name, "The configuration has an error, so it is not known which warehouse is meant.")
         return
     warehouse = (directory / Path(settings.warehouse or DEFAULT_WAREHOUSE).expanduser()).absolute()
     url = settings.catalog
     yield from guarded("Warehouse", lambda: storage.directory(warehouse))
     yield from guarded("Catalog", lambda: catalog(warehouse, url))
+
+
+def _given_alone(given: Source, environ: Mapping[str, str]) -> ConnectionSettings | None:
+    """Returns the warehouse that options name, with its catalog, without profiles; ``None`` if they name none, or
+    cannot be read.
+    """
+    try:
+        first = list(with_url(given))
+        sources = [*first, *with_url(from_environment(environ))] if any(part.warehouse for part in first) else []
+    except Error:
+        return None
+    return combined(replace(source, engine=None, master=None) for source in sources) if sources else None
 
 
 def _engines(settings: ConnectionSettings | None, environ: Mapping[str, str], start_spark: bool) -> Iterator[Check]:

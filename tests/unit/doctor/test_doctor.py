@@ -79,6 +79,38 @@ def test_a_wrong_configuration_is_one_error_and_the_rest_goes_on(tmp_path: Path)
     assert checks["Catalog"].status == "skipped"
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"profile": "unknown"}, {"engine": "none"}, {"url": "?profile=unknown"}, {"url": "?engine=none"}],
+)
+def test_a_warehouse_that_options_name_is_checked_beside_a_wrong_configuration(
+    warehouse: Path, tmp_path: Path, given: dict[str, str]
+) -> None:
+    url = given.get("url", "")
+    named = f"rewriter://{warehouse}{url}" if url else str(warehouse)
+    # A variable names another warehouse, which is not meant.
+    environ = {"REWRITER_WAREHOUSE": str(tmp_path / "other")}
+    checks = by_name(
+        examine(
+            Source("", named, given.get("engine"), profile=given.get("profile")), environ, tmp_path, encoding="utf-8"
+        )
+    )
+    assert checks["Configuration"].status == "error"
+    assert "There is no" in checks["Configuration"].detail
+    assert checks["Warehouse"].status == checks["Catalog"].status == "ok"
+    assert str(warehouse) in checks["Warehouse"].detail
+
+
+@pytest.mark.parametrize("given", [Source("", profile="unknown"), Source("", "rewriter://host/w", profile="unknown")])
+def test_a_warehouse_that_only_the_wrong_configuration_could_name_is_skipped(tmp_path: Path, given: Source) -> None:
+    environ = {"REWRITER_WAREHOUSE": str(tmp_path)}
+    checks = by_name(examine(given, environ, tmp_path, encoding="utf-8"))
+    assert checks["Configuration"].status == "error"
+    for name in ("Warehouse", "Catalog"):
+        assert checks[name].status == "skipped"
+        assert checks[name].detail == "The configuration has an error, so it is not known which warehouse is meant."
+
+
 def test_the_configuration_names_files_and_variables_without_their_values(tmp_path: Path) -> None:
     (tmp_path / "rewriter.toml").write_text("[profiles.big]\nengine = 'duckdb'\n")
     environ = {"REWRITER_PROFILE": "big", "REWRITER_CATALOG": "postgresql://me:secret@nowhere.invalid/db"}
