@@ -171,9 +171,11 @@ class QueryText:
         return sqlglot_tokens(_SPARK, self.text, self.tokens)
 
     def _parsed_tokens(self) -> list[Any]:
-        """sqlglot's tokens, with two things put right that it reads otherwise than Spark."""
+        """sqlglot's tokens, with some things put right that it reads otherwise than Spark."""
         parsed: list[Any] = []
         for token in self._their_tokens:
+            if token.token_type is TokenType.L_PAREN and parsed:
+                _read_synonym(parsed)
             if parsed and token.text.upper() == "BY" and parsed[-1].token_type in (TokenType.VAR, TokenType.PARTITION):
                 # GROUP BY is one token to it, unless a comment stands between.
                 parsed[-1].token_type = _BY.get(parsed[-1].text.upper(), parsed[-1].token_type)
@@ -453,6 +455,21 @@ def in_word(character: str) -> bool:
     return character in ("_", "`") or character.isalnum()
 
 
+def _read_synonym(parsed: list[Any]) -> None:
+    """Makes the last token, which is before a parenthesis, the name by which sqlglot knows an aggregate. It stays where
+    it is in the text.
+    """
+    token, before = parsed[-1], parsed[-2].token_type if len(parsed) > 1 else None
+    name = _SYNONYMS.get(token.text.upper()) if token.token_type in _NAMES else None
+    if name is not None and before not in _NOT_BEFORE_CALLS:
+        token.text, token.token_type = name, TokenType.VAR
+
+
+#: ``LIKE ANY (…)`` is no call, and ``db.mean(…)`` another function.
+_NOT_BEFORE_CALLS = (TokenType.DOT, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE)
+_NAMES = (TokenType.VAR, TokenType.ANY, TokenType.SOME)
+#: Spark's other names of aggregates, which sqlglot does not know.
+_SYNONYMS = {"MEAN": "avg", "EVERY": "bool_and", "ANY": "bool_or", "SOME": "bool_or"}
 _BY = {
     "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
     "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,
