@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeGuard, TypeVar
@@ -173,7 +173,7 @@ class QueryText:
     def _parsed_tokens(self) -> list[Any]:
         """sqlglot's tokens, with some things put right that it reads otherwise than Spark."""
         parsed: list[Any] = []
-        for token in self._their_tokens:
+        for token in _with_shifts(self._their_tokens) if ">>>" in self.text else self._their_tokens:
             if token.token_type is TokenType.L_PAREN and parsed:
                 _read_synonym(parsed)
             if parsed and token.text.upper() == "BY" and parsed[-1].token_type in (TokenType.VAR, TokenType.PARTITION):
@@ -453,6 +453,28 @@ def has_place(node: object) -> TypeGuard[exp.Identifier]:
 def in_word(character: str) -> bool:
     """Tests whether a character beside a name would be read as a part of it."""
     return character in ("_", "`") or character.isalnum()
+
+
+def _with_shifts(theirs: Iterable[Any]) -> Iterator[Any]:
+    """Yields the tokens with ``>>>`` as the shift ``>>``, which sqlglot knows. To the planner both are alike. The
+    brackets at the end of a type, ``ARRAY<ARRAY<ARRAY<INT>>>``, stay.
+    """
+    open_types, before = 0, [None, None]
+    for token in theirs:
+        if token.token_type is TokenType.LT and before[-1] is not None and before[-1].text.upper() in _NESTED_TYPES:
+            open_types += 1
+        elif token.token_type is TokenType.GT and open_types:
+            open_types -= 1
+        elif token.token_type is TokenType.GT and all(
+            other is not None and other.token_type is TokenType.GT and other.end == token.start - distance
+            for distance, other in zip((2, 1), before, strict=True)
+        ):
+            continue
+        yield token
+        before = [before[1], token]
+
+
+_NESTED_TYPES = ("ARRAY", "MAP", "STRUCT")
 
 
 def _read_synonym(parsed: list[Any]) -> None:
