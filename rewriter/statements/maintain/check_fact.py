@@ -175,7 +175,7 @@ def _check_stored_period(
     comparison = Comparison(cube, period, base, (arm,), times, dimensions, measures)
     differing: set[int] = set()
     yield from _compared(name, comparison, checked, differing, context)
-    if accepting is not None:
+    if accepting is not None and checked:
         declared = not_null_measures(stored.fact, cube)
         differing |= {ordinal for ordinal, _, _ in null_measures((*base, arm), cube, declared, period, context)}
         agreeing = _periods_without_differences(period, checked & unproven, differing)
