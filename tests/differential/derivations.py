@@ -89,7 +89,10 @@ class Derive:
         for column in (column for column in carried if column.aggregate):
             name, function = quoted(column.name), column.aggregate.replace("COUNT", "SUM")
             inner = f"CASE WHEN {first} THEN {name} END" if self.twist == "case" else name
-            measures.append(f"{function}({inner})" + (f" FILTER (WHERE {first})" if self.twist == "filter" else ""))
+            measure = f"{function}({inner})" + (f" FILTER (WHERE {first})" if self.twist == "filter" else "")
+            # A twist may leave groups without a value.
+            has_gaps = column.not_null and self.twist in ("case", "filter")
+            measures.append(f"COALESCE({measure}, 0)" if has_gaps else measure)
         where = f"({where}) AND {quoted(self.plain[0].name)} IS NOT NULL" if self.twist == "rows" else where
         having = " HAVING COUNT(*) > 1" if self.twist == "having" else ""
         groups = ", ".join(dimensions or ["true"])

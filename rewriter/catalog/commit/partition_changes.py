@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import sqlalchemy as sa
@@ -24,9 +24,17 @@ from rewriter.catalog.facts.time_binding import Slot, declared_period
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import check_path, partition_name, require_canonical
-from rewriter.catalog.model.changes import AddPartitions, Change, DropPartitions, PartitionWrite, WritePartitions
+from rewriter.catalog.model.changes import (
+    AddPartitions,
+    AlterStorages,
+    Change,
+    CreateObject,
+    DropPartitions,
+    PartitionWrite,
+    WritePartitions,
+)
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
+from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, PartitionValues, Table
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
@@ -68,12 +76,32 @@ class PartitionChanges:
                 if is_discovered(change.table):
                     raise not_registered(change.table)
                 self._claim(change, by_table.setdefault(change.table.id, (change.table, Claims()))[1])
-            for table, ranges in moved_ranges(change):
+            for table, ranges in (*moved_ranges(change), *self._joining(change)):
                 by_table.setdefault(table.id, (table, Claims()))[1].ranges += ranges
         for table, claims in by_table.values():
             snapshot_sequence, commit = self._context.snapshot.sequence, self._context.sequence
             conflicts.check(self._context.connection, table, claims, snapshot_sequence, commit)
             conflicts.record(self._context.connection, table, claims, commit)
+
+    def _joining(self, change: Change) -> Iterator[tuple[Table, Sequence[KeyRange]]]:
+        """Yields all keys of each table that joins a fact with measures that are declared NOT NULL: its rows were
+        examined in the snapshot, and statements that began before it joined do not examine theirs.
+        """
+        if isinstance(change, AlterStorages):
+            fact, storages = change.fact, change.storages
+        elif isinstance(change, CreateObject) and isinstance(change.object, Fact):
+            fact, storages = replace(change.object, storages=()), change.object.storages
+        else:
+            return
+        cube, carried = self._context.snapshot.named(fact.cube), fact.columns
+        if not isinstance(cube, Cube) or not any(
+            measure.not_null and (carried is None or measure.name in carried) for measure in cube.measures
+        ):
+            return
+        for stored in (stored for storage in storages for stored in storage.tables):
+            table = self._context.snapshot.named(stored.table)
+            if isinstance(table, Table) and fact.storage_table(stored.table) is None:
+                yield table, [KeyRange.of_prefix(encoding.prefix(table.id))]
 
     def write(self, change: WritePartitions) -> None:
         """Writes the partitions of an INSERT, and ends those that it wipes."""

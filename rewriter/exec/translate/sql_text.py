@@ -42,6 +42,14 @@ class SqlText:
         try:
             trees = [tree for tree in read_with_calls(self.text, self.tokens, self._replaced()) if tree is not None]
         except SqlglotError as error:
+            shift = self._unsigned_shift()
+            if shift is not None:
+                raise NotSupportedError(
+                    ">>> is not supported on DuckDB.",
+                    condition="DUCKDB_UNSUPPORTED",
+                    position=shift,
+                    hint="Write shiftrightunsigned(a, n), or use the Spark engine (engine spark).",
+                ) from None
             words = parser_words(error).replace(CALL, "")
             raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
         except RecursionError:
@@ -58,6 +66,13 @@ class SqlText:
             if string is not None:
                 raise _no_name(string)
         return trees[0]
+
+    def _unsigned_shift(self) -> Span | None:
+        """The position of the first ``>>>``, which sqlglot cannot read as an operator."""
+        for first, third in zip(self.tokens, self.tokens[2:], strict=False):
+            if self.text[first.start : third.end] == ">>>":
+                return Span(first.start, third.end)
+        return None
 
     def called(self, node: exp.Expr) -> str | None:
         """The name of the function that a node calls, in lower case; ``None`` if the node is not a marked call."""

@@ -46,6 +46,14 @@ def _problem(expression: str) -> str | None:
     return None if code is None else what_it_does(code)
 
 
+def has_own_values(expressions: Mapping[str, str], table: Table, name: str) -> bool:
+    """Tests whether a column of the cube is an expression of the fact or a column of the table. A COUNT measure without
+    either is never NULL.
+    """
+    columns = {*map(str.lower, expressions), *(column.name.lower() for column in table.all_columns)}
+    return name.lower() in columns
+
+
 def counted_measures(cube: Cube, name: str) -> list[Measure]:
     """Returns the measures that may be NULL and whose values a COUNT measure counts; none if it counts events."""
     return [

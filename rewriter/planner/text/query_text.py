@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeGuard, TypeVar
@@ -171,9 +171,11 @@ class QueryText:
         return sqlglot_tokens(_SPARK, self.text, self.tokens)
 
     def _parsed_tokens(self) -> list[Any]:
-        """sqlglot's tokens, with two things put right that it reads otherwise than Spark."""
+        """sqlglot's tokens, with some things put right that it reads otherwise than Spark."""
         parsed: list[Any] = []
-        for token in self._their_tokens:
+        for token in _with_shifts(self._their_tokens) if ">>>" in self.text else self._their_tokens:
+            if token.token_type is TokenType.L_PAREN and parsed:
+                _read_synonym(parsed)
             if parsed and token.text.upper() == "BY" and parsed[-1].token_type in (TokenType.VAR, TokenType.PARTITION):
                 # GROUP BY is one token to it, unless a comment stands between.
                 parsed[-1].token_type = _BY.get(parsed[-1].text.upper(), parsed[-1].token_type)
@@ -453,6 +455,43 @@ def in_word(character: str) -> bool:
     return character in ("_", "`") or character.isalnum()
 
 
+def _with_shifts(theirs: Iterable[Any]) -> Iterator[Any]:
+    """Yields the tokens with ``>>>`` as the shift ``>>``, which sqlglot knows. To the planner both are alike. The
+    brackets at the end of a type, ``ARRAY<ARRAY<ARRAY<INT>>>``, stay.
+    """
+    open_types, before = 0, [None, None]
+    for token in theirs:
+        if token.token_type is TokenType.LT and before[-1] is not None and before[-1].text.upper() in _NESTED_TYPES:
+            open_types += 1
+        elif token.token_type is TokenType.GT and open_types:
+            open_types -= 1
+        elif token.token_type is TokenType.GT and all(
+            other is not None and other.token_type is TokenType.GT and other.end == token.start - distance
+            for distance, other in zip((2, 1), before, strict=True)
+        ):
+            continue
+        yield token
+        before = [before[1], token]
+
+
+_NESTED_TYPES = ("ARRAY", "MAP", "STRUCT")
+
+
+def _read_synonym(parsed: list[Any]) -> None:
+    """Makes the last token, which is before a parenthesis, the name by which sqlglot knows an aggregate. It stays where
+    it is in the text.
+    """
+    token, before = parsed[-1], parsed[-2].token_type if len(parsed) > 1 else None
+    name = _SYNONYMS.get(token.text.upper()) if token.token_type in _NAMES else None
+    if name is not None and before not in _NOT_BEFORE_CALLS:
+        token.text, token.token_type = name, TokenType.VAR
+
+
+#: ``LIKE ANY (…)`` is no call, and ``db.mean(…)`` another function.
+_NOT_BEFORE_CALLS = (TokenType.DOT, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE)
+_NAMES = (TokenType.VAR, TokenType.ANY, TokenType.SOME)
+#: Spark's other names of aggregates, which sqlglot does not know.
+_SYNONYMS = {"MEAN": "avg", "EVERY": "bool_and", "ANY": "bool_or", "SOME": "bool_or"}
 _BY = {
     "GROUP": TokenType.GROUP_BY, "ORDER": TokenType.ORDER_BY, "PARTITION": TokenType.PARTITION_BY,
     "SORT": TokenType.SORT_BY, "CLUSTER": TokenType.CLUSTER_BY, "DISTRIBUTE": TokenType.DISTRIBUTE_BY,

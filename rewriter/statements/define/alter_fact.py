@@ -19,6 +19,7 @@ from rewriter.statements.define.fact_storage import invalid_fact, with_table_nam
 from rewriter.statements.define.facts import check_lateness, check_storages, read_storage
 from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.show_create import declared_fact
+from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_fact
 
 
@@ -43,6 +44,7 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
         change = SetLateness(fact, action.lateness)
     elif isinstance(action, s.AddStorage):
         change = AlterStorages(fact, _added_storages(fact, action.storage, context))
+        _check_added(change, statement, context)
     else:
         change = AlterStorages(fact, _left(fact, action.table))
     _commit([change], statement, context)
@@ -55,6 +57,17 @@ def _commit(changes: list[Change], statement: s.AlterFact, context: Context) -> 
             transaction.commit(changes)
         except Error as error:
             raise error.at(statement.fact.span) from None
+
+
+def _check_added(change: AlterStorages, statement: s.AlterFact, context: Context) -> None:
+    """Raises the errors of ``check_stored_not_null`` for the tables that a change adds to a fact."""
+    fact = change.fact
+    try:
+        for stored in replace(fact, storages=change.storages).tables:
+            if fact.storage_table(stored.table) is None:
+                check_stored_not_null(stored, fact, context.snapshot.cube(fact.cube), context)
+    except Error as error:
+        raise error.at(statement.fact.span) from None
 
 
 def _set_trusted(fact: Fact, action: s.SetTrusted, context: Context) -> SetTrusted:

@@ -18,6 +18,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists, plain_name
+from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -27,7 +28,12 @@ from rewriter.timeline.time_bounds import earlier
 
 @runs(s.CreateFact, without_warehouse=True)
 def create_fact(statement: s.CreateFact, context: Context) -> Result:
-    """CREATE FACT: its storage tables must exist, carry its columns, and name their partitions as the layouts say."""
+    """CREATE FACT: its storage tables must exist, carry its columns, and name their partitions as the layouts say.
+
+    Raises NOT_NULL_ASSERT_VIOLATION if a managed table has NULL in a measure that is declared NOT NULL, which costs a
+    footer for each file, or a query (``check_not_null``). Raises ``ConflictError`` (retryable) if another transaction
+    writes into such a table meanwhile.
+    """
     name = single(statement.name)
     if context.snapshot.named(name) is not None:
         if statement.if_not_exists:
@@ -57,6 +63,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
         check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
         _check_sums(statement, fact, cube, context)
         try:
+            for stored in fact.tables:
+                check_stored_not_null(stored, fact, cube, context)
             transaction.commit([CreateObject(fact)])
         except Error as error:
             raise error.at(statement.name.span) from None

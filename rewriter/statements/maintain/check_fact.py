@@ -26,6 +26,8 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.event_times import misplaced_events
 from rewriter.statements.maintain.fact_comparison import Comparison, Difference, differences
+from rewriter.statements.maintain.null_measures import null_measures
+from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked
@@ -49,7 +51,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     the ranges that were not compared (``outdated``, or ``not checked`` with the reason), then the differences in
     order, at most 100, with the number of those left out, and last a summary: ``agrees``, ``differs`` or ``nothing
     compared``. The result states whether any comparison ``differs``. Partitions that share time with the range are
-    included. Every comparison is one query, over both sides' partitions only.
+    included. Every comparison is one query, over both sides' partitions only. NULLs in measures that are declared NOT
+    NULL are differences, too.
 
     Unproven rollup partitions are compared, too. With ACCEPT, those that agree become proven, in one transaction for
     each (storage table, period), and are reported as ``accepted``; without it nothing is written. Raises
@@ -79,6 +82,7 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
             with context.progress.within(_checking(stored.table.table, number, total)):
                 if stored.table.raw is not None:
                     rows += _check_events(stored, cube, range_, statement.start is None, context)
+                rows += _check_not_null(stored, cube, range_, context)
                 rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
         for number, other in enumerate(facts[1:], len(stored_of_fact)):
             with context.progress.within(_checking(other.name, number, total)):
@@ -171,7 +175,9 @@ def _check_stored_period(
     comparison = Comparison(cube, period, base, (arm,), times, dimensions, measures)
     differing: set[int] = set()
     yield from _compared(name, comparison, checked, differing, context)
-    if accepting is not None:
+    if accepting is not None and checked:
+        declared = not_null_measures(stored.fact, cube)
+        differing |= {ordinal for ordinal, _, _ in null_measures((*base, arm), cube, declared, period, context)}
         agreeing = _periods_without_differences(period, checked & unproven, differing)
         if agreeing:
             _accept(stored, agreeing, accepting, context)
@@ -206,6 +212,28 @@ def _check_events(
         start, end = _bounds(ranges[0].start, ranges[-1].end, calendar) if ranges else (None, None)
         finding = _DIFFERS if count else "agrees"
         yield (name, period.name, start, end, None, stored.table.time, None, None, finding, _count(period, checked))
+
+
+def _check_not_null(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
+    """Yields the periods whose rows have NULL in measures that are declared NOT NULL, and a summary if any have."""
+    period, name, calendar = stored.period, stored.table.table, cube.calendar
+    measures = not_null_measures(stored.fact, cube)
+    checked = inside(fresh_line(stored, context).ranges(), period, requested)
+    checked |= inside(unproven_line(stored, context).ranges(), period, requested)
+    if not measures or not checked:
+        return
+    arm = _arm(stored, ordinals_of(period, checked), context)
+    count = 0
+    for count, (ordinal, measure, nulls) in enumerate(null_measures((arm,), cube, measures, period, context), start=1):
+        if count <= MOST_SHOWN:
+            bounds = _bounds(period.start(ordinal), period.end(ordinal), calendar)
+            finding = f"{nulls:,} row{' has' if nulls == 1 else 's have'} NULL, but the measure is NOT NULL"
+            yield (name, period.name, *bounds, None, measure, None, None, finding, 1)
+    if count > MOST_SHOWN:
+        yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more are not shown", None)
+    if count:
+        bounds = _bounds(checked.ranges[0].start, checked.ranges[-1].end, calendar)
+        yield (name, period.name, *bounds, *[None] * 4, _DIFFERS, _count(period, checked))
 
 
 def _bounds(start: int, end: int, calendar: Calendar) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.clusters.located import is_owned
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
+from rewriter.catalog.maintenance.warehouse_identity import IDENTITY_FILE
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
@@ -47,6 +48,8 @@ RETAINED_HOURS = 24
 #: No transaction of a staging directory shows whether its writer is alive. No writer works this long
 #: without writing.
 _STAGING_HOURS = 24
+#: The files from which ``durable_files.write_whole`` makes ``warehouse.json``.
+_UNFINISHED_IDENTITY = re.compile(rf"\.{re.escape(IDENTITY_FILE)}-[0-9a-f]{{32}}")
 
 #: The most warnings that are shown one by one.
 _WARNINGS = 20
@@ -340,7 +343,7 @@ def _files_of(folder: str, roots: Sequence[str]) -> Iterator[tuple[Entry, float]
 
 def _staging(tables: Sequence[StoredTable], warehouse: Path | None, retained: float) -> list[_Removable]:
     """Returns the staging directories in which nothing has changed for long: of external tables, and in the warehouse
-    those of multi-inserts, which belong to no table.
+    those of multi-inserts, and unfinished files of the identity, which belong to no table.
     """
     before = time.time() - max(retained, _STAGING_HOURS * 3600.0)
     places = [
@@ -359,7 +362,17 @@ def _staging(tables: Sequence[StoredTable], warehouse: Path | None, retained: fl
                 moments += [os.lstat(file.path).st_mtime for file in files]
                 if max(moments, default=time.time()) < before:
                     removable.append(_Removable(name, _STAGING, path, sum(file.bytes for file in files)))
-    return removable
+    return removable if warehouse is None else [*removable, *_unfinished_identities(warehouse.absolute(), before)]
+
+
+def _unfinished_identities(warehouse: Path, before: float) -> Iterator[_Removable]:
+    """Yields the files that processes have left that died while they wrote ``warehouse.json``."""
+    with suppress(OSError), os.scandir(warehouse) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if _UNFINISHED_IDENTITY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_mtime < before:
+                    yield _Removable("", _STAGING, entry.path, status.st_size)
 
 
 def _directories_in(place: str, prefix: str) -> list[str]:
@@ -373,7 +386,7 @@ def _directories_in(place: str, prefix: str) -> list[str]:
 def _remove(
     removable: Iterable[_Removable], roots: Sequence[str], advance: Callable[[int], None]
 ) -> tuple[list[_Removable], list[str]]:
-    """Removes files and staging directories; a file that has vanished counts as removed. ``advance`` may end it."""
+    """Removes files, and what was staged; a file that has vanished counts as removed. ``advance`` may end it."""
     removed_files: list[_Removable] = []
     items = list(removable)
     objects = [item for item in items if is_uri(item.path)]

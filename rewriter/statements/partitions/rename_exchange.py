@@ -1,6 +1,7 @@
 """ALTER TABLE … PARTITION … RENAME, EXCHANGE PARTITION and TOUCH, and TRUNCATE TABLE.
 
-Each is one catalog transaction. None opens a data file, unless events move into a RAW table, whose times are checked.
+Each is one catalog transaction. None opens a data file, unless events move into a RAW table, whose times are checked,
+or rows into a table of a fact with measures that are declared NOT NULL.
 ``catalog.partition_moves`` decides the new places.
 """
 
@@ -21,6 +22,7 @@ from rewriter.grammar.unparse import partition_text
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.not_null_measures import check_moved_not_null
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
@@ -60,7 +62,8 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
     """ALTER TABLE t EXCHANGE PARTITION … WITH TABLE u: moves the partitions below each spec from ``u`` to ``t``.
 
     A spec names the leading partition columns. Raises the errors of ``partition_moves.exchange``, at the spec or table
-    concerned, and TIME_OUTSIDE_PARTITION for events of another time than their partition's.
+    concerned, TIME_OUTSIDE_PARTITION for events of another time than their partition's, and NOT_NULL_ASSERT_VIOLATION
+    for NULL in a measure that is declared NOT NULL.
     """
     target, source = context.table(statement.table), context.table(statement.source)
     _require_transactional(target, statement.table, context)
@@ -83,7 +86,9 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
             ]
             if source.external and kept_locations:
                 check_partition_locations(target, kept_locations, context, source)
-            check_moved(source, [(partition, partition.values) for partition in exchanged], target, context)
+            as_exchanged = [(partition, partition.values) for partition in exchanged]
+            check_moved(source, as_exchanged, target, context)
+            check_moved_not_null(source, as_exchanged, target, context)
             moved += [partition.values for partition in exchanged]
         except Error as error:
             raise error.at(spec_span(spec)) from None

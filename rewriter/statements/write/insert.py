@@ -47,6 +47,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
 from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
@@ -240,7 +241,7 @@ def written(
 
 def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
     """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
-    ``check_events``.
+    ``check_events`` and ``check_not_null``.
     """
     table, limit = target.table, context.settings.max_dynamic_partitions
     refuse_spark_write(table, context)
@@ -259,6 +260,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     with context.progress.watching(folder):
         files = tuple([file for file in context.engine().write(query, write) if file.rows != 0])
     check_events(table, files, context)
+    check_not_null(table, files, context)
     return files
 
 

@@ -23,6 +23,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
+from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.write.event_times import check_events
@@ -94,7 +95,8 @@ def load_target(statement: s.LoadData, table: Table) -> Target:
 def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
     """Copies the files that have rows. Checks each copy again, because the original may be changing.
 
-    Raises TIME_OUTSIDE_PARTITION for events of other periods than that of the partition.
+    Raises TIME_OUTSIDE_PARTITION for events of other periods than that of the partition, and NOT_NULL_ASSERT_VIOLATION
+    for NULL in a measure that is declared NOT NULL.
     """
     table = target.table
     directory = (
@@ -123,6 +125,7 @@ def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Con
             hint="Check that this user can write to the table's location, and that it has free space.",
         ) from error
     check_events(table, copied_files, context)
+    check_not_null(table, copied_files, context)
     return tuple(copied_files)
 
 

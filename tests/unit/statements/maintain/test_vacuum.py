@@ -208,6 +208,21 @@ def test_the_rows_of_a_multi_insert_that_was_killed_go_when_they_are_old(session
     assert not folder.exists()
 
 
+def test_an_unfinished_identity_of_a_killed_process_goes_when_it_is_old(session: Session) -> None:
+    warehouse = Path(session.catalog.warehouse)
+    old, young = (warehouse / f".warehouse.json-{digit * 32}" for digit in "ab")
+    own, link = warehouse / ".warehouse.json-mine", warehouse / f".warehouse.json-{'c' * 32}"
+    for path in (old, young, own):
+        path.write_text("{}")
+    link.symlink_to(own)
+    for path in (old, own, warehouse / "warehouse.json"):
+        os.utime(path, (time.time() - 25 * 3600,) * 2)
+    session.execute("SET rewriter.least_retention_hours = 0")
+    assert rows(session, "VACUUM RETAIN 0 HOURS DRY RUN") == [("", "staging", 1, 2)]
+    assert rows(session, "VACUUM RETAIN 0 HOURS") == [("", "staging", 1, 2)]
+    assert [path.exists() for path in (old, young, own, link, warehouse / "warehouse.json")] == [False, *[True] * 4]
+
+
 def overwritten(session: Session) -> None:
     session.execute("INSERT OVERWRITE t VALUES (8, 'a'), (9, 'b')")
     later(session)

@@ -1,0 +1,148 @@
+"""Proves that a write has no NULL in the measures that a cube declares NOT NULL.
+
+The planner sums several measures in one SUM from a rollup only if all of them are declared so: in a base row, NULL + 1
+is NULL, but a rollup has summed the NULL away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import (
+    Cube,
+    DataFile,
+    Fact,
+    Measure,
+    Partition,
+    PartitionValues,
+    StorageTable,
+    Table,
+)
+from rewriter.errors import DataError, Error
+from rewriter.exec.data_files import unreadable
+from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile, scan_file
+from rewriter.exec.parquet_footers import FOOTERS
+from rewriter.planner.model.plan import quote_identifier
+from rewriter.planner.rewrite.raw_columns import has_own_values, raw_expression
+from rewriter.runtime.statement_context import Context
+from rewriter.uris import is_uri
+
+
+def check_not_null(table: Table, files: Iterable[WrittenFile], context: Context) -> None:
+    """Raises ``DataError`` NOT_NULL_ASSERT_VIOLATION if files of a table of a fact have a NULL in a measure that is
+    declared NOT NULL. Does nothing for other tables.
+
+    The footers of local Parquet files prove most writes, at about 0.1 ms for each file. The engine counts the NULLs of
+    the others by one query: of files in other formats and in object stores, and of FLOAT and DOUBLE measures, for which
+    the footers of our own files have no figures.
+    """
+    fact = context.snapshot.fact_using(table.name)
+    stored = None if fact is None else fact.storage_table(table.name)
+    if fact is None or stored is None or context.snapshot.table(table.name).id != table.id:
+        return
+    scanned = (ScanFile(file.path, file.values, file.bytes, part=file.part) for file in files)
+    _check(table, stored, fact, context.snapshot.cube(fact.cube), scanned, context)
+
+
+def check_moved_not_null(
+    source: Table, moved: Iterable[tuple[Partition, PartitionValues]], target: Table, context: Context
+) -> None:
+    """Raises the error of ``check_not_null`` for managed partitions that move into ``target``. The files of external
+    tables are on the user's word.
+    """
+    if target.external or source.id == target.id or context.snapshot.fact_using(target.name) is None:
+        return
+    files = context.snapshot.files(source, [KeyRange.of_key(partition.key) for partition, _ in moved])
+    check_not_null(target, (_written(partition, file) for partition, file in files), context)
+
+
+def check_stored_not_null(stored: StorageTable, fact: Fact, cube: Cube, context: Context) -> None:
+    """Raises the error of ``check_not_null`` for a managed table that is about to join a fact, and has rows."""
+    table = context.snapshot.table(stored.table)
+    if not table.external and not_null_measures(fact, cube):
+        files = (scan_file(file, partition.values) for partition, file in context.snapshot.files(table))
+        _check(table, stored, fact, cube, files, context)
+
+
+def not_null_measures(fact: Fact, cube: Cube) -> tuple[Measure, ...]:
+    """Returns the measures of a fact that are declared NOT NULL."""
+    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
+    return tuple(
+        measure
+        for measure in cube.measures
+        if measure.not_null and (carried is None or measure.name.lower() in carried)
+    )
+
+
+def _written(partition: Partition, file: DataFile) -> WrittenFile:
+    return WrittenFile(file.path, partition.values, file.rows, file.bytes, file.part)
+
+
+def _check(
+    table: Table, stored: StorageTable, fact: Fact, cube: Cube, files: Iterable[ScanFile], context: Context
+) -> None:
+    expressions = {
+        measure.name: quote_identifier(measure.name)
+        if stored.raw is None
+        else raw_expression(stored.raw, table, cube, measure.name)
+        for measure in not_null_measures(fact, cube)
+        if stored.raw is None or has_own_values(stored.raw, table, measure.name)
+    }
+    if not expressions:
+        return
+    columns = {quote_identifier(column.name): column.name.lower() for column in table.columns}
+    names = [columns[sql] for sql in expressions.values() if sql in columns]
+    has_figures = table.format == "parquet" and len(names) == len(expressions)
+    undecided = [file for file in files if not (has_figures and _footer_proves(file.path, names))]
+    if undecided:
+        _count(table, cube, expressions, undecided, context)
+
+
+def _footer_proves(path: str, columns: Iterable[str]) -> bool:
+    """Tests whether the footer of a Parquet file states that columns, in lower case, have no NULL."""
+    if is_uri(path):
+        return False
+    try:
+        footer, _ = FOOTERS.read(path, is_final=True)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    positions = {name: position for position, name in enumerate(footer.types)}
+    return all(
+        name in positions and all(group.chunks[positions[name]].nulls == 0 for group in footer.row_groups)
+        for name in columns
+    )
+
+
+def _count(
+    table: Table, cube: Cube, expressions: Mapping[str, str], files: Iterable[ScanFile], context: Context
+) -> None:
+    """Counts the NULLs of the measures, by one query over the files. Raises the error for the first that has any."""
+    counts = (f"COUNT(CASE WHEN {sql} IS NULL THEN 1 END) AS n{n}" for n, sql in enumerate(expressions.values()))
+    name = f"rw_{next(context.serial)}_rows"
+    read = Relation(
+        name,
+        table.format,
+        table.columns,
+        table.partition_columns,
+        tuple(files),
+        table.file_options,
+        grown=True,
+    )
+    try:
+        result = context.engine().execute(EngineQuery(f"SELECT {', '.join(counts)} FROM {name}", (read,))).read_all()
+    except Error as error:
+        error.message = f"The measures that {table.name} receives cannot be read: {error.message}"
+        error.position = None  # The position was in a generated query.
+        raise
+    for measure, column in zip(expressions, result.columns, strict=True):
+        nulls = column[0].as_py()
+        if nulls:
+            rows = "1 row has" if nulls == 1 else f"{nulls:,} rows have"
+            raise DataError(
+                f"{rows} NULL in {measure} of {table.name}, a measure that the cube {cube.name} declares NOT NULL.",
+                condition="NOT_NULL_ASSERT_VIOLATION",
+                sqlstate="42000",
+                object=measure,
+                hint=f"Write another value, such as COALESCE({measure}, 0), or declare the measure without NOT NULL.",
+            )
