@@ -228,7 +228,7 @@ EVENTS = {
     "EXCHANGE_PARTITION": "partitions were moved between two tables. Each table has an entry",
     "INSERT": "rows were added to partitions",
     "INSERT_OVERWRITE": "the content of partitions was replaced",
-    "NOTE_FILES": "files of an external base have changed",
+    "NOTE_FILES": "files of an external table of a fact have changed",
     "REFRESH_TIMELINES": "the timelines of a fact were built again from its partitions",
     "RENAME_PARTITION": "partitions got other values",
     "RENAME_TABLE": "a table was renamed",

@@ -17,7 +17,8 @@
     country of the base has a rollup partition (``completeness``).
 - **An external base reports its changes.** Its files have no commits, so a commit notes their digest with the base
     partition. A different digest, found later, is an event of that base partition, and freshness follows as everywhere
-  (``external_file_changes``). A write of rollups lists the files before and after its query.
+  (``external_file_changes``). A write of rollups lists the files before and after its query. An external rollup has
+    the digest of the files that CHECK FACT accepted; another one makes it unproven.
 - **A table that joins a fact later is judged from then on.** The fact keeps the commit that added each table
     (``StorageTable.joined``). When a table leaves, its events no longer count, so rollups that were outdated at that
     moment are stored as unproven.

@@ -1,4 +1,6 @@
-"""The files of external base partitions, as part of a commit. A detected change is an event for the fact."""
+"""The files of external partitions of a fact, as part of a commit. A detected change of a base partition is an event
+for the fact; a rollup partition becomes unproven by it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,20 @@ from dataclasses import replace
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition
 from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.column_statistics import FILES
-from rewriter.catalog.model.proofs import UNKNOWN, Proof
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.proofs import BY_OTHER_FILES, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
 
 
 def recorded_digest(properties: Mapping[str, str]) -> str | None:
-    """Returns the digest of a partition's files when rollups last used them; ``None`` if unknown."""
+    """Returns the digest of a partition's files when rollups last used them, or when CHECK FACT accepted the partition;
+    ``None`` if unknown.
+    """
     return properties.get(FILES)
 
 
@@ -36,7 +42,7 @@ def with_digest(live: LivePartition, digest: str | None) -> LivePartition:
 
 
 def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: NoteFiles) -> None:
-    """Makes new versions of the base partitions whose digest differs. Those with changed content get this commit.
+    """Makes new versions of the partitions whose digest differs. Those with changed content get this commit.
 
     Reads the rows of the given partitions. Writes nothing if each has its digest already.
     """
@@ -50,8 +56,16 @@ def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: 
     stored = rows.stored_by_key(context.connection, list(listed_partitions))
     for key, partition in stored.items():
         slot = timeline_update.binding(table).locate(partition.live.values)
-        if not timeline_update.is_base(table, slot) or partition.commit_seq == context.sequence:
-            continue  # A partition that this commit registers is an event already.
+        if partition.commit_seq == context.sequence:
+            continue  # A partition that this commit registers is an event already, or is unproven.
+        if not timeline_update.is_base(table, slot):
+            rollup = _noted_rollup(timeline_update, table, partition, listed_partitions[key], context.sequence)
+            if rollup is not partition:
+                changed.append(rollup)
+            if rollup.proof != partition.proof:
+                news += 1
+                timeline_update.note_written(table, rollup.live.values, slot, rollup.proof)
+            continue
         digest = recorded_digest(properties_in(partition.live.properties, table.name))
         live = with_digest(partition.live, listed_partitions[key].after)
         if is_news(listed_partitions[key], digest):
@@ -65,3 +79,18 @@ def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: 
         rows.end_partitions(context.connection, [stored[partition.live.key].live for partition in changed], made)
         rows.insert_stored(context.connection, table, changed, made)
         context.log("NOTE_FILES", table, partitions=len(changed), changed=news)
+
+
+def _noted_rollup(
+    timeline_update: FactTimelineUpdate, table: Table, stored: StoredPartition, listed: ListedPartition, commit: int
+) -> StoredPartition:
+    """Returns a rollup partition as it is after ``commit``: unproven if a listing shows other files than those that
+    were accepted, or if its files were written. One that is unproven keeps its reason. Otherwise returns ``stored``.
+    """
+    digest = recorded_digest(properties_in(stored.live.properties, table.name))
+    if not is_news(listed, digest) or (digest is None and listed.before is not None):
+        return stored
+    live = with_digest(stored.live, None)
+    if timeline_update.stored_proof(table, stored).is_unproven:
+        return stored if digest is None else replace(stored, live=live)
+    return StoredPartition(live, Proof(UNKNOWN, BY_OTHER_FILES), stored.sources, commit)

@@ -121,7 +121,15 @@ class MoveChanges:
         table = self._context.live_table(change.table)
         stored, version = self._stored(table, change.keys), self._version(table)
         proof = Proof(self._context.snapshot.sequence)
-        accepted = [replace(partition, proof=proof, commit_seq=self._context.sequence) for partition in stored.values()]
+        accepted = [
+            StoredPartition(
+                with_digest(partition.live, change.files.get(key)) if table.external else partition.live,
+                proof,
+                partition.sources,
+                self._context.sequence,
+            )
+            for key, partition in stored.items()
+        ]
         rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
         rows.insert_stored(self._context.connection, table, accepted, version.made)
         timeline_update = self._timeline_updates.of(table)

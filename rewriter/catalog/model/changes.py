@@ -262,11 +262,13 @@ class SetTrusted:
 class AcceptPartitions:
     """CHECK FACT … ACCEPT: unproven rollup partitions that equal the base in the transaction's snapshot.
 
-    A concurrent write of one of them is a conflict.
+    ``files`` are the digests of the files that were compared, by key, if the table is external. A concurrent write of
+    one of the partitions is a conflict.
     """
 
     table: Table
     keys: tuple[bytes, ...]
+    files: Mapping[bytes, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -334,11 +336,12 @@ class ListedPartition:
 
 @dataclass(frozen=True)
 class NoteFiles:
-    """The listed files of partitions of an external table that is the base of a fact.
+    """The listed files of partitions of an external table of a fact.
 
     A partition has new content if its files differ from those noted before, or were written or changed meanwhile:
-    rollups over it are outdated. For all others the digest is kept. It conflicts with nothing; dropped partitions, and
-    tables of no fact, do not change.
+    rollups over a base partition are outdated, a rollup partition is unproven. For all other base partitions the digest
+    is kept. It conflicts with nothing; dropped partitions, rollups that were never accepted, and tables of no fact, do
+    not change.
     """
 
     table: Table

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 #: The property that holds them; users cannot set properties with this prefix.
 PROPERTY = "rewriter.statistics"
 
-#: The property of an external base partition that holds the digest of the files that rollups were computed from.
+#: The property of an external partition that holds the digest of the files that rollups were computed from, or, for a
+#: rollup partition, that CHECK FACT accepted.
 FILES = "rewriter.files"
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions
 from rewriter.catalog.model.key_ranges import merged
-from rewriter.catalog.model.objects import Column, Cube, Fact, Measure
+from rewriter.catalog.model.objects import Column, Cube, Fact, Measure, Partition
 from rewriter.errors import Error
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
@@ -31,7 +32,15 @@ from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked
-from rewriter.statements.write.external_base_changes import Listing, base_of, list_base, listed_again, note_changed
+from rewriter.statements.write.external_base_changes import (
+    Listing,
+    external_binding,
+    holds_base,
+    list_files,
+    listed_again,
+    listed_digests,
+    note_changed,
+)
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
@@ -55,8 +64,10 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     NULL are differences, too.
 
     Unproven rollup partitions are compared, too. With ACCEPT, those that agree become proven, in one transaction for
-    each (storage table, period), and are reported as ``accepted``; without it nothing is written. Raises
-    ``ConflictError`` (retryable) where another transaction wrote one of them meanwhile.
+    each (storage table, period), and are reported as ``accepted``; without it nothing is written. With ACCEPT, the
+    files of external tables are compared with those noted before: an accepted rollup with other files is unproven
+    again, even if it was outdated. Raises ``ConflictError`` (retryable) where another transaction wrote one of them
+    meanwhile.
     """
     if statement.accept and context.transaction is not None:
         raise not_in_transaction("CHECK FACT … ACCEPT commits automatically", statement.fact.last).at(
@@ -70,10 +81,10 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         replace(_candidate(stored, context), timeline=unproven_line(stored, context)) for stored in stored_periods(fact)
     ]
     range_ = asked(statement, fact, context, extent(candidates))
-    listings = [listing for _, listing in base_listings(fact, range_, context)] if statement.accept else []
+    listings = [listing for _, listing in file_listings(fact, range_, context)] if statement.accept else []
     if note_changed(listings, context):
         context = context.renewed()
-        listings = [listing for _, listing in base_listings(fact, range_, context)]
+        listings = [listing for _, listing in file_listings(fact, range_, context)]
     rows: list[Row] = []
     try:
         stored_of_fact = list(stored_periods(fact))
@@ -137,7 +148,7 @@ def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, 
 def _check_stored_period(
     stored: StoredPeriod, cube: Cube, requested: RangeSet, accepting: Sequence[Listing] | None, context: Context
 ) -> Iterator[Row]:
-    """Checks one place. ``accepting`` are the files of external bases that are compared; ``None`` where nothing is
+    """Checks one place. ``accepting`` are the files of external tables that are compared; ``None`` where nothing is
     accepted.
     """
     bases = base_periods(stored.fact)
@@ -173,14 +184,17 @@ def _check_stored_period(
     base = base_arms(bases, checked, context)
     times = stored.table.times[1:]
     comparison = Comparison(cube, period, base, (arm,), times, dimensions, measures)
+    # Listed before they are read: a change during the comparison is found later.
+    acceptable = checked & (unproven | _without_digest(stored, checked, context)) if accepting is not None else unproven
+    files = _rollup_files(stored, acceptable, context) if accepting is not None else {}
     differing: set[int] = set()
     yield from _compared(name, comparison, checked, differing, context)
     if accepting is not None and checked:
         declared = not_null_measures(stored.fact, cube)
         differing |= {ordinal for ordinal, _, _ in null_measures((*base, arm), cube, declared, period, context)}
-        agreeing = _periods_without_differences(period, checked & unproven, differing)
+        agreeing = _periods_without_differences(period, acceptable, differing)
         if agreeing:
-            _accept(stored, agreeing, accepting, context)
+            _accept(stored, agreeing, files, accepting, context)
             yield from _finding_rows(name, period, agreeing, "accepted", cube.calendar)
 
 
@@ -245,28 +259,67 @@ def _periods_without_differences(period: Period, time: RangeSet, differing: Coll
     return time - RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in differing)
 
 
-def base_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:
-    """Yields the files of external bases inside the rollup periods that share time with a range."""
+def file_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:
+    """Yields the files of external bases inside the rollup periods that share time with a range, and of the accepted
+    rollups in external tables that share time with it.
+    """
     periods = {stored.period for stored in stored_periods(fact)}
     time = RangeSet(
         TimeRange(period.floor(range_.start), period.ceil(range_.end)) for range_ in requested for period in periods
     )
-    ordinals = ordinals_of(fact.base_period, time)
-    for name in dict.fromkeys(stored.table.table for stored in base_periods(fact)):
+    for name in dict.fromkeys(stored.table.table for stored in stored_periods(fact)):
         table = context.snapshot.table(name)
-        binding = base_of(table, context)
+        binding = external_binding(table, context)
         if binding is not None:
             keys = merged(
-                key for ordinal_range in ordinals for key in binding.key_ranges(fact.base_period, ordinal_range)
+                key
+                for period in binding.storage_table.layouts
+                for ordinal_range in ordinals_of(period, time if binding.is_base(period) else requested)
+                for key in binding.key_ranges(period, ordinal_range)
             )
-            yield binding, list_base(binding, context.snapshot.partitions(table, keys), context)
+            yield binding, list_files(binding, context.snapshot.partitions(table, keys), context)
 
 
-def _accept(stored: StoredPeriod, time: RangeSet, listings: Sequence[Listing], context: Context) -> None:
+def _accept(
+    stored: StoredPeriod, time: RangeSet, files: Mapping[bytes, str], listings: Sequence[Listing], context: Context
+) -> None:
     """Notes that the partitions of these periods agree with the base in the statement's snapshot.
 
-    Files of an external base that have changed since they were listed are noted in the same commit.
+    ``files`` are the digests of their files, if the table is external. Files of ``listings`` that have changed since
+    they were listed are noted in the same commit.
     """
+    keys = tuple(partition.key for partition in _partitions_in(stored, time, context))
+    digests = {key: files[key] for key in keys if key in files}
+    accepted = AcceptPartitions(context.snapshot.table(stored.table.table), keys, digests)
+    with context.catalog.begin(context.snapshot) as transaction:
+        transaction.commit([*listed_again(listings, context), accepted])
+
+
+def _without_digest(stored: StoredPeriod, time: RangeSet, context: Context) -> RangeSet:
+    """Returns the time of the rollup partitions of an external table whose files have no digest: they are unproven, or
+    an earlier release has accepted them. Partitions of other tables have none.
+    """
+    table = context.snapshot.table(stored.table.table)
+    if not table.external or stored.table.trusted:
+        return RangeSet.EMPTY
+    binding = TimeBinding(stored.fact, stored.table, table)
+    without_digest = (
+        partition
+        for partition in _partitions_in(stored, time, context)
+        if recorded_digest(partition.properties) is None and not holds_base(binding, partition)
+    )
+    slots = (binding.locate(partition.values) for partition in without_digest)
+    return RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
+
+
+def _rollup_files(stored: StoredPeriod, time: RangeSet, context: Context) -> dict[bytes, str]:
+    """Returns the digests of the files of the partitions of these periods, by key; none for a managed table."""
+    table = context.snapshot.table(stored.table.table)
+    return listed_digests(table, _partitions_in(stored, time, context), context) if table.external else {}
+
+
+def _partitions_in(stored: StoredPeriod, time: RangeSet, context: Context) -> list[Partition]:
+    """Returns the partitions of a storage table and period in a time of whole periods."""
     table = context.snapshot.table(stored.table.table)
     binding = TimeBinding(stored.fact, stored.table, table)
     ranges = [
@@ -274,13 +327,12 @@ def _accept(stored: StoredPeriod, time: RangeSet, listings: Sequence[Listing], c
         for ordinal_range in ordinals_of(stored.period, time)
         for key in binding.key_ranges(stored.period, ordinal_range)
     ]
-    keys = []
+    partitions = []
     for partition in context.snapshot.partitions(table, ranges):
         slot = binding.locate(partition.values)
         if slot is not None and slot.period is stored.period and time.contains(slot.start):
-            keys.append(partition.key)
-    with context.catalog.begin(context.snapshot) as transaction:
-        transaction.commit([*listed_again(listings, context), AcceptPartitions(table, tuple(keys))])
+            partitions.append(partition)
+    return partitions
 
 
 def _check_other(fact: Fact, other: Fact, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:

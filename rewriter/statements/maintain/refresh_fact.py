@@ -24,9 +24,9 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
     base_arms,
-    base_listings,
     carried,
     complete_base_time,
+    file_listings,
     inside,
     ordinals_of,
 )
@@ -44,7 +44,7 @@ from rewriter.statements.resolve.fact_periods import (
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked
-from rewriter.statements.write.external_base_changes import note_listed, read_base
+from rewriter.statements.write.external_base_changes import holds_base, note_listed, read_files
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -55,7 +55,8 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     """Recomputes every rollup partition that is missing or unused and whose base is complete; with FORCE also fresh
     ones, with MAX at most that many, the oldest of each table first.
 
-    The files of external bases are listed first; changes among them outdate rollups. Rows of (table, period, from,
+    The files of external tables are listed first: changes of the base outdate rollups, and accepted rollups whose
+    files have changed are unproven. Rows of (table, period, from,
     to, was, status, partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven``, ``open`` or
     ``fresh``; ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` or ``left`` and the
     reason. Open rollups are skipped. Partitions that share time with the range are included. Runs one query and one
@@ -99,13 +100,15 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
 
 
 def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Context) -> RangeSet:
-    """Lists the files of external bases inside the rollup periods that share time with the range.
+    """Lists the files of external bases inside the rollup periods that share time with the range, and of accepted
+    external rollups.
 
-    Returns the time in which some files have changed. The changes are committed, unless it is a dry run.
+    Returns the time in which some files of bases have changed. The changes are committed, unless it is a dry run.
     """
     changed_time = RangeSet.EMPTY
-    for binding, files in base_listings(fact, requested, context):
-        slots = (binding.locate(partition.values) for partition in files.changed.values())
+    for binding, files in file_listings(fact, requested, context):
+        bases = (partition for partition in files.changed.values() if holds_base(binding, partition))
+        slots = (binding.locate(partition.values) for partition in bases)
         changed_time |= RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
         if not dry_run:
             note_listed(files, context)
@@ -328,7 +331,7 @@ def _write(
         wipes = tuple(key_range(table, time) for time in values_of_times) if stored.table.parted else ()
         return [WritePartitions(table, write_id, parts, overwrite=True, wipes=wipes)]
 
-    listings = read_base(table, uses, query.relations, context)
+    listings = read_files(table, uses, query.relations, context)
     write_managed(table, fill, change, (Reading(uses),), context, listings, transaction)
 
 

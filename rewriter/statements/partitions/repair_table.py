@@ -1,8 +1,8 @@
 """MSCK [REPAIR] TABLE, ALTER TABLE … RECOVER PARTITIONS and REFRESH TABLE: compare an external table's directories and
 files with the catalog.
 
-The directories are listed; for the base of a fact, the files in them are listed, too. All changes are one
-transaction. No engine is started, no file is opened, and none is moved or removed.
+The directories are listed; for the base of a fact and for accepted rollups, the files in them are listed, too. All
+changes are one transaction. No engine is started, no file is opened, and none is moved or removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.partition_specs import read_filter
-from rewriter.statements.write.external_base_changes import Listing, as_listed, base_of, list_base, note_listed
+from rewriter.statements.write.external_base_changes import (
+    Listing,
+    as_listed,
+    external_binding,
+    holds_base,
+    list_files,
+    note_listed,
+)
 from rewriter.storage.data_files import directory
 from rewriter.storage.partition_directories import (
     FoundDirectory,
@@ -111,8 +118,8 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
 
 @runs(s.RefreshTable, in_transaction=True)
 def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
-    """REFRESH TABLE: compares the files of an external table that is the base of a fact with those that rollups were
-    computed from. Changes outdate rollups.
+    """REFRESH TABLE: compares the files of an external table of a fact with those that rollups were computed from, or
+    that CHECK FACT accepted. Changes of the base outdate rollups; a changed rollup is unproven.
 
     Costs a listing of the table's files. Does nothing for any other table, or for a view: each statement lists the
     files again, and reads everything else under its snapshot.
@@ -120,10 +127,10 @@ def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
     if isinstance(context.named(statement.table), View):
         return Result("REFRESH TABLE")
     table = context.table(statement.table)
-    binding = base_of(table, context)
+    binding = external_binding(table, context)
     if binding is not None:
         try:
-            note_listed(list_base(binding, context.snapshot.partitions(table), context), context)
+            note_listed(list_files(binding, context.snapshot.partitions(table), context), context)
         except Error as error:
             raise error.at(statement.table.span) from None
     return Result("REFRESH TABLE")
@@ -162,16 +169,15 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
             scan_filter,
             context,
         )
-    binding = base_of(table, context)
+    binding = external_binding(table, context)
     if binding is not None:
         absent_keys = {partition.key for partition in findings.absent}
-        findings.files = list_base(
+        findings.files = list_files(
             binding, [partition for key, partition in registered.items() if key not in absent_keys], context
         )
         for partition in findings.files.changed.values():
-            findings.note(
-                partition.values, CHANGED_ON_DISK, directory(table, partition), "rollups over it are outdated"
-            )
+            effect = "rollups over it are outdated" if holds_base(binding, partition) else "the rollup is unproven"
+            findings.note(partition.values, CHANGED_ON_DISK, directory(table, partition), effect)
     if not is_directory(table.location):
         findings.warnings.append(f"The directory {table.location} of {table.name} does not exist.")
 

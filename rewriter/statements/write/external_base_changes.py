@@ -1,8 +1,9 @@
-"""Detects changes in the files of external tables that are the base of a fact, so that outdated rollups are found.
+"""Detects changes in the files of external tables of a fact, so that outdated and unproven rollups are found.
 
 Others write these files, and no query checks for that. A statement that computes rollups notes with each base
-partition the digest of the files that it has read. MSCK, REFRESH TABLE and REFRESH FACT list the files again;
-another digest means new content, which outdates rollups as an INSERT into a managed base does.
+partition the digest of the files that it has read. CHECK FACT … ACCEPT notes it with each rollup partition that it
+accepts. MSCK, REFRESH TABLE and REFRESH FACT list the files again; another digest means new content. In the base, it
+outdates rollups as an INSERT into a managed base does. An accepted rollup is then unproven.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from rewriter.storage.partition_directories import in_parallel
 
 @dataclass(frozen=True)
 class Listing:
-    """Base partitions of one external table, by key, and the digest of the files found in each."""
+    """Partitions of one external table, by key, and the digest of the files found in each: base partitions, and rollup
+    partitions that have a noted digest.
+    """
 
     table: Table
     partitions: Mapping[bytes, Partition]
@@ -43,32 +46,43 @@ class Listing:
         }
 
 
-def base_of(table: Table, context: Context) -> TimeBinding | None:
-    """Returns how an external table stores the fact whose base it holds; ``None`` for any other table."""
+def external_binding(table: Table, context: Context) -> TimeBinding | None:
+    """Returns how an external table stores its fact; ``None`` for any other table."""
     fact = context.snapshot.fact_using(table.name) if table.external else None
     stored = fact.storage_table(table.name) if fact is not None else None
-    if fact is None or stored is None:
-        return None
-    binding = TimeBinding(fact, stored, table)
-    return binding if binding.has_base else None
+    return None if fact is None or stored is None else TimeBinding(fact, stored, table)
 
 
-def list_base(binding: TimeBinding, partitions: Collection[Partition], context: Context) -> Listing:
-    """Lists the files of the partitions that hold base rows. Costs a listing of the directory of each."""
-    table, bases = binding.table, _bases(binding, partitions)
-    advance = context.progress.counter("listing", "directories", len(bases))
+def holds_base(binding: TimeBinding, partition: Partition) -> bool:
+    """Returns True for a partition of base rows, False for a rollup."""
+    slot = binding.locate(partition.values)
+    return binding.has_base and (slot is None or binding.is_base(slot.period))
+
+
+def list_files(binding: TimeBinding, partitions: Collection[Partition], context: Context) -> Listing:
+    """Lists the files of the base partitions and the accepted rollups among the partitions. Costs a listing of the
+    directory of each.
+    """
+    watched = _watched(binding, partitions)
+    return Listing(binding.table, watched, listed_digests(binding.table, list(watched.values()), context))
+
+
+def listed_digests(table: Table, partitions: Sequence[Partition], context: Context) -> dict[bytes, str]:
+    """Returns the digest of the files that each partition of an external table has now, by key. Costs the same."""
+    advance = context.progress.counter("listing", "directories", len(partitions))
 
     def content(partition: Partition) -> str:
         return listed_content(table, partition, [file for _, file in external_files(table, (partition,))])
 
-    digests = in_parallel(content, list(bases.values()), advance)
-    return Listing(table, bases, dict(zip(bases, digests, strict=True)))
+    digests = in_parallel(content, partitions, advance)
+    return {partition.key: digest for partition, digest in zip(partitions, digests, strict=True)}
 
 
-def read_base(
+def read_files(
     target: Table, uses: Sequence[TableUse], relations: Sequence[Relation], context: Context
 ) -> tuple[Listing, ...]:
-    """Returns what a query, whose rows are for ``target``, reads of the external bases of the target's fact.
+    """Returns what a query, whose rows are for ``target``, reads of the external tables of the target's fact: of base
+    partitions and accepted rollups.
 
     ``relations`` are the files that its engine is given, one for each of ``uses``; there are none if its values came
     from the catalog or from footers, and then no rollup is computed from them. Lists no directory.
@@ -77,26 +91,26 @@ def read_base(
     uses = uses if relations else ()
     listings: list[Listing] = []
     for use, relation in zip(uses, relations, strict=True):
-        binding = base_of(use.table, context) if fact is not None else None
+        binding = external_binding(use.table, context) if fact is not None else None
         if binding is None or fact is None or binding.fact.id != fact.id:
             continue
         files: dict[tuple[str | None, ...], list[FoundFile]] = {}
         for file in relation.files:
             files.setdefault(file.values, []).append(FoundFile(file.path, file.bytes, file.modified))
-        bases = _bases(binding, selected(use, context))
+        watched = _watched(binding, selected(use, context))
         digests = {
             key: listed_content(use.table, partition, files.get(partition.values, ()))
-            for key, partition in bases.items()
+            for key, partition in watched.items()
         }
-        listings.append(Listing(use.table, bases, digests))
+        listings.append(Listing(use.table, watched, digests))
     return tuple(listings)
 
 
 def note_changed(listings: Sequence[Listing], context: Context) -> bool:
-    """Commits changes of base partitions in a transaction of its own. Returns whether any partition has changed.
+    """Commits changes of partitions in a transaction of its own. Returns whether any partition has changed.
 
     A statement that computes over a newer snapshot then sees those changes. In a transaction of several statements,
-    which all read one snapshot, nothing is committed: its rollups are outdated when they are written.
+    which all read one snapshot, nothing is committed: its rollups are outdated or unproven when they are written.
     """
     changed_listings = [listing for listing in _by_table(listings) if listing.changed]
     if not changed_listings or context.transaction is not None:
@@ -131,13 +145,30 @@ def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFile
     """
     notes: list[NoteFiles] = []
     for listing in _by_table(listings):
-        binding = base_of(listing.table, context)
+        binding = external_binding(listing.table, context)
         if binding is not None:
-            now = list_base(binding, listing.partitions.values(), context).digests
+            now = list_files(binding, listing.partitions.values(), context).digests
             notes.append(
                 _note(listing, [ListedPartition(key, digest, now[key]) for key, digest in listing.digests.items()])
             )
     return [note for note in notes if note.partitions]
+
+
+def changed_rollups(notes: Sequence[NoteFiles], listings: Sequence[Listing], context: Context) -> set[str]:
+    """Returns the facts, by name, of the notes that say of an accepted rollup that its files have changed.
+
+    A rollup that was computed from it is not outdated by that, unlike one over a base partition.
+    """
+    noted = {(note.table.id, listed.key) for note in notes for listed in note.partitions}
+    facts: set[str] = set()
+    for listing in listings:
+        binding = external_binding(listing.table, context)
+        if binding is not None and any(
+            (listing.table.id, key) in noted and not holds_base(binding, partition)
+            for key, partition in listing.partitions.items()
+        ):
+            facts.add(binding.fact.name)
+    return facts
 
 
 def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
@@ -167,10 +198,9 @@ def _by_table(listings: Sequence[Listing]) -> list[Listing]:
     return list(by_table.values())
 
 
-def _bases(binding: TimeBinding, partitions: Collection[Partition]) -> dict[bytes, Partition]:
-    bases = {}
-    for partition in partitions:
-        slot = binding.locate(partition.values)
-        if slot is None or binding.is_base(slot.period):
-            bases[partition.key] = partition
-    return bases
+def _watched(binding: TimeBinding, partitions: Collection[Partition]) -> dict[bytes, Partition]:
+    return {
+        partition.key: partition
+        for partition in partitions
+        if holds_base(binding, partition) or recorded_digest(partition.properties) is not None
+    }

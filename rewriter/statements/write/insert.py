@@ -56,7 +56,7 @@ from rewriter.statements.resolve.partition_specs import key_range, read_static
 from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.event_times import check_events
-from rewriter.statements.write.external_base_changes import Listing, base_of, note_changed, read_base
+from rewriter.statements.write.external_base_changes import Listing, external_binding, note_changed, read_files
 from rewriter.statements.write.external_base_changes import written as files_written
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
@@ -130,10 +130,10 @@ class Checked:
     query: EngineQuery
 
     def listings(self, context: Context) -> tuple[Listing, ...]:
-        """Returns the files that the query reads of the external bases of the fact that it writes."""
+        """Returns the files that the query reads of the external tables of the fact that it writes."""
         if self.target.table.external:
             return ()
-        return read_base(self.target.table, self.prepared.plan.uses, self.prepared.query.relations, context)
+        return read_files(self.target.table, self.prepared.plan.uses, self.prepared.query.relations, context)
 
 
 def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Checked | None:
@@ -451,13 +451,13 @@ def _register(
 ) -> None:
     """Commits the written partitions: registers those that are ``new`` or ``marked``.
 
-    For the base of a fact, it also notes that the files of the partitions have changed.
+    For a table of a fact, it also notes that the files of the partitions have changed.
     """
     table = target.table
     changes: list[Change] = [*marked]
     if new and table.partition_columns and not is_discovered(table):
         changes.append(AddPartitions(table, tuple(map(PartitionWrite, new)), if_not_exists=True))
-    if base_of(table, context) is not None:
+    if external_binding(table, context) is not None:
         changes.append(files_written(table, [partition_key(table, values) for values in partitions]))
     if changes:
         with context.catalog.begin(context.snapshot) as transaction:

@@ -7,7 +7,7 @@ No reader sees anything before the commit. After a crash the directory is an orp
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
@@ -19,13 +19,14 @@ from rewriter.catalog.filters.predicates import intersection
 from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.proofs import FROM_OTHER_FILES
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.planner.model.plan import Reading, TableUse
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
-from rewriter.statements.write.external_base_changes import Listing, listed_again
+from rewriter.statements.write.external_base_changes import Listing, changed_rollups, listed_again
 from rewriter.statements.write.write_directories import (
     WriteDirectory,
     make_write_directory,
@@ -52,7 +53,7 @@ def write_managed(
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a new directory and commits the changes that ``change`` makes of them.
 
-    ``readings`` are those of the query, and ``listings`` the files that it reads of external bases: both decide
+    ``readings`` are those of the query, and ``listings`` the files that it reads of external tables: both decide
     about freshness. ``transaction`` is one that was begun on the context's snapshot; without it, one is begun now.
 
     Raises ``ConflictError`` where another transaction came between. After that error, and after any other error of
@@ -94,6 +95,7 @@ def write_tables(
             with heartbeat(transaction):
                 changes = [_published(change, directories, context) for change in fill(directories)]
                 notes = listed_again(listings, context) if changes else []
+                changes = _doubted(changes, changed_rollups(notes, listings, context), context)
         partition_changes = [change for change in changes if not isinstance(change, CommitBatch)]
         written_ids = {change.table.id for change in partition_changes if any(p.files for p in change.partitions)}
         for table_id, directory in directories.items():
@@ -107,6 +109,19 @@ def write_tables(
             total = sum(len(change.partitions) for change in partition_changes)
             context.progress.report("committing", total=total, unit="partitions")
             transaction.commit([*changes, *notes], *proven(readings, context))
+
+
+def _doubted(changes: Sequence[WriteChange], facts: Collection[str], context: Context) -> list[WriteChange]:
+    """Returns the changes with rollups of these facts unproven: their query has read an accepted rollup with other
+    files than the accepted ones.
+    """
+    doubted: list[WriteChange] = []
+    for change in changes:
+        fact = context.snapshot.fact_using(change.table.name) if isinstance(change, WritePartitions) else None
+        if isinstance(change, WritePartitions) and fact is not None and fact.name in facts:
+            change = replace(change, doubt=change.doubt or FROM_OTHER_FILES)
+        doubted.append(change)
+    return doubted
 
 
 def _published(change: WriteChange, directories: Mapping[int, WriteDirectory], context: Context) -> WriteChange:

@@ -18,7 +18,9 @@ from rewriter.catalog.maintenance.dump import dump, restore
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
     DropObject,
+    ListedPartition,
     MovePartitions,
+    NoteFiles,
     PartitionMove,
     RefreshTimelines,
     SetTrusted,
@@ -29,6 +31,7 @@ from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
     BY_ADD_PARTITION,
     BY_EXCHANGE,
+    BY_OTHER_FILES,
     BY_RENAME,
     FROM_UNPROVEN,
     NO_BASE_READ,
@@ -295,6 +298,76 @@ def test_what_was_compared_is_fresh(w: Warehouse, tables: Tables) -> None:
     assert [partition.values[0] for partition in w.catalog.snapshot().partitions(tables["quarters"])] == [FIRST, SECOND]
     w.into(tables["base"], MONTHS[0])
     assert states(w) == {FIRST: "outdated", SECOND: "unproven"}
+
+
+@pytest.fixture
+def outside(w: Warehouse) -> Tables:
+    """Creates the same fact with external quarters, two of which are registered over a whole base."""
+    tables = {name: w.create(name, external=name == "quarters") for name in PERIODS}
+    w.create_fact(PERIODS)
+    load(w, tables["base"])
+    w.add(tables["quarters"], FIRST, SECOND)
+    return tables
+
+
+def accept_files(w: Warehouse, quarters: Table, **files: str) -> None:
+    """Accepts both quarters. ``files`` are the digests of the ``first`` and the ``second``."""
+    keys = {"first": key(quarters, FIRST), "second": key(quarters, SECOND)}
+    digests = {keys[name]: digest for name, digest in files.items()}
+    w.commit(lambda tx: [AcceptPartitions(quarters, tuple(keys.values()), digests)])
+
+
+def list_files(w: Warehouse, quarters: Table, before: str | None, after: str | None) -> None:
+    """Lists the files of both quarters."""
+    listed = tuple(ListedPartition(key(quarters, when), before, after) for when in (FIRST, SECOND))
+    w.commit(lambda tx: [NoteFiles(quarters, listed)])
+
+
+def test_accepted_files_that_change_leave_the_rollup_unproven(w: Warehouse, outside: Tables) -> None:
+    quarters = outside["quarters"]
+    list_files(w, quarters, "b", "b")
+    assert reasons(w, quarters) == (BY_ADD_PARTITION,)
+    accept_files(w, quarters, first="a", second="b")
+    for _ in range(2):
+        list_files(w, quarters, "b", "b")
+        assert states(w) == {FIRST: "unproven", SECOND: "timeline"}
+        assert reasons(w, quarters) == (BY_OTHER_FILES,)
+    w.into(outside["base"], *MONTHS)
+    assert states(w) == {FIRST: "unproven", SECOND: "outdated"}
+    list_files(w, quarters, "a", "a")
+    assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
+    accept_files(w, quarters, first="a", second="a")
+    assert states(w) == {FIRST: "timeline", SECOND: "timeline"}
+    list_files(w, quarters, "a", "a")
+    assert states(w) == {FIRST: "timeline", SECOND: "timeline"}
+
+
+@pytest.mark.parametrize(("before", "after"), [("a", "b"), (None, None), (None, "a")])
+def test_accepted_files_that_are_written_leave_the_rollup_unproven(
+    w: Warehouse, outside: Tables, before: str | None, after: str | None
+) -> None:
+    accept_files(w, outside["quarters"], first="a", second="a")
+    list_files(w, outside["quarters"], before, after)
+    assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
+
+
+def test_only_our_own_write_concerns_a_rollup_that_was_accepted_without_a_digest(w: Warehouse, outside: Tables) -> None:
+    accept_files(w, outside["quarters"])
+    list_files(w, outside["quarters"], "a", "a")
+    list_files(w, outside["quarters"], "a", "b")
+    assert states(w) == {FIRST: "timeline", SECOND: "timeline"}
+    list_files(w, outside["quarters"], None, None)
+    assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
+
+
+def test_files_that_an_earlier_fact_accepted_prove_nothing(w: Warehouse, outside: Tables) -> None:
+    quarters = outside["quarters"]
+    accept_files(w, quarters, first="a", second="b")
+    w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
+    w.create_fact(PERIODS)
+    for _ in range(2):
+        assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
+        list_files(w, quarters, "b", "b")
 
 
 def test_what_another_wrote_meanwhile_is_not_accepted(w: Warehouse, tables: Tables) -> None:
