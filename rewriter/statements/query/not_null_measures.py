@@ -94,7 +94,10 @@ def _check(
     columns = {quote_identifier(column.name): column.name.lower() for column in table.columns}
     names = [columns[sql] for sql in expressions.values() if sql in columns]
     has_figures = table.format == "parquet" and len(names) == len(expressions)
-    undecided = [file for file in files if not (has_figures and _footer_proves(file.path, names))]
+    scanned = list(files)
+    # Once for a file, which may have many partitions.
+    proven = {path for path in {file.path for file in scanned} if has_figures and _footer_proves(path, names)}
+    undecided = [file for file in scanned if file.path not in proven]
     if undecided:
         _count(table, cube, expressions, undecided, context)
 
