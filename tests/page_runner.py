@@ -232,7 +232,7 @@ class _Bash:
     """One bash for all commands of a page: variables and directories stay."""
 
     def __init__(self, directory: Path, commands: Path) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("REWRITER_")}
+        environment = {name: os.environ[name] for name in os.environ if not name.startswith(("PYTEST_", "REWRITER_"))}
         path = os.pathsep.join([str(commands), str(Path(sys.executable).parent), os.environ["PATH"]])
         environment |= {
             "PATH": path,

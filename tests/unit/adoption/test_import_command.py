@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -13,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import dead_links
 from fake_metastore import FakeMetastore
 from imported import picture
 
 from rewriter.cli import main
-
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "metastore.md"
 
 
 def _metastore() -> FakeMetastore:
@@ -121,21 +116,3 @@ def test_it_follows_until_ctrl_c(tmp_path: Path) -> None:
             process.kill()
             process.wait()
     assert len(picture(tmp_path)["sales.orders"][-1]) == 4
-
-
-def test_the_commands_of_the_page(tmp_path: Path) -> None:
-    metastore = _metastore()
-    metastore.add_table("orders")
-    section = PAGE.read_text(encoding="utf-8").partition("## From a Hive metastore to rewriter")[2]
-    block = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[0]
-    first, some, following = (shlex.split(line)[1:] for line in block.splitlines())
-    assert "--follow" in following
-    with metastore.serving() as url:
-        for words in (some, first):
-            replaced = {"thrift://metastore.example:9083": url, "/shared/warehouse": str(tmp_path)}
-            assert main.main([replaced.get(word, word) for word in words]) == 0
-            assert set(picture(tmp_path)) == {"sales.orders", "orders"}
-
-
-def test_links_of_the_page_lead_somewhere() -> None:
-    assert dead_links(PAGE) == []

@@ -35,7 +35,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _run(command: str, directory: Path, environment: dict[str, str] | None = None) -> int:
     own = f'rewriter() {{ {shlex.quote(sys.executable)} -m rewriter "$@"; }}\n'
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("REWRITER_")}
+    variables = {name: os.environ[name] for name in os.environ if not name.startswith(("PYTEST_", "REWRITER_"))}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables |= {"PATH": path, "PYTHONPATH": str(ROOT), **(environment or {})}
     return subprocess.run(["bash", "-c", own + command], cwd=directory, env=variables, timeout=300).returncode

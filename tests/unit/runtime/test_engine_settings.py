@@ -90,7 +90,7 @@ def test_a_misspelled_setting_is_an_error_with_a_suggestion(misspelled: str, sug
 def test_variables_of_hive_have_a_hint_of_their_own() -> None:
     with pytest.raises(AnalysisError, match="There is no setting hivevar:day") as caught:
         SessionSettings().set("hivevar:day", "2024-01-01")
-    assert "pass it as a parameter" in (caught.value.hint or "")
+    assert "pass the value as a parameter" in (caught.value.hint or "")
 
 
 def test_a_name_comes_before_a_prefix() -> None:

@@ -190,15 +190,6 @@ def test_a_query_shows_what_exists_beside_what_it_takes(session: Session) -> Non
     assert chart_picture(dropped, 80).plain == taken
 
 
-def test_the_picture_of_the_documents_is_drawn(session: Session) -> None:
-    filled(session)
-    session.execute("SET rewriter.partial_data = true")
-    plan = session.plan("SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-13')")
-    (chart,) = query_charts(plan.coverage, session.snapshot(), session.settings.for_planner())
-    page = Path(__file__).parents[3] / "docs" / "how-to" / "pictures.md"
-    assert f"```\n{chart_picture(chart, 80).plain}\n```" in page.read_text(encoding="utf-8")
-
-
 def test_ends_of_the_axis() -> None:
     assert axis(TimeRange(0, DAY), 24) == "1970-01-01    1970-01-02"
     assert axis(TimeRange(0, DAY), 20) == "1970-01-01"
