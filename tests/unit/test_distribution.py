@@ -146,7 +146,7 @@ def test_the_sdist_has_the_packages_the_pages_and_the_tests(built: Path) -> None
 def test_a_wheel_of_the_sdist_is_that_of_the_tree(built: Path, tmp_path: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
-        archive.extractall(tmp_path / "unpacked", filter="data")
+        archive.extractall(tmp_path / "unpacked")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     _build(unpacked, tmp_path)
     assert _wheel_files(tmp_path) == _wheel_files(built)
