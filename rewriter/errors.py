@@ -233,7 +233,7 @@ def partitions_not_found(
         sqlstate="428FT",
         position=position,
         object=table,
-        hint=f"SHOW PARTITIONS {shown} lists them{f'; {hint}' if hint else ''}.",
+        hint=f"SHOW PARTITIONS {shown} lists them.{f' {hint}' if hint else ''}",
     )
 
 

@@ -171,7 +171,7 @@ class Catalog:
                     f"the file {path / FILE_NAME} is a hard link: writes to it would also appear under its other name",
                     condition="WAREHOUSE_COPIED",
                     object=str(path),
-                    hint=f"replace it with a copy first: cp {FILE_NAME} new && mv new {FILE_NAME}",
+                    hint=f"Replace it with a copy first: cp {FILE_NAME} new && mv new {FILE_NAME}.",
                 )
             database.refusal = None
             return adopt(database, path, is_copy=is_copy, copy_outside=copy_outside)
@@ -476,7 +476,7 @@ def _created_database(warehouse: Path, url: str | None) -> Database:
             f"the warehouse {warehouse} cannot be created: {error.strerror}",
             condition="CATALOG_UNAVAILABLE",
             object=str(warehouse),
-            hint="name a directory that exists or can be created",
+            hint="Name a directory that exists or can be created.",
         ) from error
     return _database(warehouse, url, create=True)
 

@@ -156,7 +156,7 @@ def _missing(name: str) -> Callable[[], Error]:
             condition="TABLE_OR_VIEW_NOT_FOUND",
             sqlstate="42P01",
             object=name,
-            hint="no such table is visible under this list: it may have been dropped or not yet created",
+            hint="No such table is visible under this list: it may have been dropped or not yet created.",
         )
 
     return error
@@ -167,5 +167,5 @@ def _of_another(name: str, text: str) -> DataError:
         f"'{text}' is not a list of write ids of '{name}'",
         condition="INVALID_WRITE_ID_LIST",
         object=name,
-        hint="a list begins with the table's id; pass the list that valid_write_id_list returns for this table",
+        hint="A list begins with the table's id; pass the list that valid_write_id_list returns for this table.",
     )

@@ -80,7 +80,7 @@ class MetastoreWrites(ABC):
                 f"'{valid_write_id_list}' has writes, and the table '{table.name}' does not exist",
                 condition="INVALID_WRITE_ID_LIST",
                 object=table.name,
-                hint=f"pass '{NO_WRITES}'",
+                hint=f"Pass '{NO_WRITES}'.",
             )
         check_definition(table, FORMATS)
         check_properties(table.properties)
@@ -228,7 +228,7 @@ class MetastoreWrites(ABC):
             raise ConflictError(
                 f"another transaction has written the table '{name}' since the list '{text}'",
                 object=name,
-                hint="fetch the list with valid_write_id_list, read again, and repeat the write",
+                hint="Fetch the list with valid_write_id_list, read again, and repeat the write.",
             )
         self._on_cluster(live, snapshot, cluster)
         return snapshot, live
@@ -261,7 +261,7 @@ def list_required(name: str) -> ProgrammingError:
         f"the table '{name}' is managed: its content depends on the write ids that the caller sees",
         condition="VALID_WRITE_ID_LIST_REQUIRED",
         object=name,
-        hint="pass the list that valid_write_id_list returns; only external tables can be used without one",
+        hint="Pass the list that valid_write_id_list returns; only external tables can be used without one.",
     )
 
 

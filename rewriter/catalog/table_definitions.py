@@ -46,7 +46,7 @@ def check_definition(table: Table, formats: Collection[str] | None) -> None:
             f"the table '{table.name}' cannot be created: {problem}",
             condition="INVALID_TABLE_DEFINITION",
             object=table.name,
-            hint="CREATE TABLE describes what a table can be",
+            hint="CREATE TABLE describes what a table can be.",
         )
     for column in table.partition_columns:
         check_partition_column(column)
@@ -69,7 +69,7 @@ def check_view(name: str, query: str) -> None:
             f"the view '{name}' cannot be created: it has no query",
             condition="INVALID_TABLE_DEFINITION",
             object=name,
-            hint="CREATE VIEW describes what a view can be",
+            hint="CREATE VIEW describes what a view can be.",
         )
 
 
@@ -85,7 +85,7 @@ def _invalid_name(name: str, reason: str) -> AnalysisError:
         condition="INVALID_SCHEMA_OR_RELATION_NAME",
         sqlstate="42602",
         object=name,
-        hint="choose another name",
+        hint="Choose another name.",
     )
 
 

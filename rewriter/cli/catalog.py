@@ -191,7 +191,7 @@ def set_property(key: str, value: str | None, unset: bool, **options: Any) -> No
         raise InterfaceError(
             "Name a value or --unset." if value is None else "A value and --unset exclude each other.",
             object=key,
-            hint="rewriter catalog set hive.default.cluster.name c1",
+            hint="Run `rewriter catalog set hive.default.cluster.name c1`.",
         )
     named = connection(**options)
     named.require_warehouse(_HINT)

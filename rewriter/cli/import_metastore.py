@@ -90,7 +90,7 @@ def _require_thrift() -> None:
         raise InterfaceError(
             f"The metastore needs the package thrift: {error}.",
             condition="METASTORE_LIBRARY_NOT_FOUND",
-            hint="pip install 'rewriter[metastore]'",
+            hint="Run pip install 'rewriter[metastore]'.",
         ) from None
 
 

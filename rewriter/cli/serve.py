@@ -139,7 +139,7 @@ def _running_metastore(
         raise InterfaceError(
             f"The metastore needs the package thrift: {error}.",
             condition="METASTORE_LIBRARY_NOT_FOUND",
-            hint="pip install 'rewriter[metastore]'",
+            hint="Run pip install 'rewriter[metastore]'.",
         ) from error
     import os
 

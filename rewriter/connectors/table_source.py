@@ -177,5 +177,5 @@ def _mismatch(table: Table, reason: str) -> DataError:
         f"The source {shown(table.name)} returned rows that do not fit its schema: {reason}.",
         condition="SOURCE_SCHEMA_MISMATCH",
         object=shown(table.name),
-        hint="read() returns batches with the columns of schema.",
+        hint="The method read() returns batches with the columns of schema.",
     )

@@ -278,4 +278,4 @@ def _check_text(sql: object) -> None:
 
 
 def _missing(package: str) -> InterfaceError:
-    return InterfaceError(f"The package {package} is not installed.", hint=f"pip install {package}")
+    return InterfaceError(f"The package {package} is not installed.", hint=f"Run pip install {package}.")

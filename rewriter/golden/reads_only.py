@@ -47,7 +47,7 @@ def _refusal(statement: Statement, span: Span) -> Error:
         condition=CONDITION,
         position=statement.span or Span(0, span.end - span.start),
         hint="Put it into a case setup: the file then runs in a temporary warehouse. If your warehouse is to be "
-        "changed, write the line: options warehouse=write",
+        "changed, write the line: options warehouse=write.",
     )
 
 

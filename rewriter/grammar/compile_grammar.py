@@ -47,7 +47,7 @@ def tables_of(lark: Lark) -> dict[str, Any]:
         raise InternalError(
             f"lark {lark_version} stores its tables in a form that this release does not support: {error}",
             condition="LARK_VERSION",
-            hint="install a version of lark that pyproject.toml allows: pip install 'lark>=1.2,<2'",
+            hint="Install a version of lark that pyproject.toml allows: pip install 'lark>=1.2,<2'.",
         ) from error
     rules: dict[Any, int] = {}
     actions: list[dict[str, int]] = []

@@ -37,6 +37,18 @@ _CANONICAL = {
     "void": "void",
 }
 _UNSUPPORTED = ("time", "interval", "geometry", "geography")
+#: Types of other databases, each with the nearest type of Spark.
+_OF_OTHER_DATABASES = {
+    "bool": "boolean",
+    "datetime": "timestamp",
+    "double_precision": "double",
+    "float8": "double",
+    "int2": "smallint",
+    "int4": "int",
+    "int8": "bigint",
+    "text": "string",
+    "timestamptz": "timestamp",
+}
 _NESTED = {"array": "ARRAY<INT>", "map": "MAP<STRING, INT>", "struct": "STRUCT<a: INT>"}
 #: The maximum nesting depth of ARRAY, MAP and STRUCT in a column's type, so that other code may recurse.
 MAX_DEPTH = 100
@@ -82,6 +94,12 @@ def scalar_type(name: str, sizes: Sequence[str], span: Span) -> str:
         position=span,
         hint=f"Use one of {_COMMON}.",
     )
+
+
+def check_type_name(name: str, span: Span) -> None:
+    """Raises ``ParseError`` UNSUPPORTED_DATATYPE 0A000 if Spark has no type that begins with the word ``name``."""
+    if name.lower() not in {*_CANONICAL, *_NESTED, *_UNSUPPORTED}:
+        raise _unknown(name, span)
 
 
 def struct_type(fields: Sequence[tuple[str, str]]) -> str:
@@ -147,11 +165,15 @@ def _unknown(name: str, span: Span) -> ParseError | NotSupportedError:
             position=span,
             hint=f"Write {_NESTED[lower]}.",
         )
-    near = difflib.get_close_matches(lower, _CANONICAL, 1)
+    near = (
+        [_OF_OTHER_DATABASES[lower]]
+        if lower in _OF_OTHER_DATABASES
+        else difflib.get_close_matches(lower, _CANONICAL, 1)
+    )
     return ParseError(
         f"Unsupported data type '{name}'.",
         condition="UNSUPPORTED_DATATYPE",
         sqlstate="0A000",
         position=span,
-        hint=f"Did you mean {near[0]}?" if near else f"Use one of {_COMMON}.",
+        hint=f"Did you mean {near[0].upper()}?" if near else f"Use one of {_COMMON}.",
     )

@@ -276,7 +276,7 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
                 return "A value must be a literal, not an expression: write the value itself."
             return f"A value must be a literal: quote it, '{identifier_value(token)}'."
         if token.is_word("PARTITION") and "','" in names:
-            return "Separate partitions with commas: PARTITION (…), PARTITION (…)"
+            return "Separate partitions with commas: PARTITION (…), PARTITION (…)."
         if token.is_operator("-") and index > 0 and tokens[index - 1].kind is TokenKind.NUMBER:
             return "A value must be a single literal: quote a date, '2015-01-31'."
         if token.kind is TokenKind.WORD:

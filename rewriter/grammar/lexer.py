@@ -288,5 +288,5 @@ def _unreadable(text: str, position: int) -> ParseError:
         return ParseError(f"This {kind} is not closed.", position=Span(start, start + 1), hint=hint)
     hint = "Quote names that contain other characters with `…`, and values with '…'."
     if char in _LOOKALIKES:
-        hint = f"This is a typographic character; SQL requires {_LOOKALIKES[char]}"
+        hint = f"This is a typographic character; SQL requires {_LOOKALIKES[char]}."
     return ParseError(f"Syntax error at or near '{char}'.", position=Span(start, start + 1), hint=hint)

@@ -60,7 +60,8 @@ def _one_statement(text: str, statement_tokens: Sequence[Token]) -> Sequence[Tok
         )
     for token in statement_tokens[:end] if ";" in text else ():
         if token.is_operator(";"):
-            raise ParseError(
+            script = refusal(statement_tokens, 1) if statement_tokens[0].is_word("BEGIN") else None
+            raise script or ParseError(
                 "Syntax error at or near ';': there is more than one statement.",
                 position=token.span,
                 hint="Execute the statements one by one.",

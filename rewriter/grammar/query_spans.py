@@ -8,9 +8,14 @@ from itertools import pairwise
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, shifted
 from rewriter.grammar.terms import Query
+from rewriter.grammar.unsupported import no_identifier_clause, no_time_travel
 
 #: The words that begin a query; parentheses may precede them.
 QUERY_STARTS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+
+#: The words before AS OF that ask for an earlier state, each with the clause that it is.
+_STATES = {"VERSION": "VERSION", "SYSTEM_VERSION": "VERSION", "TIMESTAMP": "TIMESTAMP", "SYSTEM_TIME": "TIMESTAMP"}
+_INSTANTS = ("CURRENT_TIMESTAMP", "CURRENT_DATE", "DATE", "TIMESTAMP")
 
 _CHANGES = ("UPDATE", "DELETE", "MERGE")
 
@@ -38,6 +43,7 @@ def read_query(text: str, tokens: Sequence[Token]) -> Query:
         _check_main(tokens)
     _check_inserts(tokens)
     _check_conflicts(tokens)
+    _check_names_and_states(tokens)
     span = Span(tokens[0].start, tokens[-1].end)
     return Query(text[span.start : span.end], span, shifted(tokens, -span.start))
 
@@ -86,7 +92,7 @@ def _check_main(tokens: Sequence[Token]) -> None:
         raise NotSupportedError(
             f"{tokens[main].upper} is not supported: rows cannot be changed in place.",
             position=tokens[main].span,
-            hint="Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …",
+            hint="Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT ….",
         )
 
 
@@ -99,8 +105,29 @@ def _check_inserts(tokens: Sequence[Token]) -> None:
             raise NotSupportedError(
                 "An INSERT inside a query is not supported.",
                 position=token.span,
-                hint="For several tables, write the source first: FROM s INSERT INTO t SELECT … INSERT INTO u …",
+                hint="For several tables, write the source first: FROM s INSERT INTO t SELECT … INSERT INTO u ….",
             )
+
+
+def _check_names_and_states(tokens: Sequence[Token]) -> None:
+    """Refuses ``IDENTIFIER('name')`` and time travel (``t VERSION AS OF 3``, ``t FOR SYSTEM_TIME AS OF '…'``)."""
+    for index, token in enumerate(tokens):
+        if token.kind is not TokenKind.WORD:
+            continue
+        after = tokens[index + 1 : index + 4]
+        if token.is_word("IDENTIFIER") and after and after[0].is_operator("(") and not _is_declared(tokens, index):
+            raise no_identifier_clause(token.span)
+        clause = _STATES.get(token.upper)
+        if clause is not None and len(after) == 3 and after[0].is_word("AS") and after[1].is_word("OF"):
+            # ``SELECT version AS of FROM t`` names a column.
+            called = index + 4 < len(tokens) and tokens[index + 4].is_operator("(")
+            if after[2].kind in (TokenKind.NUMBER, TokenKind.STRING) or called or after[2].upper in _INSTANTS:
+                raise no_time_travel(clause, Span(token.start, after[1].end))
+
+
+def _is_declared(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether a word before a parenthesis is a name with columns: ``WITH name(a) AS``, ``AS name(a)``."""
+    return index > 0 and tokens[index - 1].is_word("WITH", "AS")
 
 
 def _check_conflicts(tokens: Sequence[Token]) -> None:

@@ -35,12 +35,22 @@ _CLASSES = {
 }
 
 
+#: Names of formats that Hive and Spark accept after STORED AS and SET FILEFORMAT beside their own.
+_FILE_NAMES = {"parquetfile": "parquet", "orcfile": "orc"}
+
+
 class Format(NamedTuple):
     """A file format, in lower case, the span of its name, and the row format of text files."""
 
     name: str
     span: Span
     row_format: RowFormat | None = None
+
+
+def file_format_name(name: Terminal) -> str:
+    """Returns the name of the format after STORED AS or SET FILEFORMAT, in lower case: parquet for PARQUETFILE."""
+    lower = name.name.lower()
+    return _FILE_NAMES.get(lower, lower)
 
 
 def format_of_class(name: Terminal) -> Format:
@@ -77,7 +87,7 @@ def _agreeing(first: Format, second: Format | None) -> Format:
             condition="INVALID_STATEMENT_OR_CLAUSE",
             sqlstate="42601",
             position=second.span,
-            hint="Name one format: USING parquet",
+            hint="Name one format: USING parquet.",
         )
     return first
 

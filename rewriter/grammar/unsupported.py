@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.lexer import Token
 
-_OVERWRITE = "Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …"
+_OVERWRITE = "Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …."
 _COMPACT = "ALTER TABLE t [PARTITION (…)] COMPACT merges the files of each partition."
 _PARTITIONED = (
     "A partition has a single value: PARTITIONED BY (dt string), or PARTITIONED BY (dt) for a declared column."
@@ -16,7 +16,7 @@ _PARTITIONED = (
 _BUCKETS = (
     "Omit the clause: it does not change results. Put the columns that queries filter on most into PARTITIONED BY (…)."
 )
-_FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv"
+_FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv."
 _COLUMN = (
     "Columns can only be added at the end, commented, or get a wider type: ALTER TABLE t ADD COLUMNS (c type), ALTER "
     "TABLE t ALTER COLUMN c COMMENT '…', … TYPE bigint. For other changes: CREATE TABLE new AS SELECT … FROM t."
@@ -33,7 +33,7 @@ _ALTER = (
 )
 _PARTITION_PROPERTIES = (
     "Hive and Spark have no properties of a partition. Use ALTER TABLE t SET TBLPROPERTIES (…), or ALTER TABLE t "
-    "PARTITION (…) SET SERDEPROPERTIES (…)"
+    "PARTITION (…) SET SERDEPROPERTIES (…)."
 )
 _PARTITION_COLUMNS = "Columns belong to the table: ALTER TABLE t ADD COLUMNS (…) adds them to all partitions."
 _SHOW = (
@@ -42,14 +42,16 @@ _SHOW = (
     "SHOW MISSING PARTITIONS OF f or SHOW LATEST OF f."
 )
 _TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
+_SCRIPT = "Execute the statements one by one: START TRANSACTION … COMMIT makes one change of several statements."
+_PARAMETER = "Use a parameter of the query, :name."
 _LOCK = (
     "Locks are not needed: a statement sees one snapshot, and if two statements write the same partition, "
     "the second fails."
 )
 _NO_FUNCTIONS = "Functions are those of Spark: SHOW FUNCTIONS lists them."
-_FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`"
+_FILES = "Read the files in place: INSERT INTO t SELECT … FROM parquet.`path`."
 _VIEW = "CREATE OR REPLACE VIEW v AS SELECT … replaces it."
-_TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`"
+_TEMPORARY_FILES = "Read the files in place: CREATE TEMPORARY VIEW v AS SELECT * FROM parquet.`path`."
 _GLOBAL = "CREATE TEMPORARY VIEW v AS SELECT … is of this session; CREATE VIEW v AS SELECT … is of all sessions."
 _DROP_CREATE = "DROP it, then CREATE it."
 _ACCESS = "Access is controlled by the permissions of the warehouse directory."
@@ -63,16 +65,30 @@ _OPTIONS = (
 
 
 class _Refusal(NamedTuple):
-    """A statement that begins with ``head`` and, unless ``at`` is empty, stops fitting at one of these words."""
+    """A statement that begins with ``head`` and, unless ``at`` is empty, stops fitting at one of these words.
+
+    One with a ``title`` stops fitting directly behind ``head``, at any word.
+    """
 
     head: tuple[str, ...]
     at: tuple[str, ...]
     hint: str
     yet: bool
+    title: str = ""
+
+    def fits(self, tokens: Sequence[Token], index: int) -> bool:
+        """Tests whether the statement is this one, and its token at ``index`` is the first that does not fit."""
+        if len(tokens) < len(self.head):
+            return False
+        if not all(token.is_word(word) for token, word in zip(tokens, self.head, strict=False)):
+            return False
+        if self.title:
+            return index == len(self.head)
+        return not self.at or (index < len(tokens) and tokens[index].is_word(*self.at))
 
 
-def _refuse(head: str, hint: str, at: str = "", yet: bool = True) -> _Refusal:
-    return _Refusal(tuple(head.split()), tuple(at.split()), hint, yet)
+def _refuse(head: str, hint: str, at: str = "", yet: bool = True, title: str = "") -> _Refusal:
+    return _Refusal(tuple(head.split()), tuple(at.split()), hint, yet, title)
 
 
 def _tables(head: str) -> tuple[_Refusal, ...]:
@@ -139,10 +155,8 @@ _REFUSALS = (
     _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
     _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
-    _refuse(
-        "INSERT", f"{_OVERWRITE}; ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"
-    ),
-    _refuse("INSERT", "Write INSERT INTO t VALUES (…)", "DEFAULT"),
+    _refuse("INSERT", f"{_OVERWRITE} ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"),
+    _refuse("INSERT", "Write INSERT INTO t VALUES (…).", "DEFAULT"),
     _refuse("SHOW PARTITIONS", "Write = <> < <= > >= LIKE IN BETWEEN or IS NULL.", "RLIKE ILIKE REGEXP"),
     _refuse(
         "SHOW",
@@ -155,49 +169,79 @@ _REFUSALS = (
     _refuse("USE CATALOG", _ONE_CATALOG),
     _refuse("START TRANSACTION", _TRANSACTION, "READ ISOLATION WITH"),
     _refuse("BEGIN", _TRANSACTION, "READ ISOLATION ATOMIC"),
+    _refuse("BEGIN", _SCRIPT, yet=False, title="A script (BEGIN … END)"),
     _refuse("COMMIT", _TRANSACTION, "AND"),
     _refuse("ROLLBACK", _TRANSACTION, "AND TO"),
     *(_refuse(word, _LOCK, yet=False) for word in ("LOCK", "UNLOCK")),
     _refuse("REFRESH", _NO_FUNCTIONS, "FUNCTION"),
     _refuse("OPTIMIZE", _COMPACT),
+    _refuse("VACUUM", "Write VACUUM TABLE t, or VACUUM for all tables.", yet=False, title="VACUUM t"),
     _refuse("IMPORT", _FILES),
     _refuse("EXPORT", _OUTPUT),
     _refuse("COMMENT", "Use COMMENT ON TABLE t IS '…' or COMMENT ON COLUMN t.c IS '…'."),
     _refuse("REPLACE", _DROP_CREATE),
     _refuse("GRANT", _ACCESS, yet=False),
     _refuse("REVOKE", _ACCESS, yet=False),
-    _refuse("MAP", "Write SELECT …"),
-    _refuse("REDUCE", "Write SELECT …"),
+    _refuse("MAP", "Write SELECT …."),
+    _refuse("REDUCE", "Write SELECT …."),
     _refuse("CALL", "Write its work as statements."),
-    _refuse("DECLARE", "Use a parameter of the query, :name."),
+    _refuse("DECLARE", _PARAMETER, yet=False),
     _refuse("EXECUTE", "Execute the statement itself."),
     _refuse("ADD", _ENGINE, yet=False),
     _refuse("LIST", _ENGINE, yet=False),
 )
 
 
-_TWO_WORDS = (["NOT", "NULL"], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"])
+_TWO_WORDS = (["NOT", "NULL"], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"], ["MATERIALIZED", "VIEW"])
+#: The words before COLUMN and COLUMNS that name the change with them.
+_COLUMN_CHANGES = ("RENAME", "DROP", "ALTER", "CHANGE", "REPLACE")
 
 
 def refusal(tokens: Sequence[Token], index: int) -> NotSupportedError | None:
     """Returns the refusal of the statement whose token at ``index`` does not fit; ``None`` if none is listed."""
-    next_word = tokens[index].upper if index < len(tokens) else None
-    for head, words, hint, yet in _REFUSALS:
-        if len(tokens) < len(head) or not all(token.is_word(word) for token, word in zip(tokens, head, strict=False)):
+    if index < len(tokens) and tokens[index].is_operator("(") and tokens[index - 1].is_word("IDENTIFIER"):
+        return no_identifier_clause(tokens[index - 1].span)
+    for item in _REFUSALS:
+        if not item.fits(tokens, index):
             continue
-        if words and next_word not in words:
-            continue
-        ellipsis = "" if index == len(head) else "… "
-        title = " ".join(head) + (f" {ellipsis}{_clause(tokens, index)}" if words else "")
+        ellipsis = "" if index == len(item.head) else "… "
+        title = item.title or " ".join(item.head) + (f" {ellipsis}{_clause(tokens, index)}" if item.at else "")
         return NotSupportedError(
-            f"{title} is not supported{' yet' if yet else ''}.",
-            position=tokens[index].span if words else Span(tokens[0].start, tokens[len(head) - 1].end),
-            hint=hint,
+            f"{title} is not supported{' yet' if item.yet else ''}.",
+            position=tokens[index].span if item.at else Span(tokens[0].start, tokens[len(item.head) - 1].end),
+            hint=item.hint,
         )
     return None
 
 
+def no_identifier_clause(position: Span) -> NotSupportedError:
+    """Returns the error for ``IDENTIFIER('name')``: names are resolved before values are known."""
+    return NotSupportedError(
+        "IDENTIFIER(…) is not supported.",
+        position=position,
+        hint="Write the name itself; the shell replaces ${name} by the text of a variable.",
+    )
+
+
+def no_session_variables(position: Span) -> NotSupportedError:
+    """Returns the error for ``SET VARIABLE``."""
+    return NotSupportedError("SET VARIABLE is not supported.", position=position, hint=_PARAMETER)
+
+
+def no_time_travel(clause: str, position: Span) -> NotSupportedError:
+    """Returns the error for ``t VERSION AS OF 3`` and ``t TIMESTAMP AS OF '…'``; ``clause`` is VERSION or TIMESTAMP."""
+    return NotSupportedError(
+        f"{clause} AS OF is not supported: a query reads the newest state of a table.",
+        position=position,
+        hint="START TRANSACTION holds one state for several queries; CREATE TABLE … AS SELECT keeps the rows of now.",
+    )
+
+
 def _clause(tokens: Sequence[Token], index: int) -> str:
-    """Returns the word at ``index``, and the next one if they are one clause: NOT NULL."""
+    """Returns the word at ``index``, with the next one or the one before it if they are one clause: NOT NULL, RENAME
+    COLUMN.
+    """
+    if tokens[index].is_word("COLUMN", "COLUMNS") and tokens[index - 1].is_word(*_COLUMN_CHANGES):
+        return f"{tokens[index - 1].upper} {tokens[index].upper}"
     words = [token.upper for token in tokens[index : index + 2]]
     return " ".join(words if words in _TWO_WORDS else words[:1])

@@ -32,7 +32,7 @@ def catalog_function(given: Any, id: int, database: str, created: int) -> Functi
             condition="INVALID_SCHEMA_OR_RELATION_NAME",
             sqlstate="42602",
             object=name,
-            hint="choose another name",
+            hint="Choose another name.",
         )
     return Function(
         id,

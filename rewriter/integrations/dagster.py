@@ -117,7 +117,9 @@ def _dagster() -> Any:
     try:
         import dagster
     except ImportError as error:
-        raise InterfaceError(f"Dagster cannot be imported: {error}.", hint="pip install 'rewriter[dagster]'") from error
+        raise InterfaceError(
+            f"Dagster cannot be imported: {error}.", hint="Run pip install 'rewriter[dagster]'."
+        ) from error
     return dagster
 
 

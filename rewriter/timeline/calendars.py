@@ -199,7 +199,7 @@ def calendar_of(zone: str) -> Calendar:
             f"'{zone}' is not a time zone",
             condition="UNKNOWN_TIME_ZONE",
             object=zone,
-            hint="name a zone of the IANA database, with its exact spelling: 'America/New_York', 'Asia/Tokyo', 'UTC'",
+            hint="Name a zone of the IANA database, with its exact spelling: 'America/New_York', 'Asia/Tokyo', 'UTC'.",
         )
     return Calendar(zone)
 

@@ -43,14 +43,14 @@ class LayoutPart:
                 f"column '{column}' is a {type.upper()}, which cannot have a pattern",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
-                hint=f"remove the pattern of {column}: its value is the start of the period",
+                hint=f"Remove the pattern of {column}: its value is the start of the period.",
             )
         if spelling is None and pattern is None:
             raise AnalysisError(
                 f"column '{column}' has no pattern, and default patterns exist only for single-column layouts",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
-                hint=f"write {column} = 'pattern', with patterns that together name the period",
+                hint=f"Write {column} = 'pattern', with patterns that together name the period.",
             )
         part = cls(column, spelling or pattern or "", type)
         if part.is_number:
@@ -60,7 +60,7 @@ class LayoutPart:
                 f"column '{column}' has the type {type}, which cannot represent a time",
                 condition="INVALID_TIME_LAYOUT",
                 object=column,
-                hint=f"declare {column} STRING, DATE, TIMESTAMP, or as an integer",
+                hint=f"Declare {column} STRING, DATE, TIMESTAMP, or as an integer.",
             )
         return part
 
@@ -122,7 +122,7 @@ class LayoutPart:
                 f"'{self.column}' has the type {self.type}",
                 condition="INVALID_TIME_LAYOUT",
                 object=self.column,
-                hint=f"write fields only, as in {''.join(self.fields)}, or declare {self.column} STRING",
+                hint=f"Write fields only, as in {''.join(self.fields)}, or declare {self.column} STRING.",
             )
         width = time_patterns.width(self.pattern)
         if width > _INTEGER_DIGITS[self.type]:
@@ -131,5 +131,5 @@ class LayoutPart:
                 f"column '{self.column}' has the type {self.type}, which cannot hold all numbers of {width} digits",
                 condition="INVALID_TIME_LAYOUT",
                 object=self.column,
-                hint=f"declare {self.column} {wide.upper()}",
+                hint=f"Declare {self.column} {wide.upper()}.",
             )

@@ -220,7 +220,7 @@ class TimeLayout:
             + (f": {reason}" if reason else ""),
             condition="INVALID_TIME_PARTITION",
             object=part.column,
-            hint=f"a value of {part.column} looks like '{self.values(_EXAMPLE[self.period])[self.parts.index(part)]}'",
+            hint=f"A value of {part.column} looks like '{self.values(_EXAMPLE[self.period])[self.parts.index(part)]}'.",
         )
 
 
@@ -246,8 +246,8 @@ def check_distinguishable(layouts: Collection[TimeLayout]) -> None:
                 f"{columns_text}",
                 condition="AMBIGUOUS_TIME_LAYOUT",
                 object=layout.columns[0],
-                hint=f"declare {layout.columns[0]} STRING, whose default patterns distinguish periods, or "
-                "use a separate table for each period",
+                hint=f"Declare {layout.columns[0]} STRING, whose default patterns distinguish periods, or "
+                "use a separate table for each period.",
             )
 
 
@@ -291,7 +291,7 @@ def _invalid(message: str, period: UpdatePeriod, object: str | None = None) -> A
         message,
         condition="INVALID_TIME_LAYOUT",
         object=object,
-        hint=f"{period.name} needs {' '.join(_FIELDS[period])}, each once, as in {_DEFAULTS[period]}",
+        hint=f"{period.name} needs {' '.join(_FIELDS[period])}, each once, as in {_DEFAULTS[period]}.",
     )
 
 

@@ -92,7 +92,7 @@ class UpdatePeriod(PeriodArithmetic, IntEnum):
                 f"'{text}' is not an update period",
                 condition="UNKNOWN_UPDATE_PERIOD",
                 object=text,
-                hint="use one of " + ", ".join(period.name for period in cls),
+                hint=f"Use one of {', '.join(period.name for period in cls)}.",
             ) from None
 
     @property

@@ -38,10 +38,10 @@ _LENGTH = re.compile(r"\s*[0-9]+\s*[a-z]+(?:\s+[0-9]+\s*[a-z]+)*\s*", re.IGNOREC
 _LENGTH_STEP = re.compile(r"([0-9]+)\s*([a-z]+)", re.IGNORECASE | re.ASCII)
 
 _ABSOLUTE_HINT = (
-    "write 2015, 2015-01, 2015-01-29, 2015-01-29T06, 2015-01-29-06, 2015-01-29T06:30, 2015-01-29T06:30:15 "
-    "or 2015-01-29T06:30:15.123456; a time of day after T can be followed by Z or an offset such as +02:00"
+    "Write 2015, 2015-01, 2015-01-29, 2015-01-29T06, 2015-01-29-06, 2015-01-29T06:30, 2015-01-29T06:30:15 "
+    "or 2015-01-29T06:30:15.123456; a time of day after T can be followed by Z or an offset such as +02:00."
 )
-_RELATIVE_HINT = "write now, now.day, now.day - 7 days or now.month - 1 month + 2 days"
+_RELATIVE_HINT = "Write now, now.day, now.day - 7 days or now.month - 1 month + 2 days."
 
 _TRUNCATIONS = {
     "minute": UpdatePeriod.MINUTELY,
@@ -146,7 +146,7 @@ def _no_length(length: str) -> DataError:
         f"'{length}' is not a length of time",
         condition="INVALID_LATENESS",
         object=length,
-        hint=f"write a number and a unit, as in '6 hours' or '1 day 12 hours'; the units are {_UNITS}",
+        hint=f"Write a number and a unit, as in '6 hours' or '1 day 12 hours'; the units are {_UNITS}.",
     )
 
 
@@ -173,7 +173,7 @@ def _unit(text: str, written: str, *, plural: bool) -> str:
     if plural and unit not in _TRUNCATIONS:
         unit = unit.removesuffix("s")
     if unit not in _TRUNCATIONS:
-        raise _invalid(text, f"'{written}' is not a unit of time", f"the units are {_UNITS}")
+        raise _invalid(text, f"'{written}' is not a unit of time", f"The units are {_UNITS}.")
     return unit
 
 

@@ -62,7 +62,7 @@ def _unknown_text(pattern: str, text: str) -> AnalysisError:
         f"{text!r} has no meaning in the time pattern {pattern!r}",
         condition="INVALID_TIME_LAYOUT",
         object=text,
-        hint=f"the fields are {', '.join(WIDTHS)}; put other text in single quotes",
+        hint=f"The fields are {', '.join(WIDTHS)}; put other text in single quotes.",
     )
 
 

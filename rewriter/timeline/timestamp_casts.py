@@ -47,8 +47,10 @@ def timestamp_text(text: str) -> int | None:
 
 
 #: Texts that Spark casts to neither type, whatever follows: blanks, words other than now and the like, numbers that are
-#: no years, other punctuation.
-_NO_TIME = re.compile(r"[0-9]{0,3}|[0-9]{8,}|[0-9]{4}[/.].*|(?!epoch|now|yesterday)[a-su-z].*", re.ASCII | re.I | re.S)
+#: no years, a day before its year, other punctuation.
+_NO_TIME = re.compile(
+    r"[0-9]{0,3}|[0-9]{8,}|[0-9]{1,3}[-/.].*|[0-9]{4}[/.].*|(?!epoch|now|yesterday)[a-su-z].*", re.ASCII | re.I | re.S
+)
 
 
 def is_malformed_date(text: str) -> bool:

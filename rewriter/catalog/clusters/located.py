@@ -74,5 +74,5 @@ def not_on(table: Table, cluster: Cluster, clusters: Clusters) -> AnalysisError:
         f"the table '{table.name}' is not on the cluster {cluster.name}: it is on {where}",
         condition="TABLE_NOT_IN_CLUSTER",
         object=table.name,
-        hint="name another cluster, or none",
+        hint="Name another cluster, or none.",
     )

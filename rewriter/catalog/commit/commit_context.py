@@ -99,7 +99,7 @@ class CommitContext:
         """Returns the table. Raises ``ConflictError`` if it was dropped since the transaction began."""
         if self.live_row(table) is None:
             raise ConflictError(
-                f"another transaction has dropped the table '{table.name}'", object=table.name, hint="look it up again"
+                f"another transaction has dropped the table '{table.name}'", object=table.name, hint="Look it up again."
             )
         return table
 
@@ -110,7 +110,7 @@ class CommitContext:
             raise ConflictError(
                 f"another transaction altered the columns of '{table.name}' after this one began",
                 object=table.name,
-                hint="check the columns, then run the statement again",
+                hint="Check the columns, then run the statement again.",
             )
 
     def live_object(self, name: str) -> Object | None:
@@ -218,5 +218,5 @@ def not_open(transaction_id: int) -> ConflictError:
         f"transaction {transaction_id} is no longer open",
         condition="TRANSACTION_NOT_OPEN",
         sqlstate="40001",
-        hint="it timed out or has ended; run the statement again",
+        hint="It timed out or has ended; run the statement again.",
     )

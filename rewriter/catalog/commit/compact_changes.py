@@ -78,5 +78,5 @@ def _conflict(table: Table) -> ConflictError:
     return ConflictError(
         f"another transaction replaced files of '{table.name}' after COMPACT read them",
         object=table.name,
-        hint="run the statement again",
+        hint="Run the statement again.",
     )

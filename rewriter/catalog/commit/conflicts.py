@@ -59,7 +59,7 @@ def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequ
             raise ConflictError(
                 f"another transaction wrote the same partitions of '{table.name}' after this one began",
                 object=table.name,
-                hint="run the statement again",
+                hint="Run the statement again.",
             )
 
 

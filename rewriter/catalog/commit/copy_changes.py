@@ -146,7 +146,7 @@ class CopyChanges:
                 f"{change.primary} lacks {len(absent)} of {len(live)} partitions of '{table.name}'",
                 condition="CLUSTER_INCOMPLETE",
                 object=change.primary,
-                hint=f"run REPLICATE TABLE {table.name} TO CLUSTER {change.primary} first",
+                hint=f"Run REPLICATE TABLE {table.name} TO CLUSTER {change.primary} first.",
             )
         version = Version(self._context.write_id(table.id), self._context.sequence)
         keys = [partition.key for partition in live]

@@ -83,7 +83,7 @@ def check(context: CommitContext, changes: Sequence[Change]) -> None:
                     f"another transaction gave '{concurrent_claim.name}' the location {concurrent_claim.location} "
                     f"after this one began, and {claim.location} shares files with it",
                     object=claim.name,
-                    hint="run the statement again",
+                    hint="Run the statement again.",
                 )
 
 

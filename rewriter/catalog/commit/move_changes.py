@@ -290,7 +290,7 @@ def open_partition(table: Table, values: PartitionValues) -> IntegrityError:
         f"the partition {_name(table, values)} of '{table.name}' is open: a stream still fills it",
         condition="PARTITION_OPEN",
         object=table.name,
-        hint=f"commit it first: ALTER TABLE {table.name} COMMIT PARTITION (…)",
+        hint=f"Commit it first: ALTER TABLE {table.name} COMMIT PARTITION (…).",
     )
 
 
@@ -302,7 +302,7 @@ def already_exist(table: Table, partitions: Sequence[PartitionValues]) -> Integr
         condition="PARTITIONS_ALREADY_EXIST",
         sqlstate="428FT",
         object=table.name,
-        hint="choose a different name, or drop the existing partition first",
+        hint="Choose a different name, or drop the existing partition first.",
     )
 
 

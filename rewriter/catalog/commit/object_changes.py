@@ -68,7 +68,7 @@ class ObjectChanges:
                     condition="ROUTINE_ALREADY_EXISTS",
                     sqlstate="42723",
                     object=holder.name,
-                    hint="choose another name, or drop the function first",
+                    hint="Choose another name, or drop the function first.",
                 )
             of_database = isinstance(object_, Namespace)
             raise IntegrityError(
@@ -76,7 +76,7 @@ class ObjectChanges:
                 condition="SCHEMA_ALREADY_EXISTS" if of_database else "TABLE_OR_VIEW_ALREADY_EXISTS",
                 sqlstate="42P06" if of_database else "42P07",
                 object=holder.name,
-                hint=f"choose another name, or drop the {kind_of(holder)} first",
+                hint=f"Choose another name, or drop the {kind_of(holder)} first.",
             )
         database = DEFAULT_DATABASE if isinstance(object_, Namespace) else database_of(object_.name)
         if database != DEFAULT_DATABASE and self._context.live_object(database_key(database)) is None:
@@ -85,7 +85,7 @@ class ObjectChanges:
                 condition="SCHEMA_NOT_FOUND",
                 sqlstate="42704",
                 object=database,
-                hint=f"CREATE DATABASE {database} creates it; SHOW DATABASES lists all",
+                hint=f"CREATE DATABASE {database} creates it; SHOW DATABASES lists all.",
             )
 
     def rename(self, change: RenameObject) -> None:
@@ -190,7 +190,7 @@ class ObjectChanges:
                         f"counts the events of this RAW table as {column}",
                         condition="COLUMN_IN_USE",
                         object=column,
-                        hint="choose another name",
+                        hint="Choose another name.",
                     )
 
     def _check_columns_unused(self, table: Table, columns: Collection[str]) -> None:
@@ -208,7 +208,7 @@ class ObjectChanges:
                         f"'{self._display_name(fact)}' reads the table, and its cube and rollups keep the type",
                         condition="COLUMN_IN_USE",
                         object=column,
-                        hint="create a new table with the type, and a new fact over it",
+                        hint="Create a new table with the type, and a new fact over it.",
                     )
 
     def alter_properties(self, properties: CatalogProperties) -> None:
@@ -330,7 +330,7 @@ class ObjectChanges:
                 condition="CUBE_NOT_FOUND",
                 sqlstate="42P01",
                 object=fact.cube,
-                hint="SHOW CUBES lists all",
+                hint="SHOW CUBES lists all.",
             )
         bindings = bind(fact, self._context.live_object)
         self._check_same(fact.cube)
@@ -346,7 +346,7 @@ class ObjectChanges:
                         f"the table '{self._display_name(binding.table)}' already belongs to the fact '{user}'",
                         condition="TABLE_IN_USE",
                         object=binding.table.name,
-                        hint=f"DROP FACT {user} first, or use another table",
+                        hint=f"DROP FACT {user} first, or use another table.",
                     )
         return bindings
 
@@ -387,7 +387,7 @@ class ObjectChanges:
                     condition="SCHEMA_NOT_EMPTY",
                     sqlstate="2BP01",
                     object=object_.name,
-                    hint=f"DROP DATABASE {object_.name} CASCADE also drops its objects",
+                    hint=f"DROP DATABASE {object_.name} CASCADE also drops its objects.",
                 )
             return
         if isinstance(object_, Table):
@@ -403,5 +403,5 @@ class ObjectChanges:
                 f"the {kind_of(object_)} '{self._display_name(object_)}' is used by the fact {names}",
                 condition="TABLE_IN_USE" if isinstance(object_, Table) else "CUBE_IN_USE",
                 object=object_.name,
-                hint=f"DROP FACT {names} first",
+                hint=f"DROP FACT {names} first.",
             )

@@ -166,7 +166,7 @@ class PartitionChanges:
                 condition="PARTITIONS_ALREADY_EXIST",
                 sqlstate="428FT",
                 object=table.name,
-                hint="add IF NOT EXISTS, or drop the existing partition first",
+                hint="Add IF NOT EXISTS, or drop the existing partition first.",
             )
         added = {key: partition for key, partition in added.items() if key not in live}
         slots = self._locate(table, added)
@@ -206,7 +206,7 @@ class PartitionChanges:
             raise partitions_not_found(
                 f"{len(keys) - len(live)} of {len(keys)} partitions",
                 table.name,
-                hint="DROP IF EXISTS ignores missing partitions",
+                hint="DROP IF EXISTS ignores missing partitions.",
             )
         table_range = KeyRange.of_prefix(encoding.prefix(table.id))
         if keys and not (keys[0] in table_range and keys[-1] in table_range):

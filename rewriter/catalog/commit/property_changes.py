@@ -24,7 +24,7 @@ def set_property(context: CommitContext, objects: ObjectChanges, change: SetCata
         raise ConflictError(
             "another transaction has changed the properties of the catalog",
             object=change.name,
-            hint="run the statement again",
+            hint="Run the statement again.",
         )
     before = dict(live.properties) if isinstance(live, CatalogProperties) else {}
     after = changed_properties(before, change.name, change.value)

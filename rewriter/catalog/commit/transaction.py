@@ -268,7 +268,7 @@ class Transaction:
             raise CommitUnknownError(
                 f"it is unknown whether transaction {self._id} was committed: {failure.message}",
                 object=failure.object,
-                hint="check whether the rows of the statement exist before you repeat it",
+                hint="Check whether the rows of the statement exist before you repeat it.",
             ) from error
 
     def rollback(self) -> None:

@@ -222,7 +222,7 @@ class TimeBinding:
                 f"name a {slot.period.name} period",
                 condition="INVALID_TIME_PARTITION",
                 object=self.table.name,
-                hint="remove the property: the values already determine the period",
+                hint="Remove the property: the values already determine the period.",
             )
 
     def locate(self, values: Sequence[str | None]) -> Slot | None:
@@ -271,7 +271,7 @@ class TimeBinding:
                 f"partition {name} of {self.table.name}: {first_error.message}",
                 condition="INVALID_TIME_PARTITION",
                 object=first_error.object,
-                hint=f"{first_error.hint}, midnight on the clocks of {self.fact.zone}"
+                hint=f"{(first_error.hint or '').removesuffix('.')}, midnight on the clocks of {self.fact.zone}."
                 if is_wall_column
                 else first_error.hint,
             )
@@ -289,7 +289,7 @@ class TimeBinding:
             f"but matches {matching_periods}",
             condition="INVALID_TIME_PARTITION",
             object=self.table.name,
-            hint=f"the layouts of {self.table.name} are {layouts}",
+            hint=f"The layouts of {self.table.name} are {layouts}.",
         )
 
 
@@ -316,7 +316,7 @@ def _check_length(slot: Slot, binding: TimeBinding) -> None:
             f"{binding.fact.zone} has no {named}: its clocks skipped that day",
             condition="INVALID_TIME_PARTITION",
             object=binding.table.name,
-            hint="omit the partition: no time is missing without it",
+            hint="Omit the partition: no time is missing without it.",
         )
 
 
@@ -336,14 +336,14 @@ def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
                 condition="TABLE_OR_VIEW_NOT_FOUND",
                 sqlstate="42P01",
                 object=storage_table.table,
-                hint="create the storage tables of a fact before the fact",
+                hint="Create the storage tables of a fact before the fact.",
             )
         if table.id in bindings:
             raise IntegrityError(
                 f"fact '{fact.name}' names the table '{table.name}' twice",
                 condition="DUPLICATE_STORAGE_TABLE",
                 object=table.name,
-                hint="give one TABLE clause all update periods of the table",
+                hint="Give one TABLE clause all update periods of the table.",
             )
         _check_columns(table, storage_table)
         bindings[table.id] = TimeBinding(fact, storage_table, table)
@@ -362,7 +362,7 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 f"column of '{table.name}'",
                 condition="INVALID_TIME_LAYOUT",
                 object=table.name,
-                hint=f"its partition columns are {', '.join(c.name for c in table.partition_columns) or 'none'}",
+                hint=f"Its partition columns are {', '.join(c.name for c in table.partition_columns) or 'none'}.",
             )
         other_layouts = [other.layouts[period] for other in storage_table.others]
         for period_layout in (layout, *other_layouts):
@@ -375,7 +375,7 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 f"'{column}', so one partition could make an incomplete period look complete",
                 condition="INCOMPLETE_TIME_LAYOUT",
                 object=table.name,
-                hint=f"declare when a period is complete: COMPLETE WITH {column} IN (…), or COMPLETE WITH ANY {column}",
+                hint=f"Declare when a period is whole: COMPLETE WITH {column} IN (…), or COMPLETE WITH ANY {column}.",
             )
         if complete - timeless_columns:
             raise AnalysisError(
@@ -383,14 +383,14 @@ def _check_columns(table: Table, storage_table: StorageTable) -> None:
                 "is outside the time layout",
                 condition="INVALID_FACT",
                 object=table.name,
-                hint="COMPLETE WITH names the partition columns outside the time layout",
+                hint="COMPLETE WITH names the partition columns outside the time layout.",
             )
         if set(columns[: len(timed)]) != set(timed):
             raise NotSupportedError(
                 f"'{table.name}' has other partition columns before the time columns",
                 condition="INVALID_TIME_LAYOUT",
                 object=table.name,
-                hint="PARTITIONED BY (time columns, then the others)",
+                hint="PARTITIONED BY (time columns, then the others).",
             )
 
 
@@ -403,5 +403,5 @@ def _check_types(table: Table, layout: TimeLayout) -> None:
                 f"type {part.type} in its {layout.period.name} layout",
                 condition="INVALID_TIME_LAYOUT",
                 object=part.column,
-                hint="a layout must have the types of the partition columns",
+                hint="A layout must have the types of the partition columns.",
             )

@@ -24,7 +24,7 @@ PRESENT = f"{PREFIX}present"
 _SUFFIX = ".storage.class"
 _CLASS = re.compile(rf"{re.escape(PREFIX)}(?P<period>[^.]+)\.(?P<column>.+){re.escape(_SUFFIX)}", re.IGNORECASE)
 _HINT = (
-    f"write {PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; the catalog maintains all others"
+    f"Write {PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; the catalog maintains all others."
 )
 
 
@@ -107,7 +107,7 @@ def chosen(properties: Mapping[str, str], table: StorageTable, period: Period, t
             f"{' and '.join(choice.key for choice in matching)} choose different classes for one timeline of "
             f"'{table.table}'",
             table.table,
-            f"remove one: ALTER TABLE {table.table} UNSET TBLPROPERTIES ('{matching[0].key}')",
+            f"Remove one: ALTER TABLE {table.table} UNSET TBLPROPERTIES ('{matching[0].key}').",
         )
     return matching[0].implementation if matching else DEFAULT
 

@@ -92,7 +92,7 @@ def text_field(text: str) -> bytes:
     except UnicodeEncodeError:
         raise DataError(
             "a string cannot contain half of a surrogate pair",
-            hint="write the character itself, or both halves of the pair",
+            hint="Write the character itself, or both halves of the pair.",
         ) from None
     return encoding.encode_value("string", text)
 
@@ -125,7 +125,7 @@ def _number(kind: PartitionType, literal: Literal) -> Decimal:
     if number is None or not number.is_finite() or (is_integer and not text.lstrip("+-").isdigit()):
         raise DataError(
             f"the value '{literal.text}' cannot be cast to {'BIGINT' if is_integer else kind} because it is malformed",
-            hint="write a number",
+            hint="Write a number.",
         )
     return number
 

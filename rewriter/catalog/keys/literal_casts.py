@@ -81,7 +81,7 @@ def _literal_range(text: str, kind: str) -> DataError:
         f"the number {text} is outside the range of {kind.upper()}",
         condition="INVALID_NUMERIC_LITERAL_RANGE",
         sqlstate="22003",
-        hint="remove the suffix, or correct the number",
+        hint="Remove the suffix, or correct the number.",
     )
 
 
@@ -90,7 +90,7 @@ def _number_text(text: str) -> str:
         return str(int(text))
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
-        raise DataError(f"'{text}' is not a number", hint="write digits, as in -12.5")
+        raise DataError(f"'{text}' is not a number", hint="Write digits, as in -12.5.")
     suffix = (match["suffix"] or "").upper()
     bare = text.strip()[: match.start("suffix")] if suffix else text.strip()
     if suffix in ("D", "F") or (match["exponent"] and suffix != "BD"):
@@ -107,7 +107,7 @@ def _number_text(text: str) -> str:
                 f"the number {text} has more than 38 digits",
                 condition="DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
                 sqlstate="22003",
-                hint="write at most 38 digits, or a string",
+                hint="Write at most 38 digits, or a string.",
             )
         # A decimal zero has no sign, as in Java.
         plain = f"{number if number else abs(number):f}"
@@ -124,7 +124,7 @@ def _string(kind: PartitionType, text: str) -> str:
             "a partition value cannot contain the character NUL or half of a surrogate pair",
             condition="INVALID_PARTITION_SPEC",
             sqlstate="42601",
-            hint="partition names are paths: remove the character, or write hex(…) of the value",
+            hint="Partition names are paths: remove the character, or write hex(…) of the value.",
         )
     if not kind.length:
         return text
@@ -134,7 +134,7 @@ def _string(kind: PartitionType, text: str) -> str:
                 f"'{text}' exceeds the length limitation of {kind}",
                 condition="EXCEED_LIMIT_LENGTH",
                 sqlstate="54006",
-                hint=f"write at most {kind.length} characters; trailing blanks are not counted",
+                hint=f"Write at most {kind.length} characters; trailing blanks are not counted.",
             )
         text = text[: kind.length]
     return text.ljust(kind.length) if kind.name == "char" else text
@@ -150,19 +150,19 @@ def _encodable(text: str) -> bool:
 
 def _integer(kind: PartitionType, text: str) -> str:
     if _INTEGER.fullmatch(text) is None:
-        raise _malformed(kind, text, "write a whole number")
+        raise _malformed(kind, text, "Write a whole number.")
     number, bound = int(text), 1 << (8 * INTEGER_WIDTHS[kind.name] - 1)
     if not -bound <= number < bound:
         raise DataError(
             f"the value '{text}' cannot be cast to {kind} because it is out of range",
-            hint=f"{kind} holds {-bound} to {bound - 1}",
+            hint=f"{kind} holds {-bound} to {bound - 1}.",
         )
     return str(number)
 
 
 def _decimal(kind: PartitionType, text: str) -> str:
     if _DECIMAL.fullmatch(text) is None:
-        raise _malformed(kind, text, "write a number, as in 12.5")
+        raise _malformed(kind, text, "Write a number, as in 12.5.")
     with localcontext() as context:
         context.prec = 200
         number = Decimal(text)
@@ -171,7 +171,7 @@ def _decimal(kind: PartitionType, text: str) -> str:
                 f"the value '{text}' does not fit {kind}",
                 condition="NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
                 sqlstate="22003",
-                hint=f"{kind} has {kind.precision - kind.scale} digits before the decimal point",
+                hint=f"{kind} has {kind.precision - kind.scale} digits before the decimal point.",
             )
         scaled = number.quantize(Decimal(1).scaleb(-kind.scale))
         if scaled != number:
@@ -179,7 +179,7 @@ def _decimal(kind: PartitionType, text: str) -> str:
                 f"the value '{text}' has more decimal places than {kind}",
                 condition="NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
                 sqlstate="22003",
-                hint=f"round it yourself, as in {scaled:f}; a partition value is never rounded silently",
+                hint=f"Round it yourself, as in {scaled:f}; a partition value is never rounded silently.",
             )
         return f"{scaled if scaled else abs(scaled):f}"
 
@@ -188,28 +188,28 @@ def _date(kind: PartitionType, text: str) -> str:
     match = _DATE.fullmatch(text)
     if match is None:
         has_time = _DATE.match(text) is not None and re.match(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T]", text)
-        raise _malformed(kind, text, "a DATE has no time of day; remove it" if has_time else "write it as 2015-01-29")
+        raise _malformed(kind, text, "A DATE has no time of day; remove it." if has_time else "Write it as 2015-01-29.")
     try:
         return date(int(match[1]), int(match[2] or 1), int(match[3] or 1)).isoformat()
     except ValueError as error:
-        raise _malformed(kind, text, str(error)) from error
+        raise _malformed(kind, text, f"{str(error).capitalize()}.") from error
 
 
 def _timestamp(kind: PartitionType, text: str) -> str:
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise _malformed(
-            kind, text, "write it as 2015-01-29 06:30:15, with Z or an offset such as +02:00 if it is not in UTC"
+            kind, text, "Write it as 2015-01-29 06:30:15, with Z or an offset such as +02:00 if it is not in UTC."
         )
     year, month, day, hour, minute, second, fraction, zone = match.groups()
     digits = (fraction or "").ljust(6, "0")
     if digits[6:].strip("0"):
-        raise _malformed(kind, text, "timestamps have microseconds: at most six digits")
+        raise _malformed(kind, text, "Timestamps have microseconds: at most six digits.")
     try:
         moment = datetime(int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0))
         moment -= _offset(zone)
     except (ValueError, OverflowError) as error:
-        raise _malformed(kind, text, str(error)) from error
+        raise _malformed(kind, text, f"{str(error).capitalize()}.") from error
     tail = digits[:6].rstrip("0")
     return moment.isoformat(" ") + (f".{tail}" if tail else "")
 
@@ -227,7 +227,7 @@ def _offset(zone: str | None) -> timedelta:
 def _boolean(kind: PartitionType, text: str) -> str:
     word = text.lower()
     if word not in _TRUE | _FALSE:
-        raise _malformed(kind, text, "write true or false")
+        raise _malformed(kind, text, "Write true or false.")
     return "true" if word in _TRUE else "false"
 
 
@@ -248,14 +248,14 @@ def _finite(kind: PartitionType, text: str, read: Callable[[str], float]) -> flo
     # Java reads '1.5f' and '1.5d', too.
     bare = text[:-1] if text[-1:] in ("f", "F", "d", "D") else text
     if _DECIMAL.fullmatch(bare) is None:
-        raise _malformed(kind, text, "write a number, as in 12.5, or NaN, Infinity or -Infinity")
+        raise _malformed(kind, text, "Write a number, as in 12.5, or NaN, Infinity or -Infinity.")
     number = read(bare)
     if number in (float("inf"), float("-inf")):
         raise DataError(
             f"the value '{text}' cannot be cast to {kind} due to an overflow",
             condition="CAST_OVERFLOW",
             sqlstate="22003",
-            hint="write Infinity or -Infinity if you mean that",
+            hint="Write Infinity or -Infinity if you mean that.",
         )
     return number
 

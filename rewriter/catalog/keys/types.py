@@ -31,7 +31,7 @@ _ALLOWED = (
 )
 #: Spark names a partition after the bytes read as UTF-8, so values of different bytes become one partition.
 _NO_BINARY = (
-    "partition names are text and cannot hold arbitrary bytes: use STRING, with hex(…) or base64(…) of the value"
+    "Partition names are text and cannot hold arbitrary bytes: use STRING, with hex(…) or base64(…) of the value."
 )
 
 
@@ -73,5 +73,5 @@ def partition_type(text: str) -> PartitionType:
         f'cannot use "{text.upper()}" for a partition column',
         condition="INVALID_PARTITION_COLUMN_DATA_TYPE",
         sqlstate="0A000",
-        hint=_NO_BINARY if binary else f"partition columns are {_ALLOWED}",
+        hint=_NO_BINARY if binary else f"Partition columns are {_ALLOWED}.",
     )

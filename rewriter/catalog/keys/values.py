@@ -44,7 +44,7 @@ def coerce(column: Column, kind: str, text: str) -> str | None:
             condition="INVALID_PARTITION_SPEC",
             sqlstate="42601",
             object=column.name,
-            hint="write NULL for rows without a value",
+            hint="Write NULL for rows without a value.",
         )
     return canonical(column, literal_text(kind, text))
 
@@ -67,7 +67,7 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
             f"{len(values)} partition values for {len(columns)} partition columns",
             condition="INVALID_PARTITION_SPEC",
             sqlstate="42601",
-            hint="give one value for each partition column",
+            hint="Give one value for each partition column.",
         )
     for column, value in zip(columns, values, strict=True):
         canonical_value = canonical(column, value)
@@ -78,7 +78,7 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
                 condition="INVALID_PARTITION_SPEC",
                 sqlstate="42601",
                 object=column.name,
-                hint=f"write {shown}",
+                hint=f"Write {shown}.",
             )
 
 
@@ -96,7 +96,7 @@ def check_path(column: Column, value: str | None) -> None:
             condition="PARTITION_VALUE_TOO_LONG",
             sqlstate="22001",
             object=column.name,
-            hint="partition by a shorter value, and keep the long text in a data column",
+            hint="Partition by a shorter value, and keep the long text in a data column.",
         )
 
 
@@ -139,7 +139,7 @@ def parse_partition_name(text: str) -> tuple[tuple[str, str | None], ...]:
                 f"'{text}' is not a partition name: '{level}' does not have the form column=value",
                 condition="INVALID_PARTITION_SPEC",
                 sqlstate="42601",
-                hint="a partition name has the form column=value/column=value",
+                hint="A partition name has the form column=value/column=value.",
             )
         pairs.append((unescape(name), None if value in ("", DEFAULT_PARTITION) else unescape(value)))
     return tuple(pairs)

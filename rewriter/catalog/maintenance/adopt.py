@@ -52,7 +52,7 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
             ),
             condition="WAREHOUSE_SHARES_TABLES",
             object=str(warehouse),
-            hint="`rewriter catalog adopt --copy-outside` copies their files into this warehouse",
+            hint="`rewriter catalog adopt --copy-outside` copies their files into this warehouse.",
         )
     prefixes = {table_row.table.location: _location_inside(table_row) for table_row in outside}
     for table_row in live:
@@ -106,5 +106,5 @@ def _copy(source: str, target: Path) -> None:
             condition="FAILED_WRITE_FILE",
             sqlstate="58030",
             object=source,
-            hint="check that this user can read it, and that the warehouse has free space",
+            hint="Check that this user can read it, and that the warehouse has free space.",
         ) from error

@@ -209,7 +209,7 @@ def _check_header(header: Mapping[str, Any], database: Database, warehouse: Path
         raise OperationalError(
             f"the dump has schema version {header.get('version')}, but this release has version {database.version}",
             condition="DUMP_OF_ANOTHER_VERSION",
-            hint="restore it with the release that wrote it; a later release upgrades the catalog when it opens it",
+            hint="Restore it with the release that wrote it; a later release upgrades the catalog when it opens it.",
         )
     expected = {table.name: [column.name for column in table.columns] for table in _tables()}
     if header.get("columns") != expected:
@@ -222,7 +222,7 @@ def _check_identity(header: Mapping[str, Any], warehouse: Path, identity: Identi
             f"the dump is from another warehouse, which was in {header.get('warehouse')}; this one is {warehouse}",
             condition="CATALOG_OF_ANOTHER_WAREHOUSE",
             object=str(warehouse),
-            hint="name the directory of the dump; use `restore --adopt` if the dump belongs to this directory",
+            hint="Name the directory of the dump; use `restore --adopt` if the dump belongs to this directory.",
         )
 
 
@@ -233,7 +233,7 @@ def check_empty(connection: sa.Connection) -> None:
             raise IntegrityError(
                 f"the catalog is not empty: it contains {table.name}",
                 condition="CATALOG_NOT_EMPTY",
-                hint="name a directory without a catalog, or a database that is new or whose tables were dropped",
+                hint="Name a directory without a catalog, or a database that is new or whose tables were dropped.",
             )
 
 
@@ -261,5 +261,5 @@ def _invalid(problem: str) -> DataError:
     return DataError(
         f"this is not a catalog dump: {problem}",
         condition="INVALID_DUMP",
-        hint="give the complete output of `rewriter catalog dump`",
+        hint="Give the complete output of `rewriter catalog dump`.",
     )

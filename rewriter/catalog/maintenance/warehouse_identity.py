@@ -113,14 +113,14 @@ def read_identity(warehouse: Path) -> Identity | None:
             f"the file {path} does not contain the identity of a warehouse",
             condition="NOT_A_WAREHOUSE",
             object=str(path),
-            hint="remove it and run `rewriter catalog adopt`, if the catalog belongs to this directory",
+            hint="Remove it and run `rewriter catalog adopt`, if the catalog belongs to this directory.",
         ) from error
     except OSError as error:
         raise OperationalError(
             f"the file {path} cannot be read: {error.strerror}",
             condition="CATALOG_UNAVAILABLE",
             object=str(path),
-            hint="check that this user can read the directory and all its files",
+            hint="Check that this user can read the directory and all its files.",
         ) from error
 
 
@@ -153,7 +153,7 @@ def check_blank(warehouse: Path, catalog_address: str) -> None:
             f"the warehouse {warehouse} cannot be read: {error.strerror}",
             condition="CATALOG_UNAVAILABLE",
             object=str(warehouse),
-            hint="name a directory that exists or can be created",
+            hint="Name a directory that exists or can be created.",
         ) from error
     if read_identity(warehouse) is not None or next(write_directories(warehouse), None) is not None:
         raise missing(warehouse, catalog_address)
@@ -164,7 +164,7 @@ def check_blank(warehouse: Path, catalog_address: str) -> None:
             f"the directory {warehouse} is not a warehouse, and contains other files ({_first_names(foreign_names)})",
             condition="NOT_A_WAREHOUSE",
             object=str(warehouse),
-            hint="name a warehouse, or a directory that is empty or does not exist",
+            hint="Name a warehouse, or a directory that is empty or does not exist.",
         )
 
 
@@ -176,7 +176,7 @@ def missing(warehouse: Path, catalog_address: str) -> OperationalError:
         condition="CATALOG_MISSING",
         object=str(warehouse),
         hint=f"`rewriter catalog restore -w {warehouse} FILE` fills it from a dump, or copy a backup of the "
-        "catalog back; `rewriter catalog new` creates an empty catalog and leaves the old files unused",
+        "catalog back; `rewriter catalog new` creates an empty catalog and leaves the old files unused.",
     )
 
 
@@ -193,8 +193,8 @@ def check(database: Database, warehouse: Path, catalog_address: str, *, is_share
             f"there is no warehouse in {warehouse}; the catalog {catalog_address} belongs to another directory",
             condition="WAREHOUSE_NOT_FOUND",
             object=str(warehouse),
-            hint="name its directory"
-            + (f", which was {row.place.place} on {row.place.host}" if row.place is not None else ""),
+            hint="Name its directory"
+            + (f", which was {row.place.place} on {row.place.host}." if row.place is not None else "."),
         )
     if row.identity is None:
         _check_first(database, warehouse, catalog_address, row, identity)
@@ -372,7 +372,7 @@ def _write_identity(warehouse: Path, identity: Identity) -> None:
             f"the file {warehouse / IDENTITY_FILE} cannot be written: {error.strerror}",
             condition="CATALOG_UNAVAILABLE",
             object=str(warehouse),
-            hint="check that this user can write to the directory, and that it has free space",
+            hint="Check that this user can write to the directory, and that it has free space.",
         ) from error
 
 
@@ -393,9 +393,9 @@ def _foreign(warehouse: Path, catalog_address: str, reason: str) -> OperationalE
         f"the catalog {catalog_address} does not belong to the warehouse {warehouse}: {reason}",
         condition="CATALOG_OF_ANOTHER_WAREHOUSE",
         object=str(warehouse),
-        hint="put its own catalog back, or restore a dump into an empty one: `rewriter catalog restore -w "
+        hint="Put its own catalog back, or restore a dump into an empty one: `rewriter catalog restore -w "
         f"{warehouse} FILE`; "
-        "if they do belong together, run `rewriter catalog adopt`",
+        "if they do belong together, run `rewriter catalog adopt`.",
     )
 
 
@@ -406,12 +406,12 @@ def _copied(warehouse: Path, catalog_address: str, recorded: WarehouseLocation, 
             f"{warehouse} seems to be a copy of it",
             condition="WAREHOUSE_COPIED",
             object=str(warehouse),
-            hint="name the original; run `rewriter catalog adopt` if this directory replaces it; for a "
-            "separate warehouse, restore a dump into another database",
+            hint="Name the original; run `rewriter catalog adopt` if this directory replaces it; for a "
+            "separate warehouse, restore a dump into another database.",
         )
     return OperationalError(
         f"the warehouse {warehouse} is a copy of {recorded.place}, and is read-only",
         condition="WAREHOUSE_COPIED",
         object=str(warehouse),
-        hint=f"`rewriter catalog adopt -w {warehouse}` makes it a warehouse of its own",
+        hint=f"`rewriter catalog adopt -w {warehouse}` makes it a warehouse of its own.",
     )

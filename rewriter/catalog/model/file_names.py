@@ -5,6 +5,9 @@ from __future__ import annotations
 #: The formats that can precede a path: SELECT … FROM parquet.`path`.
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 
+#: Formats of Spark and its extensions that no engine reads here.
+_OTHER_FORMATS = ("avro", "binaryfile", "delta", "hudi", "iceberg", "text", "xml")
+
 #: How each hint about files begins.
 READ_FILES = "A query reads files by their format: "
 
@@ -19,10 +22,13 @@ def files_hint(name: str) -> str | None:
     >>> files_hint("day") is None
     True
     """
+    format, _, path = name.partition(".")
+    if format.lower() in _OTHER_FORMATS and path:
+        return f"{READ_FILES}{', '.join(FILE_FORMATS)}. Files of {format} cannot be read."
     ending = name.rpartition(".")[2].lower()
     if "/" not in name and ending not in FILE_FORMATS:
         return None
-    return f"{READ_FILES}FROM {ending if ending in FILE_FORMATS else 'parquet'}.`{name}`"
+    return f"{READ_FILES}FROM {ending if ending in FILE_FORMATS else 'parquet'}.`{name}`."
 
 
 def path_of(name: str) -> str | None:

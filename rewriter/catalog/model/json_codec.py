@@ -134,7 +134,7 @@ def damaged(subject: str, name: str, problem: str) -> OperationalError:
         condition="DAMAGED_CATALOG",
         sqlstate="XX001",
         object=name,
-        hint="rewriter catalog check lists the damage; restore a dump of the catalog",
+        hint="`rewriter catalog check` lists the damage; restore a dump of the catalog.",
     )
 
 

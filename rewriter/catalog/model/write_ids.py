@@ -48,7 +48,7 @@ class ValidTxnList:
         raise DataError(
             f"'{text}' is not a list of valid transactions",
             condition="INVALID_TRANSACTION_LIST",
-            hint="its form is <high-water mark>:<least open>:<open,…>",
+            hint="Its form is <high-water mark>:<least open>:<open,…>.",
         )
 
 
@@ -99,7 +99,7 @@ class ValidWriteIdList:
         raise DataError(
             f"'{text}' is not a list of valid write ids",
             condition="INVALID_WRITE_ID_LIST",
-            hint="its form is <table>:<high-water mark>:<least open>:<open,…>:<aborted,…>",
+            hint="Its form is <table>:<high-water mark>:<least open>:<open,…>:<aborted,…>.",
         )
 
 

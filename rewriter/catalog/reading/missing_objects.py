@@ -52,7 +52,7 @@ def another_kind(
         facts = facts_of(object_.name) if isinstance(object_, Cube) else (object_,)
         return object_not_found(kind, name, storage_hint(object_, facts, current))
     return object_not_found(
-        kind, name, f"'{object_.name}' is a {kind_of(object_)}{_facts(kind, object_, facts_of, current)}"
+        kind, name, f"'{object_.name}' is a {kind_of(object_)}{_facts(kind, object_, facts_of, current)}."
     )
 
 
@@ -92,7 +92,7 @@ def no_database_hint(name: str) -> str:
     if path_of(name):
         format, _, path = name.partition(".")
         return f"{READ_FILES}DESCRIBE SELECT * FROM {format}.`{path}` shows their columns."
-    return f"there is no database '{database_of(name)}'; SHOW DATABASES lists all"
+    return f"There is no database '{database_of(name)}'; SHOW DATABASES lists all."
 
 
 def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]) -> str:
@@ -103,7 +103,7 @@ def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]
         return f"Did you mean {' or '.join(by_key[key] for key in near)}?"
     database = database_of(name)
     inside = "" if database == DEFAULT_DATABASE == current else f" IN {database}"
-    return f"SHOW {_LISTS[kind]}{inside} lists all"
+    return f"SHOW {_LISTS[kind]}{inside} lists all."
 
 
 def function_not_found(name: str, names: Sequence[str]) -> AnalysisError:
@@ -127,5 +127,5 @@ def database_not_found(name: str, names: Sequence[str]) -> AnalysisError:
         condition="SCHEMA_NOT_FOUND",
         sqlstate="42704",
         object=name,
-        hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all",
+        hint=f"Did you mean {' or '.join(near)}?" if near else "SHOW DATABASES lists all.",
     )

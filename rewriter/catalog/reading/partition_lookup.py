@@ -344,7 +344,7 @@ class Lookup:
                 condition="INVALID_PARTITION_SPEC",
                 sqlstate="42601",
                 object=self.table.name,
-                hint=f"its partitions are named {'/'.join(f'{column.name}=…' for column in columns)}",
+                hint=f"Its partitions are named {'/'.join(f'{column.name}=…' for column in columns)}.",
             )
         values = [canonical(column, value) for column, (_, value) in zip(columns, pairs, strict=True)]
         return encoding.encode(self.table.id, [column.type for column in columns], values)

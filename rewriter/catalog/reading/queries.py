@@ -287,7 +287,7 @@ def check_readable(connection: sa.Connection, sequence: int) -> None:
             f"the files of commit {sequence} may no longer exist: VACUUM has removed files that were "
             f"replaced up to commit {removed}",
             condition="SNAPSHOT_TOO_OLD",
-            hint="run the statement again on the newest state; VACUUM … RETAIN n HOURS keeps files longer",
+            hint="Run the statement again on the newest state; VACUUM … RETAIN n HOURS keeps files longer.",
         )
 
 

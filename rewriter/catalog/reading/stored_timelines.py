@@ -39,5 +39,5 @@ def damaged_timeline(table: Table, error: ValueError) -> OperationalError:
         f"a stored timeline of '{table.name}' is damaged: {error}",
         condition="DAMAGED_TIMELINE",
         object=table.name,
-        hint="REFRESH TIMELINES OF its fact rebuilds it from the partitions",
+        hint="REFRESH TIMELINES OF its fact rebuilds it from the partitions.",
     )

@@ -89,7 +89,7 @@ class ListedReads:
             raise DataError(
                 f"'{self.ids}' includes writes that were not committed, or lists writes as aborted that were not",
                 condition="INVALID_WRITE_ID_LIST",
-                hint="pass a list that was valid when it was fetched; uncommitted writes cannot be read",
+                hint="Pass a list that was valid when it was fetched; uncommitted writes cannot be read.",
             )
         self._checked = True
 

@@ -164,7 +164,7 @@ class Database:
                 f"the tables in {address} are no longer the catalog that was opened",
                 condition="CATALOG_REPLACED",
                 object=address,
-                hint="close the catalog and open it again; uncommitted changes are lost",
+                hint="Close the catalog and open it again; uncommitted changes are lost.",
             )
 
     @contextmanager

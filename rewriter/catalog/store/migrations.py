@@ -216,7 +216,7 @@ def version_of(connection: Connection) -> int:
     raise OperationalError(
         "this database is not a catalog: it contains other tables",
         condition="NOT_A_CATALOG",
-        hint="use a separate directory, database or schema for the catalog",
+        hint="Use a separate directory, database or schema for the catalog.",
     )
 
 
@@ -225,7 +225,7 @@ def too_old(version: int) -> OperationalError:
     return OperationalError(
         f"the catalog has schema version {version}, and this release has version {len(STEPS)}",
         condition="CATALOG_TOO_OLD",
-        hint="run `rewriter catalog upgrade` first: reading does not upgrade it",
+        hint="Run `rewriter catalog upgrade` first: reading does not upgrade it.",
     )
 
 
@@ -234,7 +234,7 @@ def too_new(version: int, newest: int) -> OperationalError:
     return OperationalError(
         f"this catalog has schema version {version}, but this release supports versions up to {newest}",
         condition="CATALOG_TOO_NEW",
-        hint="use the release that upgraded it, or a later one",
+        hint="Use the release that upgraded it, or a later one.",
     )
 
 

@@ -73,7 +73,7 @@ _DRIVER_ARGUMENTS = {
     "kwargs",
 }
 
-_FORM = "write postgresql+psycopg://user:password@host:5432/database"
+_FORM = "Write postgresql+psycopg://user:password@host:5432/database"
 
 
 def backend(url: str | sa.URL) -> Backend:
@@ -104,7 +104,7 @@ def backend(url: str | sa.URL) -> Backend:
         raise InterfaceError(
             f"the driver of PostgreSQL cannot be imported: {error}",
             condition="POSTGRES_DRIVER_NOT_FOUND",
-            hint="pip install 'rewriter[postgres]'",
+            hint="Run pip install 'rewriter[postgres]'.",
         ) from error
     sa.event.listen(engine, "connect", _check_encoding)
     options: Mapping[Purpose, Mapping[str, Any]] = {
@@ -122,12 +122,12 @@ def _parsed(url: str | sa.URL) -> sa.URL:
         parsed = sa.make_url(text)
     except (sa.exc.ArgumentError, ValueError):
         # SQLAlchemy's messages may contain a part of a password.
-        raise InterfaceError("the catalog's URL cannot be read", condition=_WRONG_URL, hint=_FORM) from None
+        raise InterfaceError("the catalog's URL cannot be read", condition=_WRONG_URL, hint=f"{_FORM}.") from None
     if parsed.drivername not in ("postgresql", "postgresql+psycopg"):
         raise InterfaceError(
             f"{parsed.drivername} is not supported for catalogs",
             condition=_WRONG_URL,
-            hint=f"{_FORM}, or omit it: the catalog is then a file in the warehouse",
+            hint=f"{_FORM}, or omit it: the catalog is then a file in the warehouse.",
         )
     if (
         parsed.query.keys() & _DRIVER_ARGUMENTS
@@ -137,13 +137,13 @@ def _parsed(url: str | sa.URL) -> sa.URL:
         raise InterfaceError(
             "the catalog's URL has an option that PostgreSQL does not have, or a port that is not a number",
             condition=_WRONG_URL,
-            hint=f"{_FORM}; the part after ? takes libpq's connection parameters",
+            hint=f"{_FORM}; the part after ? takes libpq's connection parameters.",
         )
     if text.count("@") > 1:
         raise InterfaceError(
             "the catalog's URL has more than one @",
             condition=_WRONG_URL,
-            hint="write @ in a password as %40",
+            hint="Write @ in a password as %40.",
         )
     return parsed.set(drivername="postgresql+psycopg")
 
@@ -171,7 +171,7 @@ def _check_encoding(dbapi: Any, _record: Any) -> None:
         raise OperationalError(
             f"the catalog's database is encoded in {encoding}, which cannot hold all names and values",
             condition="CATALOG_ENCODING",
-            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.",
         )
 
 
@@ -277,7 +277,7 @@ def _translated(catalog_address: str, error: BaseException, lost: bool) -> Error
             f"the connection to the catalog {catalog_address} was lost: {text}",
             condition="CATALOG_CONNECTION_LOST",
             object=catalog_address,
-            hint="check that the server is running, and run the statement again: none of its changes were committed",
+            hint="Check that the server is running, and run the statement again: none of its changes were committed.",
         )
     if state == "53100" or is_disk_full(error):
         return disk_full(f"the catalog {catalog_address}", catalog_address)
@@ -287,7 +287,7 @@ def _translated(catalog_address: str, error: BaseException, lost: bool) -> Error
             condition=_BUSY,
             sqlstate="40001",
             object=catalog_address,
-            hint="run the statement again",
+            hint="Run the statement again.",
         )
     if state.startswith("22") or "cannot contain NUL" in text:
         return DataError(
@@ -298,7 +298,7 @@ def _translated(catalog_address: str, error: BaseException, lost: bool) -> Error
             f"the catalog {catalog_address} cannot hold a value or a name of this length: {text}",
             condition="CATALOG_VALUE",
             object=catalog_address,
-            hint="on PostgreSQL, a name, or the values of a partition together, can have at most about 1,300 bytes",
+            hint="On PostgreSQL, a name, or the values of a partition together, can have at most about 1,300 bytes.",
         )
     cause = _CAUSES.get(state) or _CAUSES.get(state[:2])
     if cause is None and not state:

@@ -56,8 +56,8 @@ def refused(path: Path) -> OperationalError:
         f"the warehouse {path.parent} {reason}",
         condition="CATALOG_READ_ONLY",
         object=str(path.parent),
-        hint="queries, SHOW, DESCRIBE and EXPLAIN work; to change it, get write permission for the "
-        "directory and all its files",
+        hint="Queries, SHOW, DESCRIBE and EXPLAIN work; to change it, get write permission for the "
+        "directory and all its files.",
     )
 
 

@@ -93,7 +93,7 @@ class SameFile:
             f"the file {self._path} is no longer the catalog that was opened",
             condition="CATALOG_REPLACED",
             object=str(self._path),
-            hint="close the catalog and open it again; uncommitted changes are lost",
+            hint="Close the catalog and open it again; uncommitted changes are lost.",
         )
 
 
@@ -136,14 +136,14 @@ def translated(catalog_address: str, error: BaseException, _lost: bool) -> Opera
             f"{catalog_address} is not a catalog",
             condition="NOT_A_CATALOG",
             object=catalog_address,
-            hint="name another warehouse",
+            hint="Name another warehouse.",
         )
     if "locked" in text or "busy" in text:
         return OperationalError(
             f"the catalog {catalog_address} is locked by another process: {text}",
             condition="CATALOG_BUSY",
             object=catalog_address,
-            hint="try again; if the error persists, find the process that has the file open",
+            hint="Try again; if the error persists, find the process that has the file open.",
         )
     if is_disk_full(error):
         return disk_full(f"the catalog {catalog_address}", catalog_address)
@@ -151,5 +151,5 @@ def translated(catalog_address: str, error: BaseException, _lost: bool) -> Opera
         f"the catalog {catalog_address} cannot be read or written: {text}",
         condition="CATALOG_UNAVAILABLE",
         object=catalog_address,
-        hint="check that the directory exists, that this user can read and write it, and that it has free space",
+        hint="Check that the directory exists, that this user can read and write it, and that it has free space.",
     )

@@ -129,12 +129,12 @@ def _existing(connection: sa.Connection, stream: str) -> StreamRun:
 
 
 def _check_ended(run: StreamRun) -> None:
-    if run.state == RUNNING and not _has_ended(run.process):
+    if run.state == RUNNING:
         raise ConflictError(
             f"The stream {run.stream} is running in {run.process}.",
             condition="STREAM_RUNNING",
             object=run.stream,
-            hint=f"STOP STREAM {run.stream} ends it. A killed process loses its stream after "
+            hint=f"STOP STREAM {run.stream} ends it. A process of another host that was killed loses its stream after "
             f"{EXPIRY_SECONDS:.0f} seconds.",
         )
 
@@ -167,7 +167,8 @@ def _run(values: Sequence[Any]) -> StreamRun:
     *recorded, silent_seconds = values
     run = StreamRun(*recorded)
     # A report from the future is one of a clock that was set back.
-    return replace(run, state=LOST) if run.state == RUNNING and abs(silent_seconds) > EXPIRY_SECONDS else run
+    is_lost = abs(silent_seconds) > EXPIRY_SECONDS or _has_ended(run.process)
+    return replace(run, state=LOST) if run.state == RUNNING and is_lost else run
 
 
 def _this_process() -> str:
@@ -175,7 +176,7 @@ def _this_process() -> str:
 
 
 def _has_ended(process: str) -> bool:
-    """Tests whether a process of this machine has certainly ended, so that its stream need not expire."""
+    """Tests whether a process of this host has certainly ended. Its stream is lost at once."""
     host, _, pid = process.rpartition(":")
     if host != socket.gethostname():
         return False

@@ -209,7 +209,7 @@ def _file_system(stores: Stores, changing: Collection[str], opened: _OpenedVersi
             "DuckDB reads files of object stores through fsspec, which is not installed.",
             condition="MISSING_PACKAGE",
             object="fsspec",
-            hint="pip install 'rewriter[s3]'",
+            hint="Run pip install 'rewriter[s3]'.",
         ) from error
 
     def is_final(path: str) -> bool:

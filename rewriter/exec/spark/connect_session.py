@@ -104,7 +104,7 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
         raise InterfaceError(
             f"The client of Spark Connect cannot be imported: {(str(error).strip().splitlines() or ['?'])[0]}",
             condition="SPARK_CONNECT_NOT_FOUND",
-            hint="pip install 'rewriter[connect]'",
+            hint="Run pip install 'rewriter[connect]'.",
         ) from error
     reach_server(url)
     first = SparkSession(connection=url)

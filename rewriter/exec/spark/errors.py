@@ -7,6 +7,7 @@ from typing import Any
 
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
+from rewriter.exec.engine_settings import engine_setting
 from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
 
@@ -31,6 +32,8 @@ _WORKER_PYTHON = re.compile(
     r"(Cannot run program \"[^\"\n]*\"|\[PYTHON_VERSION_MISMATCH\] [^\n]*|No module named 'pyarrow'|"
     r"PyArrow [^\n]*must be installed[^\n]*)"
 )
+#: A setting that a message proposes, and its value.
+_PROPOSAL = re.compile(r'"?(spark\.[\w.]*\w)"?(?: to | as |=)"?(\w+)"?')
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
@@ -66,7 +69,7 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
         text = match[2]
     found_state = _STATE.search(_text(error) if cause is None else cause)
     state = state or (found_state[1] if found_state else None)
-    message = _first_line(text) or type(error).__name__
+    message = _without_refused_settings(_first_line(text)) or type(error).__name__
     kind = DataError if (state or "").startswith("22") or condition == "EXCEED_LIMIT_LENGTH" else EngineError
     return kind(message, condition=condition or "SPARK_ERROR", sqlstate=state, position=_position(error, sql))
 
@@ -118,6 +121,19 @@ def _first_line(text: str) -> str:
         if line:
             return line
     return ""
+
+
+def _without_refused_settings(message: str) -> str:
+    """Returns a message without the sentences that propose a setting which SET refuses."""
+    sentences = re.split(r"(?<=\.) (?=[A-Z])", message)
+    kept = [sentence for sentence in sentences if not any(map(_is_refused, _PROPOSAL.findall(sentence)))]
+    return " ".join(kept or sentences)
+
+
+def _is_refused(proposal: tuple[str, str]) -> bool:
+    name, value = proposal
+    setting = engine_setting(name)
+    return setting is not None and not setting.accepts(value)
 
 
 def _position(error: BaseException, sql: str) -> Span | None:

@@ -24,7 +24,7 @@ from rewriter.exec.scratch_directories import ScratchDirectory
 MINIMUM_VERSION = 17
 _MODULE = "jdk.incubator.vector"
 _HINT = (
-    "pip install 'rewriter[java]' includes Java. Or install Java, on Debian and Ubuntu with "
+    "The command pip install 'rewriter[java]' includes Java. Or install Java, on Debian and Ubuntu with "
     "apt-get install openjdk-17-jre-headless, or set JAVA_HOME to Java 17 or newer."
 )
 

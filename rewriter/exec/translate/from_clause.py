@@ -291,7 +291,7 @@ class FromClauses:
         if isinstance(node, exp.Table):
             name = self.text.called(node.this)
             if name is not None and name in _READERS:
-                hint = f"{READ_FILES}FROM {_READERS[name]}.`path`"
+                hint = f"{READ_FILES}FROM {_READERS[name]}.`path`."
                 self.text.refuse(f"The table function {name}", node, hint)
             self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
         return self.text.refuse(f"{self.text.shown(node)} in FROM", node)

@@ -15,6 +15,7 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
+from rewriter.grammar.datatypes import check_type_name
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.text.call_trees import CALL, PLUS_TOKEN, called, read_with_calls
 from rewriter.planner.text.query_text import parser_words
@@ -256,6 +257,7 @@ class SqlText:
 
     def _refuse_misread(self) -> None:
         self._refuse_negative_parts()
+        self._check_cast_types()
         ends = self._test_ends()
         is_value = False
         before: Token | None = None
@@ -283,6 +285,18 @@ class SqlText:
             # sqlglot reads these words as a table of that name with an alias.
             if first.is_word("TABLE", "STREAM") and second.kind in (TokenKind.WORD, TokenKind.IDENTIFIER):
                 raise _misread(f"{first.upper} is", span)
+
+    def _check_cast_types(self) -> None:
+        """Raises ``ParseError`` for a cast to a type of other databases: sqlglot reads INT8 as TINYINT."""
+        casts: list[bool] = []  # For each open parenthesis, whether it belongs to a CAST.
+        for before, token, after in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
+            if token.is_operator("("):
+                casts.append(before.is_word("CAST", "TRY_CAST"))
+            elif token.is_operator(")") and casts:
+                casts.pop()
+            is_typed = token.is_operator("::") or (token.is_word("AS") and casts[-1:] == [True])
+            if is_typed and after.kind is TokenKind.WORD:
+                check_type_name(after.text, after.span)
 
     def _refuse_negative_parts(self) -> None:
         """Refuses ``INTERVAL 1 DAY - 2 HOURS``, of which sqlglot reads ``- 2`` outside the interval, with an alias."""

@@ -20,7 +20,7 @@ from rewriter.grammar.statements import Statement, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import words
 
-_HINT = "Write WITH x AS (…) INSERT INTO t SELECT …, or FROM s INSERT INTO t SELECT … INSERT INTO u SELECT …"
+_HINT = "Write WITH x AS (…) INSERT INTO t SELECT …, or FROM s INSERT INTO t SELECT … INSERT INTO u SELECT …."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ def _into_table(insert: Insert | InsertDirectory) -> Insert:
         "INSERT OVERWRITE DIRECTORY beside other INSERTs is not supported.",
         position=insert.path_span,
         object=insert.path,
-        hint="Write it as a statement of its own: FROM s INSERT OVERWRITE DIRECTORY '…' SELECT …",
+        hint="Write it as a statement of its own: FROM s INSERT OVERWRITE DIRECTORY '…' SELECT ….",
     )
 
 

@@ -10,6 +10,7 @@ from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.unparse import quote
+from rewriter.grammar.unsupported import no_session_variables
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*(?:[.:-]\w+)*", re.ASCII)
 
@@ -38,6 +39,12 @@ def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting:
             position=Span(statement_tokens[1].start, statement_tokens[2].end),
             hint="Sessions run in UTC; a cube can have its own time zone: CREATE CUBE … TIME ZONE '…'.",
         )
+    if (
+        statement_tokens[1].is_word("VAR", "VARIABLE")
+        and len(statement_tokens) > 2
+        and not _assigns(statement_tokens[2])
+    ):
+        raise no_session_variables(Span(statement_tokens[0].start, statement_tokens[1].end))
     key, after = _setting_key(text, statement_tokens)
     if after == len(statement_tokens):
         return SetSetting(key=key)
@@ -55,6 +62,11 @@ def read_set(text: str, statement_tokens: Sequence[Token]) -> SetSetting:
     if len(value) == 1 and value[0].kind is TokenKind.STRING:
         return SetSetting(key=key, value=string_value(value[0]))
     return SetSetting(key=key, value=text[value[0].start : value[-1].end])
+
+
+def _assigns(token: Token) -> bool:
+    """Tests whether a token behind a word continues a setting: ``SET var = 1``, ``SET var.x = 1``."""
+    return token.is_operator("=", ".", "-", ":")
 
 
 @renders(SetSetting)
@@ -106,7 +118,7 @@ def _setting_key(text: str, statement_tokens: Sequence[Token]) -> tuple[str, int
             condition="INVALID_SET_SYNTAX",
             sqlstate="42000",
             position=first.span,
-            hint="A key consists of words separated by dots: SET rewriter.partial_data = true",
+            hint="A key consists of words separated by dots: SET rewriter.partial_data = true.",
         )
     return text[first.start : statement_tokens[end - 1].end], end
 

@@ -8,6 +8,7 @@ from typing import Any
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, require_values
 from rewriter.grammar.statements import Statement, builds, renders
+from rewriter.grammar.table_clauses import file_format_name
 from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.grammar.unparse import listed, name_text, partition_text, quote, quote_name, words
 
@@ -57,7 +58,7 @@ class SetFileFormat(Statement):
 @builds("set_file_format")
 def set_file_format(table: Name, partition: tuple[PartitionItem, ...] | None, name: Terminal) -> SetFileFormat:
     require_values(partition or ())
-    return SetFileFormat(table=table, format=name.name.lower(), partition=partition, format_span=name.span)
+    return SetFileFormat(table=table, format=file_format_name(name), partition=partition, format_span=name.span)
 
 
 @builds("hive_format")
@@ -65,7 +66,7 @@ def hive_format(word: Terminal, *_classes: Terminal | None) -> Terminal:
     raise NotSupportedError(
         "SET FILEFORMAT with classes of Hive is not supported.",
         position=word.span,
-        hint="Name the format: ALTER TABLE t SET FILEFORMAT parquet",
+        hint="Name the format: ALTER TABLE t SET FILEFORMAT parquet.",
     )
 
 

@@ -46,7 +46,7 @@ def cache_table(
             sqlstate="42602",
             position=table.span,
             object=table.last,
-            hint=f"Write CACHE TABLE {table.last} AS …",
+            hint=f"Write CACHE TABLE {table.last} AS ….",
         )
     return CacheTable(
         table=table,

@@ -13,6 +13,7 @@ from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import (
     Format,
     delimited_format,
+    file_format_name,
     format_of_class,
     format_of_classes,
     refuse_schema,
@@ -225,7 +226,7 @@ def using(word: Terminal, name: Terminal) -> Clause:
 
 @builds("stored_as")
 def stored_as(word: Terminal, name: Terminal) -> Clause:
-    return Clause("USING or STORED AS", Format(name.name.lower(), name.span), word.span)
+    return Clause("USING or STORED AS", Format(file_format_name(name), name.span), word.span)
 
 
 @builds("partitioned_by")

@@ -19,7 +19,7 @@ from rewriter.planner.cover.costs import Costs, costs
 from rewriter.planner.cover.cover import Candidate, Cover, cover
 from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened
 from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
-from rewriter.planner.cover.remedies import remedies
+from rewriter.planner.cover.remedies import extent_sentences, remedies
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, undeclared
 from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
 from rewriter.planner.cover.unused_rollups import DoubtReader
@@ -183,6 +183,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         begin=closing.begin,
         end=closing.end,
         newest=newest,
+        remedies=(*extent_sentences(best_sources, lines, best.cover.missing | closing.beyond), *best.remedies),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rewriter.planner.cover.open_ends import extent
 from rewriter.planner.cover.prune_causes import fitting, instants
 from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -27,6 +28,20 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
             requested = fitting(source.period, missing, target)
             sentences += _sentences(source, lines[source], _base(source, lines), requested)
     return tuple(dict.fromkeys(sentences))
+
+
+def extent_sentences(sources: Sequence[Source], lines: Timelines, missing: RangeSet) -> tuple[str, ...]:
+    """Returns where the existing partitions begin and end, each if time beyond it is missing."""
+    existing = extent((source.period, line) for source in sources for line in lines[source].existing)
+    if existing is None or not missing:
+        return ()
+    text = sources[0].fact.calendar.text
+    sentences = []
+    if missing.ranges[0].start < existing.start:
+        sentences.append(f"The data begin at {text(existing.start)}")
+    if missing.ranges[-1].end > existing.end:
+        sentences.append(f"The data end at {text(existing.end)}")
+    return tuple(sentences)
 
 
 def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:

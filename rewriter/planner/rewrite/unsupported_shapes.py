@@ -86,7 +86,7 @@ def _clause_of(text: QueryText, source: CubeSource, word: str) -> str:
     return text.text[tokens[first].start : tokens[text.closing(opening)].end]
 
 
-_IN_SUBQUERY = "Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …"
+_IN_SUBQUERY = "Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …."
 _MODIFIERS = {
     "pivots": "PIVOT over", "laterals": "LATERAL beside", "version": "Time travel over",
     "when": "Time travel over",

@@ -216,7 +216,7 @@ class _Views:
             raise NotSupportedError(
                 f"The view {view.name} cannot be used in a subquery: the origin of its column {column} is ambiguous.",
                 object=view.name,
-                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._typed_name(view)}) SELECT …",
+                hint=f"Name the view before the query: WITH x AS (SELECT * FROM {self._typed_name(view)}) SELECT ….",
             )
 
 
@@ -231,7 +231,7 @@ def _not_found(view: str, name: str, object_: str, typed: str) -> AnalysisError:
         condition="TABLE_OR_VIEW_NOT_FOUND",
         sqlstate="42P01",
         object=object_,
-        hint=f"Create it again, or replace the view: CREATE OR REPLACE {typed} AS SELECT …",
+        hint=f"Create it again, or replace the view: CREATE OR REPLACE {typed} AS SELECT ….",
     )
 
 

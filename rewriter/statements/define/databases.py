@@ -75,7 +75,9 @@ def _new_name(database: DatabaseName) -> str:
             f"A database cannot be named {name}: that word has another meaning before a name.",
             position=database.span,
             object=name,
-            hint=f"{name}.`path` reads files." if name in FILE_FORMATS else "Choose another name.",
+            hint=f"The name {name} stands for files: {name}.`path`."
+            if name in FILE_FORMATS
+            else "Choose another name.",
         )
     return name
 

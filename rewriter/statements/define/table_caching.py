@@ -76,7 +76,7 @@ def _check_exists(name: Name, context: Context) -> None:
             sqlstate="42P01",
             position=name.span,
             object=name.last,
-            hint="SHOW TABLES lists all",
+            hint="SHOW TABLES lists all.",
         )
 
 

@@ -172,7 +172,7 @@ def check_storage_table(table: Table, storage_table: StorageTable, position: Spa
                 raise properties.invalid(
                     f"'{choice.key}' is for a timeline that '{storage_table.table}' does not have",
                     choice.key,
-                    f"remove it: ALTER TABLE {storage_table.table} UNSET TBLPROPERTIES ('{choice.key}')",
+                    f"Remove it: ALTER TABLE {storage_table.table} UNSET TBLPROPERTIES ('{choice.key}').",
                 )
             timeline_class(choice.implementation)
         for period in storage_table.layouts:
@@ -248,7 +248,7 @@ def _refuse_text_property(key: str, value: str | None, table: Table) -> None:
         condition="FILES_WOULD_BE_MISREAD",
         sqlstate="0A000",
         object=key,
-        hint="State separators in CREATE TABLE … ROW FORMAT DELIMITED. A file with a header is CSV: USING csv",
+        hint="State separators in CREATE TABLE … ROW FORMAT DELIMITED. A file with a header is CSV: USING csv.",
     )
 
 
@@ -263,7 +263,7 @@ def _about_timelines(key: str, value: str, table: Table, context: Context) -> tu
     """Returns the key and value of a property about timelines in canonical spelling."""
     if properties.is_present_key(key):
         if value.strip().lower() not in ("true", "false"):
-            raise properties.invalid(f"'{value}' is neither true nor false", key, "write 'false' for a rebuild")
+            raise properties.invalid(f"'{value}' is neither true nor false", key, "Write 'false' for a rebuild.")
         return properties.PRESENT, value.strip().lower()
     choice = properties.read_choice(key, value)
     column = _column_of(choice, table, context)
@@ -278,7 +278,7 @@ def _column_of(choice: Choice, table: Table, context: Context) -> str:
         return _column_in(choice, _storage_table(table, fact))
     columns = [column.name for column in table.partition_columns]
     times = [time for cube in context.snapshot.cubes() for time in cube.times]
-    return _named(choice, [*columns, *times], table.name, f"its partition columns are {', '.join(columns) or 'none'}")
+    return _named(choice, [*columns, *times], table.name, f"Its partition columns are {', '.join(columns) or 'none'}.")
 
 
 def _layout(choice: Choice, storage_table: StorageTable) -> TimeLayout:
@@ -286,7 +286,7 @@ def _layout(choice: Choice, storage_table: StorageTable) -> TimeLayout:
     if layout is None:
         periods = ", ".join(period.name for period in sorted(storage_table.layouts))
         raise properties.invalid(
-            f"'{storage_table.table}' has no {choice.period.name} timeline", choice.key, f"its periods are {periods}"
+            f"'{storage_table.table}' has no {choice.period.name} timeline", choice.key, f"Its periods are {periods}."
         )
     return layout
 
@@ -296,7 +296,7 @@ def _column_in(choice: Choice, storage_table: StorageTable) -> str:
     for other in storage_table.others:
         layout = properties.layout_of(other.layouts, choice.period)
         names += [*(layout.columns if layout else ()), other.time]
-    return _named(choice, names, storage_table.table, f"name {' or '.join(names)}")
+    return _named(choice, names, storage_table.table, f"Name {' or '.join(names)}.")
 
 
 def _named(choice: Choice, names: Sequence[str], table: str, hint: str) -> str:

@@ -138,7 +138,7 @@ class _Search:
                 f"the fact {fact.name} or its cube was changed during REFRESH FACT",
                 condition="CONCURRENT_WRITE",
                 object=fact.name,
-                hint="run the statement again",
+                hint="Run the statement again.",
             )
         table, period = snapshot.table(stored.table.table), stored.period
         base_time = complete_base_time(base_periods(fact), context)

@@ -113,7 +113,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     """
     specs = dropped(statement, context)
     table = specs[0].table
-    hint = "DROP IF EXISTS ignores missing partitions"
+    hint = "DROP IF EXISTS ignores missing partitions."
     keys, ranges = _named_keys(specs, statement.specs, None if statement.if_exists else hint, context)
     named = context.snapshot.partitions(table, [*map(KeyRange.of_key, keys)]) if has_success_files(table) else ()
     if keys:
@@ -132,7 +132,7 @@ def commit_partitions(statement: s.CommitPartitions, context: Context) -> Result
     """
     specs = dropped(statement, context)
     table = specs[0].table
-    keys, _ = _named_keys(specs, statement.specs, "SHOW PARTITIONS … STATUS lists open partitions", context)
+    keys, _ = _named_keys(specs, statement.specs, "SHOW PARTITIONS … STATUS lists open partitions.", context)
     open_keys = tuple(sorted(context.snapshot.open_keys(table).intersection(keys)))
     if open_keys:
         with context.begin() as transaction:

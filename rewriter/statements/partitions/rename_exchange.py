@@ -116,8 +116,10 @@ def _check_same_cluster(target: Table, source: Table, context: Context) -> None:
 
 @runs(s.Truncate, in_transaction=True)
 def truncate(statement: s.Truncate, context: Context) -> Result:
-    """TRUNCATE TABLE: the partitions that have the spec's values stay, without rows. It is no error if there are none.
-    A column that the spec names without a value has any value.
+    """TRUNCATE TABLE: the partitions that have the spec's values stay, without rows.
+
+    A column that the spec names without a value has any value. As in Spark, only a spec of all columns must name a
+    partition: PARTITIONS_NOT_FOUND 428FT.
 
     A concurrent write conflicts if it falls into the key ranges that were searched.
     """
@@ -136,7 +138,15 @@ def truncate(statement: s.Truncate, context: Context) -> Result:
         require_partitioned(table, statement.table.span)
         static = read_spec(table, statement.partition).static
     lookup = context.snapshot.lookup(table, read_static(table, static) if static else None)
-    keys_with_files = tuple(partition.key for partition in lookup.partitions() if partition.files)
+    partitions = tuple(lookup.partitions())
+    if not partitions and statement.partition is not None and len(static) == len(table.partition_columns):
+        raise partitions_not_found(
+            f"The partition(s) {partition_text(statement.partition)}",
+            table.name,
+            shown=seen_from(context.snapshot.current, table.name),
+            position=spec_span(statement.partition),
+        )
+    keys_with_files = tuple(partition.key for partition in partitions if partition.files)
     if keys_with_files:
         with context.begin() as transaction:
             try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+
+from sqlglot import exp
 
 from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
+from rewriter.planner.text.query_text import QueryText
 
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"")
 
@@ -18,12 +21,15 @@ def placed(error: Error, query: Query, sql: str) -> Error:
     """Returns an engine's error about ``sql``, placed in the user's query.
 
     Where the engine reports a position, it becomes that of the same token in the user's text; otherwise the position
-    of the name that the message quotes; otherwise the whole query.
+    of the only operation of the query that can fail so; otherwise that of the name that the message quotes; otherwise
+    the whole query.
     """
     engine_position, query_tokens = error.position, tokens(query.text)
     error.position = (
-        None if engine_position is None else _same_token(engine_position, sql, query_tokens)
-    ) or _quoted_name(error, query_tokens)
+        (None if engine_position is None else _same_token(engine_position, sql, query_tokens))
+        or _only_operation(error, query)
+        or _quoted_name(error, query_tokens)
+    )
     if error.position is not None:
         error.position = error.position.shifted(query.span.start)
     if error.hint is None:
@@ -95,6 +101,47 @@ def _same_tokens(engine_tokens: Sequence[Token], query_tokens: Sequence[Token]) 
         ]
     ends = zip(engine_tokens[len(engine_tokens) - end :], query_tokens[len(query_tokens) - end :], strict=True)
     return [*zip(engine_tokens[:begin], query_tokens[:begin], strict=True), *pairs, *ends]
+
+
+#: The operations that can fail with a condition.
+_OPERATIONS: Mapping[str, tuple[type[exp.Expr], ...]] = {
+    "ARITHMETIC_OVERFLOW": (exp.Add, exp.Sub, exp.Mul, exp.Sum),
+    "CAST_INVALID_INPUT": (exp.Cast,),
+    "CAST_OVERFLOW": (exp.Cast,),
+    "DIVIDE_BY_ZERO": (exp.Div, exp.IntDiv),
+    "REMAINDER_BY_ZERO": (exp.Mod,),
+}
+
+
+def _only_operation(error: Error, query: Query) -> Span | None:
+    """Returns the span of the operation of a query that can fail with an error's condition, if it is the only one.
+
+    Views and facts may hold others: then the error names no place in the text, or the span is that of one that can
+    fail, too.
+    """
+    kinds = _OPERATIONS.get(error.condition)
+    if kinds is None:
+        return None
+    text = QueryText(query.text)
+    try:
+        spans = [_operation(node, text) for node in text.nodes if isinstance(node, kinds)]
+    except Error:
+        return None
+    failing = [span for span in spans if span is not None]
+    return failing[0] if len(failing) == 1 else None
+
+
+def _operation(node: exp.Expr, text: QueryText) -> Span | None:
+    """Returns the span of an operation, with its parentheses; ``None`` for TRY_CAST, which does not fail."""
+    span = text.span_of(node)
+    if span is None:
+        return None
+    call = text.enclosing_call(span) if isinstance(node, exp.Cast | exp.Sum) else None
+    if call is not None and text.within(call)[0].is_word("CAST", "TRY_CAST", "SUM"):
+        return None if text.within(call)[0].is_word("TRY_CAST") else call
+    opened = sum(token.is_operator("(") - token.is_operator(")") for token in text.within(span))
+    closing = [token.end for token in text.tokens if token.start >= span.end and token.is_operator(")")]
+    return Span(span.start, closing[opened - 1]) if 0 < opened <= len(closing) else span
 
 
 def _quoted_name(error: Error, query_tokens: Sequence[Token]) -> Span | None:

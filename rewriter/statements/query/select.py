@@ -17,7 +17,7 @@ from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.connectors.table_source import is_source
-from rewriter.errors import EngineError, Error, Span
+from rewriter.errors import EngineError, Error, MissingDataError, Span
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
@@ -36,6 +36,7 @@ from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, footer_query
+from rewriter.statements.query.misspelled_functions import misspelled_function
 from rewriter.statements.query.routing import UNREACHABLE, routed, unreachable
 from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
 from rewriter.statements.resolve.partition_lookup import check_unmoved
@@ -116,7 +117,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     prepared = None if key is None else context.prepared.get(key, snapshot.state)
     if prepared is None:
         context = replace(context, planning=replace(context.planning, now=clock))
-        plan = plan_query(query, snapshot, context.planning, context.parameters)
+        plan = _plan(query, snapshot, context)
         settled_plan = narrowed(plan, context)
         routed_plan, route = _routed(settled_plan, query, context)
         prepared = replace(_prepared(query, routed_plan, context.on(route.cluster)), route=route)
@@ -201,7 +202,15 @@ def planned(query: Query, context: Context) -> tuple[Plan, Route]:
 
 
 def _planned(query: Query, reader: CatalogReader, context: Context) -> Plan:
-    return narrowed(plan_query(query, reader, context.planning, context.parameters), context)
+    return narrowed(_plan(query, reader, context), context)
+
+
+def _plan(query: Query, reader: CatalogReader, context: Context) -> Plan:
+    """Plans a query. A misspelled function is told before missing partitions."""
+    try:
+        return plan_query(query, reader, context.planning, context.parameters)
+    except MissingDataError as error:
+        raise misspelled_function(query) or error from None
 
 
 def _routed(plan: Plan, query: Query, context: Context) -> tuple[Plan, Route]:

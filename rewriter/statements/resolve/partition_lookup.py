@@ -105,7 +105,7 @@ def check_unmoved(table: Table, partitions: Iterable[Partition], context: Contex
             raise ConflictError(
                 f"the partition {name} of '{table.name}' was moved or dropped after this statement began",
                 object=table.name,
-                hint="run the statement again",
+                hint="Run the statement again.",
             )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from rewriter.catalog.model.file_names import FILE_FORMATS
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.system_tables import SystemTable, system_read_only
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families import descriptions as s
-from rewriter.grammar.terms import ColumnName
+from rewriter.grammar.terms import ColumnName, Query
+from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -47,18 +49,30 @@ _STATISTICS = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_
 _JSON_NAMES = {"inputformat": "input_format", "outputformat": "output_format"}
 
 
-@runs(s.Describe, in_transaction=True, reads_system_tables=True)
+@runs(s.Describe, in_transaction=True, reads_system_tables=True, without_warehouse=True)
 def describe(statement: s.Describe, context: Context) -> Result:
     """DESCRIBE of a table or view as in Spark, of one of its partitions or columns; or of a cube or fact.
 
     Raises the errors of ``named_objects`` for a missing partition or column, DESCRIBE_JSON_NOT_EXTENDED 0A000,
     UNSUPPORTED_FEATURE.DESC_TABLE_COLUMN_JSON 0A000, FORBIDDEN_OPERATION 42809 for a partition of a view.
     """
+    if len(statement.name.parts) == 2 and statement.name.parts[0].lower() in FILE_FORMATS:
+        return _describe_files(statement, context)
     if statement.kind == "CUBE":
         return described_cube(named_cube(statement.name, context))
     if statement.kind == "FACT":
         return described_fact(named_fact(statement.name, context))
     object_ = context.named(statement.name)
+    if (
+        object_ is None
+        and statement.column is not None
+        and [part.lower() for part in statement.name.parts] == ["history"]
+    ):
+        raise NotSupportedError(
+            "DESCRIBE HISTORY is not supported.",
+            position=statement.name.span,
+            hint="SHOW PARTITIONS t STATUS lists the partitions of a table, system.transactions the commits.",
+        )
     if isinstance(object_, Cube | Fact):
         _refuse_parts(statement, object_)
         return described_cube(object_) if isinstance(object_, Cube) else described_fact(object_)
@@ -67,6 +81,26 @@ def describe(statement: s.Describe, context: Context) -> Result:
     if isinstance(object_, SystemTable):
         return _describe_system_table(statement, object_)
     return _describe_table(statement, context.table(statement.name), context)
+
+
+def _describe_files(statement: s.Describe, context: Context) -> Result:
+    """Returns the columns of ``format.`path```, or one of them. Files have no partitions and no properties."""
+    if statement.partition is not None or statement.as_json:
+        raise NotSupportedError(
+            "Files have columns alone: no partitions, and no properties to describe AS JSON.",
+            position=statement.name.span,
+            hint="Write DESCRIBE format.`path`.",
+        )
+    name = statement.name
+    select = "SELECT * FROM "
+    text = select + ".".join(quote_name(part) for part in name.parts)
+    described = describe_query(
+        s.DescribeQuery(query=Query(text, Span(name.span.start - len(select), name.span.end))), context
+    )
+    if statement.column is None:
+        return described
+    columns = [Column(str(row[0]), str(row[1])) for row in described.rows()]
+    return listing("DESCRIBE", _INFO, _column_rows(statement.column, column_named(columns, statement.column)))
 
 
 def _describe_system_table(statement: s.Describe, table: SystemTable) -> Result:

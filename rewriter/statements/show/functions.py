@@ -43,7 +43,7 @@ def describe_function(statement: s.DescribeFunction, context: Context) -> Result
             sqlstate="42883",
             position=statement.function.span,
             object=statement.function.last,
-            hint=f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all",
+            hint=f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all.",
         )
     lines = [f"Function: {last}"]
     if group != "-":

@@ -55,7 +55,7 @@ class GuardedTimeline:
             f"the timeline {self.implementation} fails: {member} {failure}",
             condition="TIMELINE_FAILED",
             object=self.implementation,
-            hint="ALTER TABLE … SET TIMELINE … TO 'EndsAndHoles' keeps the same partitions with another class",
+            hint="ALTER TABLE … SET TIMELINE … TO 'EndsAndHoles' keeps the same partitions with another class.",
         )
 
 

@@ -40,9 +40,9 @@ _PATHS_BY_CLASS_NAME |= {
 }
 _LENS_PACKAGE = "org.apache.lens.cube.metadata.timeline."
 _HINT = (
-    f"name one of {', '.join(_BUILT_IN)}, or a class that is registered here: by "
+    f"Name one of {', '.join(_BUILT_IN)}, or a class that is registered here: by "
     "rewriter.register_timeline(name, class), "
-    f"or by an installed package in the entry point group {GROUP}"
+    f"or by an installed package in the entry point group {GROUP}."
 )
 
 _registered: dict[str, type[PartitionTimeline]] = {}
@@ -165,7 +165,7 @@ def _invalid(name: str, reason: str) -> AnalysisError:
         f"'{name}' is not a timeline: {reason}",
         condition="INVALID_TIMELINE",
         object=name,
-        hint="a timeline must implement rewriter.timeline.timeline.PartitionTimeline",
+        hint="A timeline must implement rewriter.timeline.timeline.PartitionTimeline.",
     )
 
 

@@ -49,7 +49,7 @@ def catalog_list(text: str, table: Table, held: Collection[int] = ()) -> str:
             f"'{text}' is a list of write ids of {match['name']}, not of {table.name}",
             condition="INVALID_WRITE_ID_LIST",
             object=table.name,
-            hint="pass the list that get_valid_write_ids returns for this table",
+            hint="Pass the list that get_valid_write_ids returns for this table.",
         )
     mark = int(match["hwm"])
     open_ids, aborted = _ids(match["open"]), _ids(match["aborted"])
@@ -87,5 +87,5 @@ def _invalid(text: str, table: Table) -> DataError:
         f"'{text}' is not a list of write ids of {table.name}",
         condition="INVALID_WRITE_ID_LIST",
         object=table.name,
-        hint="its form is <database>.<table>:<high-water mark>:<least open>:<open,…>:<aborted,…>",
+        hint="Its form is <database>.<table>:<high-water mark>:<least open>:<open,…>:<aborted,…>.",
     )
