@@ -120,7 +120,7 @@ def _check_names_and_states(tokens: Sequence[Token]) -> None:
         clause = _STATES.get(token.upper)
         if clause is not None and len(after) == 3 and after[0].is_word("AS") and after[1].is_word("OF"):
             # ``SELECT version AS of FROM t`` names a column.
-            called = index + 4 < len(tokens) and tokens[index + 4].is_operator("(")
+            called = not after[2].is_word("FROM") and index + 4 < len(tokens) and tokens[index + 4].is_operator("(")
             if after[2].kind in (TokenKind.NUMBER, TokenKind.STRING) or called or after[2].upper in _INSTANTS:
                 raise no_time_travel(clause, Span(token.start, after[1].end))
 

@@ -274,7 +274,8 @@ def _check_carried(
             raise invalid_fact(
                 f"The table {table.name} lacks the column {column.name} of the cube {cube.name}.",
                 name.span,
-                "Add it to the table, or list the fact's columns: CREATE FACT f OF CUBE c (columns).",
+                "Add it to the table: all tables of a fact have the same columns. If no table of the fact has it, list "
+                "the fact's columns: CREATE FACT f OF CUBE c (columns).",
                 column.name,
             )
         if stored.type not in (column.type, summed.get(column.name)):

@@ -35,3 +35,26 @@ def test_a_python_of_workers_that_cannot_work(text: str, words: str) -> None:
     assert (type(error), error.condition) == (EngineError, "WORKER_PYTHON")
     assert words in error.message
     assert "PYSPARK_PYTHON" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead. "
+            'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22012',
+            "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
+        ),
+        (
+            '[DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION] cannot cast "INT" to "DATE" with ANSI mode on. If you have '
+            'to cast "INT" to "DATE", you can set "spark.sql.ansi.enabled" as "false".',
+            'cannot cast "INT" to "DATE" with ANSI mode on.',
+        ),
+        (
+            '[TRANSPOSE_EXCEED_ROW_LIMIT] Too many. Set "spark.sql.shuffle.partitions" to "3" to go on.',
+            'Too many. Set "spark.sql.shuffle.partitions" to "3" to go on.',
+        ),
+    ],
+)
+def test_no_message_proposes_a_setting_that_is_refused(text: str, message: str) -> None:
+    assert translated(RuntimeError(text), "SELECT 1").message == message

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -469,6 +470,23 @@ def test_a_failed_batch_ends_a_stream_and_is_loaded_by_the_next(
     assert caught.value.condition == "CAST_OVERFLOW"
     until(connection, "failed", 0)
     assert connection.execute(statement(tmp_path, "SELECT CAST(x % 7 AS INT), dt FROM {stream}")).rowcount == 10
+
+
+def test_the_stream_of_a_dead_process_of_this_host_is_lost_at_once(
+    connection: rewriter.Connection, tmp_path: Path
+) -> None:
+    table = connection.session.catalog.snapshot().table("t")
+    process = subprocess.Popen(["true"])
+    process.wait()
+    with connection.session.catalog.database.write() as database:
+        stream_runs.begin_run(database, "s", table.id, "c")
+    assert connection.execute("SHOW STREAMS").fetchall()[0][2] == "running"
+    with connection.session.catalog.database.write() as database:
+        ended = f"{socket.gethostname()}:{process.pid}"
+        database.exec_driver_sql(f"UPDATE streams SET process = '{ended}'")
+    assert connection.execute("SHOW STREAMS").fetchall()[0][2] == "lost"
+    put(tmp_path, "a")
+    assert connection.execute(statement(tmp_path)).rowcount == 10
 
 
 def test_a_silent_stream_is_lost_and_can_be_taken_over(connection: rewriter.Connection, tmp_path: Path) -> None:
