@@ -130,6 +130,13 @@ def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -
         writer.write_table(schema.empty_table())
 
 
+#: The hint for a file that cannot be read.
+DAMAGED_FILE = (
+    "Check that the file is complete and has the format that the table or query names. Copy a damaged file back, or "
+    "write its partition again: INSERT OVERWRITE t PARTITION (…) SELECT …."
+)
+
+
 def unreadable(path: str, error: object) -> EngineError:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return EngineError(
@@ -137,7 +144,7 @@ def unreadable(path: str, error: object) -> EngineError:
         condition="FAILED_READ_FILE",
         sqlstate="KD001",
         object=path,
-        hint="Check that the file is complete and has the format that the table or query names.",
+        hint=DAMAGED_FILE,
     )
 
 

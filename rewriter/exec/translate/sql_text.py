@@ -52,7 +52,10 @@ class SqlText:
                     hint="Write shiftrightunsigned(a, n), or use the Spark engine (engine spark).",
                 ) from None
             words = parser_words(error).replace(CALL, "")
-            raise ParseError(f"DuckDB's translator cannot parse this query: {words}.", hint=_HINT) from None
+            raise ParseError(
+                f"DuckDB's translator cannot parse this query: {words}.",
+                hint="Check the syntax. If Spark reads this form, use the Spark engine (engine spark).",
+            ) from None
         except RecursionError:
             raise _too_deep() from None
         if len(trees) != 1:

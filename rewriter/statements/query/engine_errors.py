@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from sqlglot import exp
 
 from rewriter.errors import Error, Span
+from rewriter.exec.data_files import DAMAGED_FILE
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
 from rewriter.planner.text.query_text import QueryText
@@ -39,6 +40,8 @@ def placed(error: Error, query: Query, sql: str) -> Error:
 
 #: Hints by the begin of a condition: the first that applies.
 _HINTS = {
+    "UNRESOLVED_ROUTINE": "SHOW FUNCTIONS lists all.",
+    "UNSUPPORTED_DATATYPE": "Write a type of Spark: STRING, INT, BIGINT, DOUBLE, DECIMAL(10,2), DATE or TIMESTAMP.",
     "UNRESOLVED_COLUMN": "DESCRIBE a table, cube or fact to see its columns.",
     "ARITHMETIC_OVERFLOW": "CAST an operand to a wider type, or write try_add or try_multiply, which return NULL.",
     "BINARY_ARITHMETIC_OVERFLOW": "CAST an operand to INT.",
@@ -50,6 +53,8 @@ _HINTS = {
     "INVALID_ARRAY_INDEX": "Use an index that exists; get(a, i) and try_element_at return NULL for the others.",
     "INVALID_INDEX_OF_ZERO": "Count from 1.",
     "INVALID_TYPED_LITERAL": "Write a value that exists, such as DATE '2013-02-28'.",
+    "FAILED_READ_FILE": DAMAGED_FILE,
+    "CANNOT_READ_FILE_FOOTER": DAMAGED_FILE,
     "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
     "REMAINDER_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
     "NUMERIC_VALUE_OUT_OF_RANGE": "CAST to a DECIMAL with more digits before the point.",

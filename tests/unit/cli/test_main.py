@@ -14,6 +14,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rewriter.cli import main
@@ -158,6 +160,20 @@ def test_the_environment_names_the_warehouse(
     monkeypatch.setenv("REWRITER_WAREHOUSE", warehouse)
     assert main.main(["sql", "-e", "SHOW CUBES"]) == 0
     assert "c " in capsys.readouterr().out
+
+
+def test_files_are_described_without_a_warehouse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": pa.array([1], "int32"), "b": ["x"]}), "day.parquet")
+    sql = ["sql", "-w", str(tmp_path / "absent"), "--engine", "duckdb", "--format", "csv", "-e"]
+    assert main.main([*sql, "DESCRIBE parquet.`day.parquet`; DESCRIBE parquet.`day.parquet` b"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[1:3], lines[-3:-1]) == (["a,int,", "b,string,"], ["col_name,b", "data_type,string"])
+    assert main.main([*sql, "DESCRIBE parquet.`nope.parquet`"]) == 1
+    assert "PATH_NOT_FOUND" in capsys.readouterr().err
+    assert not (tmp_path / "absent").exists()
 
 
 def test_a_catalog_on_postgresql(
