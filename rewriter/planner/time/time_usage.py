@@ -34,7 +34,8 @@ class TimeUse:
     are about all dimensions: ``exact_ranges`` are the ranges that ``time_range_in`` names, ``units`` the units in which
     time is used and the nodes that use them, ``raw_uses`` other uses, ``compared_ranges`` the ranges for which
     comparisons with constants are true that are no range of the block. ``from_now`` says that a bound of the leading
-    dimension is computed from the present.
+    dimension is computed from the present. ``taken_conditions`` are the identities of the conditions that became part
+    of ``requested``: they are true for all of its instants.
     """
 
     requested: RangeSet = RangeSet.ALL
@@ -47,6 +48,7 @@ class TimeUse:
     calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
     calendar: Calendar = UTC
     from_now: bool = False
+    taken_conditions: set[int] = field(default_factory=set)
 
     def record(self, column: exp.Column) -> None:
         """Records an occurrence of a time dimension that is not a range."""
@@ -57,6 +59,14 @@ class TimeUse:
             self.raw_uses.append(outermost)
         else:
             self.units.setdefault(unit, outermost)
+
+    def exact_among(self, conditions: Sequence[tuple[exp.Expr, exp.Expr]]) -> frozenset[int]:
+        """Returns the identities of the conditions, as typed, that ``requested`` took over exactly.
+
+        ``conditions`` are pairs of a condition as typed and a part of it as read. All parts must have been taken.
+        """
+        doubted_ids = {id(typed) for typed, read in conditions if id(read) not in self.taken_conditions}
+        return frozenset(id(typed) for typed, _ in conditions) - doubted_ids
 
 
 def time_use(
@@ -103,6 +113,7 @@ def time_use(
                 descendants = list(walk(condition))
                 consumed |= {id(node) for node in descendants}
                 if dimension == source.cube.times[0]:
+                    use.taken_conditions.add(id(condition))
                     use.from_now |= any(_is_present(node, constants) for node in descendants)
         if dimension == source.cube.times[0]:
             use.requested, use.bounded = let_through, bounded
