@@ -103,6 +103,19 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
     return None
 
 
+def unproven_warning(doubt: str | None, target: Target, context: Context) -> tuple[str, ...]:
+    """Returns the warning that a query of the fact wrote rollups that are not used. There is none for a table that is
+    TRUSTED, and none for rows from elsewhere, which no proof can be expected of.
+    """
+    binding = rollup_binding(target, context)
+    if doubt in (None, NO_BASE_READ) or binding is None or binding.is_trusted:
+        return ()
+    return (
+        f"{target.table.name}: what was written is unproven, and is not used until CHECK FACT {binding.fact.name} "
+        f"ACCEPT has compared it: {doubt}",
+    )
+
+
 def _is_of(use: TableUse, fact: Fact) -> bool:
     return fact.storage_table(use.table.name) is not None
 
