@@ -20,6 +20,7 @@ from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.exactness import compared_ranges
 from rewriter.planner.time.granularity import check_unit, used_unit
 from rewriter.planner.time.mistaken_constants import check_constants
+from rewriter.planner.time.time_expressions import utc_time
 from rewriter.planner.time.time_predicates import Reader, ranges_of
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -53,7 +54,8 @@ class TimeUse:
     def record(self, column: exp.Column) -> None:
         """Records an occurrence of a time dimension that is not a range."""
         unit, outermost = used_unit(column, self.calendar)
-        if unit is UpdatePeriod.HOURLY and self.calendar.since(unit) is None:
+        is_utc = self.calendar.is_utc or utc_time(column, self.calendar.zone) is not None
+        if unit is UpdatePeriod.HOURLY and not is_utc and self.calendar.since(unit) is None:
             unit = UpdatePeriod.MINUTELY  # the zone's hours are not UTC hours
         if unit is None:
             self.raw_uses.append(outermost)

@@ -59,6 +59,7 @@ from rewriter.statements.write.external_base_changes import written as files_wri
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.partition_clocks import check_partition_clocks
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, unproven_warning
 from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
@@ -172,6 +173,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
     check_zoned_casts(statement, target, columns, prepared, context)
+    check_partition_clocks(target, prepared.plan, context)
     arranged = prepared.query.with_sql(target.arranged(prepared.query.sql))
     doubt = doubt_about(prepared.plan, target, context)
     return Checked(replace(statement, query=query), target, prepared, arranged, doubt)
