@@ -372,9 +372,7 @@ def test_events_inside_their_hours_prove_no_period(tmp_path: Path) -> None:
             assert day(session)[:4] == (0, 0, 1, 0), condition
             assert "days: what was written is unproven" in result.warnings[-1], condition
             assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == [(48,)]
-        session.execute(
-            f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {from_cube(PATHS['cube'], CUBE_DAY)}"
-        )
+        session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {from_cube(PATHS['cube'], CUBE_DAY)}")
         assert day(session) == FRESH
 
 
