@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.errors import NotSupportedError
-from rewriter.planner.model.plan import ClockReading, Plan
+from rewriter.planner.model.plan import ClockReading, Plan, quote_identifier
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.runtime.statement_context import Context
@@ -81,8 +81,9 @@ def _mismatch(
     name: str, reading: ClockReading, layout: TimeLayout, target: Target, binding: TimeBinding
 ) -> NotSupportedError:
     table, zone = target.table.name, _zone_of(layout, binding)
-    provided = [part for part in layout.parts if part.column.lower() in {c.name.lower() for c in target.provided}]
-    values = [f"{_expression(part, layout, reading, zone)} AS {part.column}" for part in provided]
+    parts = {part.column.lower(): part for part in layout.parts}
+    provided = [parts[column.name.lower()] for column in target.provided if column.name.lower() in parts]
+    values = [f"{_expression(part, layout, reading, zone)} AS {quote_identifier(part.column)}" for part in provided]
     return NotSupportedError(
         f"{reading.words} reads the clocks of {reading.zone}, but the {layout.period.name} partitions of {table} are "
         f"named by those of {zone}.",

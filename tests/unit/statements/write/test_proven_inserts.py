@@ -385,7 +385,7 @@ OTHER_PLACES = {
     "QUALIFY": f"SELECT k, n, m FROM c WHERE {CUBE_DAY} QUALIFY row_number() OVER (ORDER BY t) < 9",
     "IN": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} AND hour(t) IN (SELECT 5) GROUP BY k",
     "EXISTS": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} AND EXISTS (SELECT 1 FROM hours) GROUP BY k",
-    "ON": f"SELECT c.k, SUM(c.n), MAX(c.m) FROM c JOIN (SELECT 1 AS x) y ON hour(t) % 2 = 0 WHERE {CUBE_DAY} GROUP BY 1",
+    "ON": f"SELECT c.k, SUM(n), MAX(m) FROM c JOIN (SELECT 1 AS x) y ON hour(t) % 2 = 0 WHERE {CUBE_DAY} GROUP BY 1",
     "SEMI JOIN": f"SELECT k, SUM(n), MAX(m) FROM c LEFT SEMI JOIN (SELECT 5 AS h) y ON hour(t) = h WHERE {CUBE_DAY} "
     "GROUP BY k",
     "above an aggregation": "SELECT k, SUM(n), MAX(m) FROM (SELECT k, t, SUM(n) AS n, MAX(m) AS m FROM c "
