@@ -259,7 +259,7 @@ class ZoneEdits:
         aliases = {item.alias.lower() for item in self._block.select.selects}
         return bool(node.table) or node.name.lower() not in aliases | self._block.joined_names
 
-    def _check_seconds(self, column: exp.Column, top: exp.Expr) -> None:
+    def _check_seconds(self, column: exp.Expr, top: exp.Expr) -> None:
         """Raises an error unless ``top``, computed from the seconds of an instant, is only compared with numbers and
         passed on. Converted back to a time, it would be read off the UTC clock.
         """
@@ -396,7 +396,7 @@ class ZoneEdits:
             passed_names |= names_outside(column)
         return passed_names
 
-    def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
+    def _name(self, node: exp.Expr | None, column: exp.Expr) -> str:
         """Returns the name of a column's function in the text, or a description of the node."""
         span = self._text.span_of(column)
         call = self._text.enclosing_call(span) if span is not None and isinstance(node, exp.Func) else None
