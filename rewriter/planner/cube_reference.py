@@ -35,7 +35,7 @@ from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
 from rewriter.planner.scope.column_use import Columns
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source
-from rewriter.planner.scope.joins import contributes, filters, nullable
+from rewriter.planner.scope.joins import contributes, filters, nullable, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes
 from rewriter.planner.scope.unknown_columns import check_columns
 from rewriter.planner.text.edits import Edit, Part
@@ -54,12 +54,15 @@ class PlannedReference:
     """A reference's plan, the edits of the text that carry it out, and the partitions it reads.
 
     ``splits_partitions`` says that the query treats events of one partition differently by their time.
+    ``exact_conditions`` are the identities of the conditions, as typed, that the range of the leading time expresses:
+    all rows of the range satisfy them, and no others.
     """
 
     reference: ReferencePlan
     edits: tuple[Edit, ...]
     uses: tuple[tuple[Table, tuple[KeyRange, ...], tuple[Selection, ...]], ...]
     splits_partitions: bool = False
+    exact_conditions: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -75,10 +78,11 @@ class CubeQuery:
     reader: CatalogReader
     settings: Settings
     constants: Constants
-    #: resolve_columns: the columns of the cube in the block, the nodes that may use them, and what joins on them.
+    #: resolve_columns: the columns of the cube in the block, the nodes that may use them, and the conditions of
+    #: inlined subqueries, as typed and as read.
     columns: Columns = field(init=False)
     nodes: list[exp.Expr] = field(init=False)
-    inlined: list[exp.Expr] = field(init=False)
+    inlined: list[tuple[exp.Expr, exp.Expr]] = field(init=False)
     #: resolve_columns: whether rows of the cube reach the block's rows; its columns that a NATURAL JOIN compares.
     visible: bool = field(init=False)
     natural_columns: list[str] = field(init=False)
@@ -141,8 +145,10 @@ def resolve_columns(query: CubeQuery) -> None:
     """Finds the columns of the cube that the block uses, and where."""
     block, source, select = query.block, query.source, query.select
     query.columns = Columns(query.text, block, source, query.blocks)
-    query.inlined = [of_source(node, source.index) for level in source.levels for node in level.filters()]
-    query.nodes = [*block.nodes, *(below_node for node in query.inlined for below_node in (node, *descend(node)))]
+    query.inlined = [
+        (typed, of_source(read, source.index)) for level in source.levels for typed, read in level.filters()
+    ]
+    query.nodes = [*block.nodes, *(below_node for _, node in query.inlined for below_node in (node, *descend(node)))]
     check_columns(query.text, block, source, query.blocks, query.nodes)
     # EXISTS returns none of the columns of its subquery.
     query.visible = contributes(select, source.index) and not isinstance(block.select.parent, exp.Exists)
@@ -152,7 +158,7 @@ def resolve_columns(query: CubeQuery) -> None:
 def read_time(query: CubeQuery) -> None:
     """Reads the requested time from the conditions, and the units in which time is used."""
     source, select, columns = query.source, query.select, query.columns
-    conditions = [*query.inlined, *filters(select, source.index)]
+    conditions = [*(read for _, read in query.inlined), *filters(select, source.index)]
     query.time = time_use(query.text, source, conditions, query.nodes, columns, query.constants)
     stars = any(_is_star(node, columns) for node in query.nodes) and query.visible
     if stars and any(columns.times_in(value) for value in source.columns.values()):
@@ -312,7 +318,10 @@ def planned(query: CubeQuery) -> PlannedReference:
         (arm.table, key_ranges(arm), (Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections),))
         for arm in query.arms
     )
-    return PlannedReference(reference, tuple(query.edits), uses, choice.raw and _splits_partitions(query))
+    splits_partitions = choice.raw and _splits_partitions(query)
+    wheres = [select.args.get("where") for select in (query.block.select, query.select)]
+    exact_conditions = time.exact_among([*query.inlined, *typed_conjuncts(*wheres)])
+    return PlannedReference(reference, tuple(query.edits), uses, splits_partitions, exact_conditions)
 
 
 def _row_aggregates(query: CubeQuery) -> tuple[str, ...]:

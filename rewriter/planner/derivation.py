@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rewriter.planner.cube_reference import PlannedReference
-from rewriter.planner.model.plan import Derivation, DerivedRows, ReasonKind
-from rewriter.planner.scope.blocks import Block, CubeSource, Resolved
+from rewriter.planner.model.plan import Derivation, DerivedRows
+from rewriter.planner.scope.blocks import CubeSource, Resolved
 from rewriter.planner.scope.column_lineage import Condition, Lineage, NotFollowed, columns_in, lineages, unwrapped
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.table_pruning import Pruning
@@ -33,13 +33,13 @@ def derive(
     """Returns the derivation of a planned query. ``prunings`` are those of the tables, ``planned`` those of the cubes.
     The readings of the plan are in the same order, tables first.
     """
-    cubes = [(block, source) for block in resolved.blocks for source in block.cubes]
+    cubes = [source for block in resolved.blocks for source in block.cubes]
     tables = {id(reference.node): number for number, reference in enumerate(resolved.tables)}
 
     def columns_of(node: exp.Table) -> Sequence[str]:
         if id(node) in tables:
             return [column.name for column in resolved.tables[tables[id(node)]].table.all_columns]
-        source = next((source for _, source in cubes if source.node is node), None)
+        source = next((source for source in cubes if source.node is node), None)
         if source is None:
             raise NotFollowed("a cube that is read as rows")
         return source.cube.column_order
@@ -52,8 +52,8 @@ def derive(
             if number is not None:
                 rows.append(_of_table(lineage, number, prunings[number]))
             else:
-                at = next(at for at, (_, source) in enumerate(cubes) if source.node is lineage.node)
-                rows.append(_of_cube(lineage, len(tables) + at, *cubes[at], planned[at]))
+                at = next(at for at, source in enumerate(cubes) if source.node is lineage.node)
+                rows.append(_of_cube(lineage, len(tables) + at, cubes[at], planned[at]))
         return Derivation(tuple(rows))
     except NotFollowed as reason:
         return Derivation(doubt=f"its query has {reason}")
@@ -69,26 +69,23 @@ def _of_table(lineage: Lineage, reading: int, pruning: Pruning) -> DerivedRows:
     return _rows(lineage, reading, None, computed)
 
 
-def _of_cube(
-    lineage: Lineage, reading: int, block: Block, source: CubeSource, planned: PlannedReference
-) -> DerivedRows:
+def _of_cube(lineage: Lineage, reading: int, source: CubeSource, planned: PlannedReference) -> DerivedRows:
     """Derives rows of a cube; raises ``NotFollowed`` for a condition that does not select whole partitions.
 
-    The cover was made for a range on the leading time in the block that the cube is planned in. A plain condition on
-    dimensions chooses whole partitions where tables are partitioned by them.
+    The cover holds the range of the leading time, so a condition that the range took over exactly selects all rows of
+    it. A plain condition on dimensions chooses whole partitions where tables are partitioned by them.
     """
     if planned.splits_partitions:
         raise NotFollowed("a use of time that divides the events of one partition")
-    own_selects = {id(block.select), *(id(level.select) for level in source.levels)}
-    time = source.cube.times[0].lower()
-    raw = any(reason.kind is ReasonKind.RAW_TIME for reason in planned.reference.reasons)
     dimensions = {column.name.lower() for column in source.cube.dimensions}
     conditions_ = []
     for condition in lineage.conditions:
+        if id(condition.original) in planned.exact_conditions or _always_true(condition.value):
+            continue
         names = set(columns_in(condition.value))
         if names and names <= dimensions and all(isinstance(node, _PLAIN) for node in condition.value.walk()):
             conditions_.append(condition.value)
-        elif id(condition.block) not in own_selects or names != {time} or raw:
+        else:
             raise NotFollowed(f"a condition that does not select whole partitions: {_condition_text(condition)}")
     return _rows(lineage, reading, source.cube.name, computed=False, chosen=conditions_)
 

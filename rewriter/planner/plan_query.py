@@ -21,6 +21,7 @@ from rewriter.catalog.model.temporary_names import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
 from rewriter.grammar.terms import Query
+from rewriter.planner.clock_readings import clock_readings
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
 from rewriter.planner.model.plan import (
@@ -247,6 +248,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         query.derivation,
         None if settings.derive else row_limit(text, query.resolved, parameters),
         () if settings.derive else table_aggregates(text, query.resolved, query.prunings),
+        clock_readings(text, query.resolved) if settings.clocks and query.planned else (),
     )
 
 

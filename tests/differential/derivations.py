@@ -14,15 +14,26 @@ from .steps import Row, matching, spec, static, within
 
 #: The ways in which the query reads the base, through which its conditions apply.
 WAYS = ("table", "view", "derived", "cte", "union")
+#: The ways in which it reads the fact itself, with a condition on time that is no range.
+CUBE_WAYS = ("fact", "fact inside", "fact outside", "fact call")
 #: How much of the base the query reads: half of the period, the period, or the next one, too.
 READS = ("half", "whole", "more")
+#: Conditions on the cube's time that are no range: they make the content unproven, whatever it is.
+TIMED = (
+    "minute({t}) % 2 = 0", "hour({t}) % 2 = 0", "date_format({t}, 'HH') <> '05'", "dayofweek({t}) <> 1",
+    "date_format({t}, 'EEE') <> 'Sun'", "mod(day({t}), 2) = 1", "NOT (mod(day({t}), 2) = 1)", "dayofyear({t}) % 3 = 0",
+    "datediff({t}, DATE '2012-01-01') % 2 = 0", "month(last_day({t})) % 2 = 0", "month({t}) % 2 = 1",
+    "unix_timestamp({t}) % 7200 = 0", "CASE WHEN day({t}) = 2 THEN false ELSE true END", "weekofyear({t}) % 2 = 0",
+    "(day({t}) % 2 = 0 OR {t} < '2012-01-01')",
+)  # fmt: skip
 #: Twists that make the content unproven, whatever it is.
 TWISTS = ("having", "filter", "case", "distinct", "rows", "copy", "staging", "values")
 
 
 @dataclass(frozen=True)
 class Derive:
-    """One rollup partition, written by a static INSERT. ``twist`` is one of ``TWISTS`` or none.
+    """One rollup partition, written by a static INSERT. ``twist`` is one of ``TWISTS`` or none; on ``CUBE_WAYS`` it is
+    one of ``TIMED`` or none.
 
     A ``copy`` is a table that was created from the base once and never changes. ``staging`` is filled each time.
     ``rows`` are the rows of VALUES.
@@ -54,6 +65,8 @@ class Derive:
 
     def statements(self) -> list[str]:
         fact, base, table = self.fact, self.fact.table(self.fact.base), self.fact.table(self.period)
+        if self.way in CUBE_WAYS:
+            return self._over_the_fact()
         if self.twist == "values":
             return [static(self.cube, fact, self.period, "OVERWRITE", self.target, self.rows)]
         copy = f"{self.twist}_of_{base}"
@@ -79,12 +92,34 @@ class Derive:
         insert = f"INSERT OVERWRITE {table} {spec(fact, self.period, self.target)}"
         return [*copying, f"{insert} {before}{self._query(relation)}"]
 
+    def _over_the_fact(self) -> list[str]:
+        """Returns the INSERT whose query reads the fact by its name, from base partitions alone."""
+        fact, time = self.fact, quoted(self.cube.time)
+        start, end = (fact.base.start(self.ordinals[0]), fact.base.end(self.ordinals[-1]))
+        first, last = (f"'{instant_text(self.cube.zone, bound)}'" for bound in (start, end))
+        inside = f"{time} >= {first} AND {time} < {last}"
+        condition = self.twist.format(t=time) if self.twist else f"{time} IS NOT NULL"
+        relation, where = {
+            "fact": (fact.name, f"{inside} AND {condition}"),
+            "fact inside": (f"(SELECT * FROM {fact.name} WHERE {condition}) AS x", inside),
+            "fact outside": (f"(SELECT * FROM {fact.name} WHERE {inside}) AS x", condition),
+            "fact call": (fact.name, f"time_range_in({time}, {first}, {last}) AND {condition}"),
+        }[self.way]
+        insert = f"INSERT OVERWRITE {fact.table(self.period)} {spec(fact, self.period, self.target)}"
+        query = self._select(relation, where, "", "")
+        return [f"SET rewriter.periods = {fact.base.name}", f"{insert} {query}", "RESET rewriter.periods"]
+
     def _query(self, relation: str) -> str:
-        carried = [column for column in self.cube.carried(self.fact) if not column.time]
-        dimensions = [quoted(column.name) for column in carried if not column.aggregate]
         naming, ordinals = self.fact.naming(self.fact.base), self.ordinals
         where = matching(naming, ordinals)
-        first = matching(naming, ordinals[:1])
+        where = f"({where}) AND {quoted(self.plain[0].name)} IS NOT NULL" if self.twist == "rows" else where
+        having = " HAVING COUNT(*) > 1" if self.twist == "having" else ""
+        return self._select(relation, where, matching(naming, ordinals[:1]), having)
+
+    def _select(self, relation: str, where: str, first: str, having: str) -> str:
+        """Returns the query of the plain form, with the twists. ``first`` holds for a part of the rows."""
+        carried = [column for column in self.cube.carried(self.fact) if not column.time]
+        dimensions = [quoted(column.name) for column in carried if not column.aggregate]
         measures = []
         for column in (column for column in carried if column.aggregate):
             name, function = quoted(column.name), column.aggregate.replace("COUNT", "SUM")
@@ -93,8 +128,6 @@ class Derive:
             # A twist may leave groups without a value.
             has_gaps = column.not_null and self.twist in ("case", "filter")
             measures.append(f"COALESCE({measure}, 0)" if has_gaps else measure)
-        where = f"({where}) AND {quoted(self.plain[0].name)} IS NOT NULL" if self.twist == "rows" else where
-        having = " HAVING COUNT(*) > 1" if self.twist == "having" else ""
         groups = ", ".join(dimensions or ["true"])
         return f"SELECT {', '.join([*dimensions, *measures])} FROM {relation} WHERE {where} GROUP BY {groups}{having}"
 

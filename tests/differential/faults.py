@@ -46,6 +46,8 @@ PARTS = {"drop_part": 4, "refresh_all": 1}
 UNFINISHED, OUTRUN = {"newest": 1, "drop_rollup": 3}, {"newest": 2, "newest_rollup": 1}
 #: Proven and unproven rollups, each from a statement of its own.
 DERIVED, ACCEPTED, MARKED = {"derive": 1}, {"derive": 3, "accept": 1}, {"drop": 1, "mark_complete": 2, "refresh_all": 1}
+#: Rollups from a query of the cube, under conditions on time that are no ranges.
+TIMED = {"derive_timed": 4, "mark_complete": 1}
 #: Schemas with days that fields or columns name; with weeks alone; with a second time and rollups; with a zone whose
 #: clocks change.
 DATED, WEEKLY, TWICE, ZONED = (874,), (621, 848), (630, 725), (634, 869)
@@ -187,6 +189,7 @@ FAULTS = (
     Fault("all_facts_carry_all", plants.all_facts_carry_all, PLAIN),
     _proof(plants_of_proof.doubts_are_ignored),
     _proof(plants_of_proof.conditions_outside_are_not_read, {"derive_half": 1}),
+    _proof(plants_of_proof.conditions_on_time_are_ranges, TIMED),
     _proof(plants_of_proof.places_are_not_checked),
     _proof(plants_of_proof.measures_are_not_checked),
     _proof(plants_of_proof.what_is_incomplete_is_fresh, {"derive": 1, "refresh_all": 1}),

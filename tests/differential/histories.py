@@ -19,7 +19,19 @@ from rewriter.exec.engine import Engine
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
 
-from .derivations import READS, TWISTS, WAYS, Accept, Derivation, Derive, MarkComplete, Retract, derivable
+from .derivations import (
+    CUBE_WAYS,
+    READS,
+    TIMED,
+    TWISTS,
+    WAYS,
+    Accept,
+    Derivation,
+    Derive,
+    MarkComplete,
+    Retract,
+    derivable,
+)
 from .model import Inconsistent, Model
 from .periods import Period
 from .random_schemas import forked_rng
@@ -128,7 +140,7 @@ NEWEST = {"newest": 2, "newest_rollup": 1}
 
 
 #: Steps that prove rollups, and steps that do not.
-DERIVED = {"derive": 8, "derive_half": 1, "mark_complete": 2, "accept": 1, "retract": 1}
+DERIVED = {"derive": 8, "derive_half": 1, "mark_complete": 2, "accept": 1, "retract": 1, "derive_timed": 4}
 
 
 def step(history: History, rng: random.Random, weights: Mapping[str, int] = MappingProxyType(STEPS)) -> None:
@@ -236,11 +248,23 @@ def _derivation(model: Model, rng: random.Random, kind: str, fact: FactSchema) -
     if kind == "retract":
         return Retract(cube, fact, period)
     target = rng.choice(_targets(rng, cube, period) or (period.ordinal(cube.base.start(first)),))
+    if kind == "derive_timed" and _has_whole(model, fact, period, target):
+        way, reads = rng.choice(CUBE_WAYS), rng.choice(("whole", "whole", "whole", "half"))
+        return Derive(cube, fact, period, target, way, reads, rng.choice(TIMED) if rng.random() < 0.7 else "")
     if kind == "derive_half":
         return Derive(cube, fact, period, target, rng.choice(WAYS[1:4]), "half")
     twist = rng.choice(TWISTS) if rng.random() < 0.4 else ""
     twist = twist if any(column.aggregate for column in cube.stored(fact, fact.base)) else ""
     return Derive(cube, fact, period, target, rng.choice(WAYS), "whole" if twist else rng.choice(READS), twist)
+
+
+def _has_whole(model: Model, fact: FactSchema, period: Period, target: int) -> bool:
+    """Tests whether a query of the fact finds all base periods of a rollup period, and a dimension to group by."""
+    cube, base = model.cube, fact.base
+    start, end = cube.stretch
+    is_inside = start <= period.start(target) and period.end(target) <= end
+    has_dimensions = any(not column.aggregate and not column.time for column in cube.carried(fact))
+    return is_inside and has_dimensions and model.valid(fact, base).issuperset(within(base, period, target))
 
 
 def _refresh(

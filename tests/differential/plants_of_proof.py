@@ -11,6 +11,7 @@ from rewriter.catalog.model import proofs
 from rewriter.planner import derivation
 from rewriter.planner.model.plan import DerivedRows
 from rewriter.planner.scope.pushdown import Pushdown
+from rewriter.planner.time.time_usage import TimeUse
 from rewriter.statements.define import mark_complete
 from rewriter.statements.maintain import check_fact
 from rewriter.statements.write import insert, rollup_proof
@@ -40,6 +41,11 @@ def conditions_outside_are_not_read(patch: Patch) -> None:
     patch.setattr(Pushdown, "into", lambda *args: iter(()))
     patch.setattr(derivation, "_of_table", planted)
     places_are_not_checked(patch)
+
+
+def conditions_on_time_are_ranges(patch: Patch) -> None:
+    """Takes every condition on time for a part of the range."""
+    patch.setattr(TimeUse, "exact_among", lambda _, conditions: frozenset(id(typed) for typed, _ in conditions))
 
 
 def places_are_not_checked(patch: Patch) -> None:

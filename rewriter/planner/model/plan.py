@@ -47,7 +47,8 @@ class Settings:
     ``explain`` asks for causes, too, why coarser periods serve only a part of what could be read from them;
     ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
     columns are computed from, which an INSERT into a rollup table needs; ``strict_bounds`` makes a bound inside a base
-    period an error. ``now_is_fixed``: the user has chosen ``now``, so that no engine may use its own clock.
+    period an error. ``now_is_fixed``: the user has chosen ``now``, so that no engine may use its own clock. ``clocks``
+    asks for the clocks that the output columns were read off, which an INSERT into a fact's table needs.
     """
 
     now: SupportsInt
@@ -58,6 +59,7 @@ class Settings:
     derive: bool = False
     strict_bounds: bool = False
     now_is_fixed: bool = False
+    clocks: bool = False
 
 
 @dataclass(frozen=True)
@@ -382,6 +384,25 @@ class Derivation:
 
 
 @dataclass(frozen=True)
+class ClockReading:
+    """A function of a cube's time that reads the clocks of a zone.
+
+    ``words`` is the function and ``time`` the time, both as typed, at ``position``. ``cube_zone`` is the zone of the
+    cube, ``zone`` that of the clocks: another one where the query converts the time. ``unit`` is the unit on which the
+    function depends. ``is_instant`` says that the value is an instant: its clocks, those of UTC, are only read if it is
+    assigned to a column of another type.
+    """
+
+    words: str
+    time: str
+    position: Span
+    cube_zone: str
+    zone: str
+    unit: UpdatePeriod
+    is_instant: bool = False
+
+
+@dataclass(frozen=True)
 class TableAggregate:
     """An item of a SELECT: the number of rows of a table, or with ``column``, the number of its values that are not
     NULL, its least or its greatest value. ``name`` is that of the output column.
@@ -400,7 +421,8 @@ class Plan:
     values of named parameters. ``edits`` are those of the text that belong to no reference. ``template`` and
     ``readings`` say what an engine reads. ``derivation`` is there where ``Settings.derive`` asks.
     With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
-    table that selects all rows of partitions, or empty.
+    table that selects all rows of partitions, or empty. ``clock_readings`` are those that the value of each output
+    column is computed from, as far as they are known; empty where ``Settings.clocks`` does not ask.
     """
 
     template: SqlTemplate
@@ -412,6 +434,7 @@ class Plan:
     derivation: Derivation | None = None
     row_limit: int | None = None
     aggregates: tuple[TableAggregate, ...] = ()
+    clock_readings: tuple[tuple[ClockReading, ...], ...] = ()
 
     @cached_property
     def uses(self) -> tuple[TableUse, ...]:

@@ -28,10 +28,9 @@ class NotFollowed(Exception):
 
 @dataclass(frozen=True)
 class Condition:
-    """One part of a WHERE: as typed, with the block that contains it, and over the columns of the reference below."""
+    """One part of a WHERE: as typed, and over the columns of the reference below."""
 
     original: exp.Expr
-    block: exp.Select
     value: exp.Expr
 
 
@@ -139,7 +138,7 @@ def _select(select: exp.Select, inner_lineage: Lineage) -> Lineage:
     alias = (source.alias_or_name if isinstance(source, exp.Table | exp.Subquery) else "").lower()
     where = select.args.get("where")
     conditions = [
-        Condition(conjunct, select, _over_inner_columns(conjunct, values, alias))
+        Condition(conjunct, _over_inner_columns(conjunct, values, alias))
         for conjunct in ([] if where is None else conjuncts(where.this))
     ]
     for condition in conditions:

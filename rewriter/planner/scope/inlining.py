@@ -13,7 +13,7 @@ from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.first_rows import returns_first_rows
-from rewriter.planner.scope.joins import conjuncts, contributes, relations
+from rewriter.planner.scope.joins import contributes, relations, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
 from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
 
@@ -50,11 +50,11 @@ class Level:
             return None
         return self.source_values.get(column.name.lower())
 
-    def filters(self) -> Iterator[exp.Expr]:
-        """Returns the subquery's own conditions, over the cube's columns."""
+    def filters(self) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+        """Returns the subquery's own conditions: as typed, and over the cube's columns."""
         where = self.select.args.get("where")
         if where is not None:
-            yield from conjuncts(substituted(where.this, self.value_of))
+            yield from typed_conjuncts(where, substituted(where, self.value_of))
 
     def named_columns(self) -> Iterator[exp.Column]:
         """Returns the cube's columns that the subquery's text names."""

@@ -77,6 +77,23 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
+def typed_conjuncts(typed: exp.Expr | None, read: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """Yields the operands of AND in a WHERE as typed, each with an operand of AND that planning reads for it.
+
+    ``read`` is the WHERE itself, or a copy of it in which columns are replaced by their values. A column whose value is
+    an AND has several operands there.
+    """
+    if typed is None or read is None:
+        return
+    while isinstance(typed, exp.Where | exp.Paren):
+        typed, read = typed.this, read.this
+    if isinstance(typed, exp.And):
+        yield from typed_conjuncts(typed.this, read.this)
+        yield from typed_conjuncts(typed.expression, read.expression)
+    else:
+        yield from ((typed, conjunct) for conjunct in conjuncts(read))
+
+
 def _join(select: exp.Select, index: int) -> exp.Join | None:
     """Returns the join that adds a relation; ``None`` for FROM's first one."""
     joins: list[exp.Join] = list(select.args.get("joins") or ())

@@ -15,7 +15,7 @@ from rewriter.planner.scope.deterministic import is_qualified
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.time.constant_folding import Constants, Kind
 from rewriter.planner.time.datetime_fields import field_unit, pattern_unit, unit_named
-from rewriter.planner.time.time_expressions import climb, truncation
+from rewriter.planner.time.time_expressions import climb, truncation, utc_time
 from rewriter.planner.time.time_predicates import Reader
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
@@ -91,13 +91,17 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
     """Returns the unit in which an occurrence of t is used, and the outermost function that decides it.
 
     ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
-    ``CASE WHEN t >= '2013-02-01' …`` depends on the month, because a month begins there.
+    ``CASE WHEN t >= '2013-02-01' …`` depends on the month, because a month begins there. What UTC's clocks show depends
+    on the hour, of which the zone's days consist as well as those of UTC.
     """
-    chain, node = climb(column, _LITERALS)
+    utc = None if calendar.is_utc else utc_time(column, calendar.zone)
+    chain, node = climb(column if utc is None else utc, _LITERALS)
     unit, parent = chain.depends, node.parent
     outer_unit = value_unit(parent, node) if parent is not None else None
     if outer_unit is not None and parent is not None:
         unit, node = chain.coarsest_unit(outer_unit), parent
+    if utc is not None:
+        return None if unit is None else min(unit, _P.HOURLY), node
     compared = _compared_unit(column, node, calendar)
     if compared is not None and (unit is None or unit.nests_in(compared)):
         return compared, node

@@ -46,7 +46,23 @@ class Chain:
         return self.depends
 
 
-def climb(column: exp.Column, constants: Constants, top: exp.Expr | None = None) -> tuple[Chain, exp.Expr]:
+def utc_time(column: exp.Expr, zone: str) -> exp.Expr | None:
+    """Returns the call ``to_utc_timestamp(t, 'zone')`` around ``column``: t on the clocks of UTC, in a cube of that
+    zone. ``None`` if there is none.
+    """
+    node = column
+    while isinstance(node.parent, exp.Paren | exp.Cast) and node.parent.this is node:
+        node = node.parent
+    call = node.parent
+    is_utc_time = isinstance(call, exp.FromTimeZone) and call.this is node and _is_text(call.args["zone"], zone)
+    return call if is_utc_time else None
+
+
+def _is_text(node: exp.Expr, text: str) -> bool:
+    return isinstance(node, exp.Literal) and bool(node.is_string) and node.name == text
+
+
+def climb(column: exp.Expr, constants: Constants, top: exp.Expr | None = None) -> tuple[Chain, exp.Expr]:
     """Returns the chain of the functions around ``column``, up to ``top`` or as far as they are time-valued and known,
     and the outermost of them.
     """

@@ -20,6 +20,7 @@ from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.exactness import compared_ranges
 from rewriter.planner.time.granularity import check_unit, used_unit
 from rewriter.planner.time.mistaken_constants import check_constants
+from rewriter.planner.time.time_expressions import utc_time
 from rewriter.planner.time.time_predicates import Reader, ranges_of
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -34,7 +35,8 @@ class TimeUse:
     are about all dimensions: ``exact_ranges`` are the ranges that ``time_range_in`` names, ``units`` the units in which
     time is used and the nodes that use them, ``raw_uses`` other uses, ``compared_ranges`` the ranges for which
     comparisons with constants are true that are no range of the block. ``from_now`` says that a bound of the leading
-    dimension is computed from the present.
+    dimension is computed from the present. ``taken_conditions`` are the identities of the conditions that became part
+    of ``requested``: they are true for all of its instants.
     """
 
     requested: RangeSet = RangeSet.ALL
@@ -47,16 +49,26 @@ class TimeUse:
     calls: list[tuple[exp.Anonymous, RangeSet]] = field(default_factory=list)
     calendar: Calendar = UTC
     from_now: bool = False
+    taken_conditions: set[int] = field(default_factory=set)
 
     def record(self, column: exp.Column) -> None:
         """Records an occurrence of a time dimension that is not a range."""
         unit, outermost = used_unit(column, self.calendar)
-        if unit is UpdatePeriod.HOURLY and self.calendar.since(unit) is None:
+        is_utc = self.calendar.is_utc or utc_time(column, self.calendar.zone) is not None
+        if unit is UpdatePeriod.HOURLY and not is_utc and self.calendar.since(unit) is None:
             unit = UpdatePeriod.MINUTELY  # the zone's hours are not UTC hours
         if unit is None:
             self.raw_uses.append(outermost)
         else:
             self.units.setdefault(unit, outermost)
+
+    def exact_among(self, conditions: Sequence[tuple[exp.Expr, exp.Expr]]) -> frozenset[int]:
+        """Returns the identities of the conditions, as typed, that ``requested`` took over exactly.
+
+        ``conditions`` are pairs of a condition as typed and a part of it as read. All parts must have been taken.
+        """
+        doubted_ids = {id(typed) for typed, read in conditions if id(read) not in self.taken_conditions}
+        return frozenset(id(typed) for typed, _ in conditions) - doubted_ids
 
 
 def time_use(
@@ -103,6 +115,7 @@ def time_use(
                 descendants = list(walk(condition))
                 consumed |= {id(node) for node in descendants}
                 if dimension == source.cube.times[0]:
+                    use.taken_conditions.add(id(condition))
                     use.from_now |= any(_is_present(node, constants) for node in descendants)
         if dimension == source.cube.times[0]:
             use.requested, use.bounded = let_through, bounded

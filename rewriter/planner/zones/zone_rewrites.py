@@ -18,11 +18,12 @@ from rewriter.planner.scope.column_use import Columns
 from rewriter.planner.scope.inlining import OutputNames
 from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.text.edits import Copied, Edit
-from rewriter.planner.text.literals import date_literal, timestamp_literal
+from rewriter.planner.text.literals import date_literal, string_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import is_of_type
 from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.granularity import COMPARISONS
+from rewriter.planner.time.time_expressions import utc_time
 from rewriter.planner.zones.unix_seconds import SECONDS, counts_seconds, is_reckoned, reckoned, seconds_above
 from rewriter.planner.zones.zone_sql import cases, moved, truncations, wall_time
 from rewriter.planner.zones.zoned_expressions import (
@@ -46,7 +47,10 @@ _PASSING = (
     exp.Is,
 )  # fmt: skip
 #: The names of operators in errors.
-_WORDS: dict[type[exp.Expr], str] = {exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE"}
+_WORDS: dict[type[exp.Expr], str] = {
+    exp.Add: "Arithmetic", exp.Is: "IS", exp.Tuple: "A tuple", exp.Case: "CASE", exp.FromTimeZone: "to_utc_timestamp",
+    exp.AtTimeZone: "from_utc_timestamp",
+}  # fmt: skip
 
 
 class ZoneEdits:
@@ -165,6 +169,8 @@ class ZoneEdits:
         parent = top.parent
         if isinstance(parent, exp.Ordered) and counts_days(parent):
             raise self._refused(use.column, "A window over an interval of the time dimension")
+        if use.utc is not None:
+            self._check_utc(use, parent)
         if use.value or isinstance(parent, _PASSING) or is_range(parent):
             return
         if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
@@ -189,6 +195,17 @@ class ZoneEdits:
                 self._compare(use, other)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
+
+    def _check_utc(self, use: TimeOf, parent: exp.Expr | None) -> None:
+        """Raises an error unless ``to_utc_timestamp`` names the cube's zone and its clocks are read where it stands. An
+        instant cannot be shifted, and a date of UTC cannot be compared with those of the zone.
+        """
+        call = f"to_utc_timestamp({use.column.sql(dialect='spark')}, {string_literal(self._calendar.zone)})"
+        if utc_time(use.column, self._calendar.zone) is not use.utc:
+            raise self._refused(use.utc, "to_utc_timestamp of the time dimension with another zone", f"Write {call}.")
+        if not (use.date or use.value) or isinstance(parent, (*COMPARISONS, exp.DateDiff)):
+            hint = f"Write a function that reads the clocks of UTC, such as date_format({call}, 'yyyy-MM-dd-HH')."
+            raise self._refused(use.utc, "This use of to_utc_timestamp", hint)
 
     def _compare(self, use: TimeOf, other: exp.Expr) -> None:
         """Checks an operand beside t: an instant of the same calendar, NULL, or a constant (made an instant)."""
@@ -242,7 +259,7 @@ class ZoneEdits:
         aliases = {item.alias.lower() for item in self._block.select.selects}
         return bool(node.table) or node.name.lower() not in aliases | self._block.joined_names
 
-    def _check_seconds(self, column: exp.Column, top: exp.Expr) -> None:
+    def _check_seconds(self, column: exp.Expr, top: exp.Expr) -> None:
         """Raises an error unless ``top``, computed from the seconds of an instant, is only compared with numbers and
         passed on. Converted back to a time, it would be read off the UTC clock.
         """
@@ -298,7 +315,10 @@ class ZoneEdits:
         if span is None:
             raise self._refused(use.column, "The position of the time dimension is unknown")
         name, zone = self._text.text[span.start : span.end], self._calendar.zone
-        if use.date or use.value:
+        if use.utc is not None:
+            call = self._text.call(use.utc)[0]
+            self._edits[call] = Edit(call, (name,), f"{self._text.text[call.start : call.end]} becomes {name}, in UTC")
+        elif use.date or use.value:
             wall = wall_time(self._calendar, name, extent)
             if wall != name:
                 wall = f"({wall})" if wall.startswith("CASE") else wall
@@ -376,7 +396,7 @@ class ZoneEdits:
             passed_names |= names_outside(column)
         return passed_names
 
-    def _name(self, node: exp.Expr | None, column: exp.Column) -> str:
+    def _name(self, node: exp.Expr | None, column: exp.Expr) -> str:
         """Returns the name of a column's function in the text, or a description of the node."""
         span = self._text.span_of(column)
         call = self._text.enclosing_call(span) if span is not None and isinstance(node, exp.Func) else None

@@ -18,18 +18,20 @@ from rewriter.timeline.periods import UpdatePeriod
 class TimeOf:
     """An occurrence of t. ``top`` is the outermost of the functions whose value is a time of it, ``cut`` the outermost
     date_trunc among them, and ``unit`` the unit that remains after all of them. ``date`` says that ``top`` is a DATE,
-    ``value`` that it is neither a date nor a time.
+    ``value`` that it is neither a date nor a time. ``utc`` is the call of ``to_utc_timestamp`` among them: the
+    functions around it read the clocks of UTC, or of the zone that ``from_utc_timestamp`` names.
     """
 
-    column: exp.Column
+    column: exp.Expr
     top: exp.Expr
     cut: exp.Expr | None = None
     unit: UpdatePeriod | None = None
     date: bool = False
     value: bool = False
+    utc: exp.FromTimeZone | None = None
 
 
-def climbed(column: exp.Column, last: exp.Expr | None = None) -> TimeOf:
+def climbed(column: exp.Expr, last: exp.Expr | None = None) -> TimeOf:
     """Returns the functions around a column, as far as they are known, and up to ``last``."""
     use = TimeOf(column, column)
     while use.top is not last and use.top.parent is not None and not use.value:
@@ -50,7 +52,13 @@ def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
     operand = use.top
     if isinstance(node, exp.Paren | exp.TimeStrToTime):
         return replace(use, top=node)
+    if isinstance(node, exp.FromTimeZone) and node.this is operand and not use.date and use.cut is None:
+        return None if use.utc is not None else replace(use, top=node, utc=node)
+    if isinstance(node, exp.AtTimeZone) and node.this is operand and use.utc is not None and not use.date:
+        return replace(use, top=node)  # the clocks of yet another zone
     unit = truncation(node, operand)
+    if isinstance(node, exp.TimestampTrunc) and use.utc is not None:
+        return None if unit is None or use.date else replace(use, top=node)
     if isinstance(node, exp.TimestampTrunc):
         left = None if unit is None or use.date else _left(use.unit, unit)
         return None if left is None else replace(use, top=node, cut=node, unit=left)

@@ -9,6 +9,7 @@ from rewriter.planner.cover.arms import Arm
 from rewriter.planner.model.plan import SqlTemplate, TableToken, quote_identifier
 from rewriter.planner.rewrite.union_arms import relation
 from rewriter.planner.text.literals import string_literal
+from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.planner.zones.zone_sql import wall_time
 from rewriter.statements.maintain.check_fact import carried
 from rewriter.statements.maintain.fact_comparison import aggregated, period_start, time_of
@@ -62,11 +63,6 @@ def layouts_of(stored: StoredPeriod) -> dict[str, TimeLayout]:
     return {table.time: table.layouts[period]} | {other.time: other.layouts[period] for other in table.others}
 
 
-#: The year and the number of a period's ISO week, which begins on a Monday and belongs to its Thursday's year.
-_WEEK_FIELDS = {
-    "YYYY": "lpad(CAST(year(date_add(to_date({t}), 3)) AS STRING), 4, '0')",
-    "ww": "lpad(CAST(weekofyear({t}) AS STRING), 2, '0')",
-}
 #: The position of a layout's field in a timestamp's text: start from 1, and width.
 _FIELDS = {"yyyy": (1, 4), "MM": (6, 2), "dd": (9, 2), "HH": (12, 2), "mm": (15, 2)}
 
@@ -99,8 +95,8 @@ def _time_texts(layout: TimeLayout, t: str) -> dict[str, str]:
 
 
 def _field(field: str, t: str) -> str:
-    if field in _WEEK_FIELDS:
-        return _WEEK_FIELDS[field].format(t=t)
+    if field in WEEK_FIELDS:
+        return WEEK_FIELDS[field].format(t=t)
     if field == "q":
         return f"CAST(quarter({t}) AS STRING)"
     position, width = _FIELDS[field]

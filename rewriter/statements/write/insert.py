@@ -25,7 +25,6 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
-from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
@@ -39,7 +38,6 @@ from rewriter.errors import (
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.terms import Query
-from rewriter.planner.model.plan import Plan
 from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
@@ -61,7 +59,8 @@ from rewriter.statements.write.external_base_changes import written as files_wri
 from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding
+from rewriter.statements.write.partition_clocks import check_partition_clocks
+from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, unproven_warning
 from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.statements.write.zoned_casts import check_zoned_casts
@@ -122,12 +121,16 @@ def _refuse_partial(statement: s.Insert, table: Table, prepared: Prepared, conte
 
 @dataclass(frozen=True)
 class Checked:
-    """An INSERT that has passed every check possible before any work: only its ``query`` remains to be written."""
+    """An INSERT that has passed every check possible before any work: only its ``query`` remains to be written.
+
+    ``doubt`` is the reason why the rollups that it writes are unproven, or ``None``.
+    """
 
     statement: s.Insert
     target: Target
     prepared: Prepared
     query: EngineQuery
+    doubt: str | None
 
     def listings(self, context: Context) -> tuple[Listing, ...]:
         """Returns the files that the query reads of the external tables of the fact that it writes."""
@@ -170,8 +173,10 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
     check_zoned_casts(statement, target, columns, prepared, context)
+    check_partition_clocks(target, prepared.plan, context)
     arranged = prepared.query.with_sql(target.arranged(prepared.query.sql))
-    return Checked(replace(statement, query=query), target, prepared, arranged)
+    doubt = doubt_about(prepared.plan, target, context)
+    return Checked(replace(statement, query=query), target, prepared, arranged, doubt)
 
 
 def _insert(statement: s.Insert, context: Context) -> Result:
@@ -195,7 +200,11 @@ def _insert(statement: s.Insert, context: Context) -> Result:
         rowcount=rows_of(files),
         coverage=plan.coverage,
         plan=plan,
-        warnings=(*plan.warnings, *tiny_files_warning(checked_insert.target.table, files)),
+        warnings=(
+            *plan.warnings,
+            *unproven_warning(checked_insert.doubt, checked_insert.target, context),
+            *tiny_files_warning(checked_insert.target.table, files),
+        ),
         stats=stats_of(
             files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
         ),
@@ -266,7 +275,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
 
 def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
     """Returns the changes that an INSERT commits: the partitions it writes, and the periods it marks complete."""
-    change = change_of(insert.statement, insert.target, write_id, files, insert.prepared.plan, context)
+    change = change_of(insert.statement, insert.target, write_id, files, insert.doubt, context)
     changes: list[WriteChange] = [] if change is None else [change]
     if insert.statement.complete is not None:
         written_values = [] if change is None else [partition.values for partition in change.partitions]
@@ -281,11 +290,12 @@ def change_of(
     target: Target,
     write_id: int,
     files: Sequence[WrittenFile],
-    plan: Plan | None,
+    doubt: str | None,
     context: Context,
 ) -> WritePartitions | None:
-    """Returns the catalog change of the write; ``None`` where it changes nothing. ``plan`` is that of the query."""
-    doubt = BY_LOAD_DATA if plan is None else doubt_about(plan, target, context)
+    """Returns the catalog change of the write; ``None`` where it changes nothing. ``doubt`` is the reason why written
+    rollups are unproven.
+    """
     partitions = grouped(files)
     if target.is_static and not partitions:
         if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Table
+from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.model.row_formats import TEXTFILE
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.data_files import TEXT_FORMATS, stored_columns, stored_rows
@@ -156,7 +157,7 @@ def _rows(table: Table, path: str, path_text: str, context: Context) -> int:
 def _loaded(
     statement: s.LoadData, target: Target, write_id: int, files: Sequence[WrittenFile], context: Context
 ) -> list[WriteChange]:
-    change = change_of(statement, target, write_id, files, None, context)
+    change = change_of(statement, target, write_id, files, BY_LOAD_DATA, context)
     return [] if change is None else [change]
 
 

@@ -38,7 +38,7 @@ from rewriter.statements.write.external_base_changes import Listing, note_change
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
 from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
 from rewriter.statements.write.reported_files import write_reported
-from rewriter.statements.write.rollup_proof import fact_binding
+from rewriter.statements.write.rollup_proof import fact_binding, unproven_warning
 from rewriter.statements.write.write_directories import WriteDirectory
 from rewriter.statements.write.written_files import rows_of
 
@@ -80,7 +80,7 @@ def _multi_insert(statement: MultiInsert, context: Context) -> Result:
         "INSERT",
         rowcount=rows_of(all_files),
         coverage=Coverage(tuple(reference for plan in plans for reference in plan.coverage.references)),
-        warnings=tuple(dict.fromkeys(warning for plan in plans for warning in plan.warnings)),
+        warnings=tuple(dict.fromkeys(warning for branch in branches for warning in _warnings(branch, context))),
         stats=Stats(
             tuple(scans),
             written_partitions=len(
@@ -96,6 +96,10 @@ def _multi_insert(statement: MultiInsert, context: Context) -> Result:
             execution_seconds=time.perf_counter() - started - planning,
         ),
     )
+
+
+def _warnings(branch: Checked, context: Context) -> tuple[str, ...]:
+    return (*branch.prepared.plan.warnings, *unproven_warning(branch.doubt, branch.target, context))
 
 
 def _branches(statement: MultiInsert, context: Context) -> list[Checked]:
@@ -157,7 +161,7 @@ def _changes(
     for branch, branch_files in zip(branches, files, strict=True):
         table = branch.target.table
         change = change_of(
-            branch.statement, branch.target, directories[table.id].write_id, branch_files, branch.prepared.plan, context
+            branch.statement, branch.target, directories[table.id].write_id, branch_files, branch.doubt, context
         )
         if change is not None:
             sources, unproven = proven(branch.prepared.plan.readings, context)

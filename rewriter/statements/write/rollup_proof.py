@@ -26,7 +26,7 @@ from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.insert_target import Target
-from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
@@ -37,6 +37,8 @@ MOST_PARTITIONS = 200_000
 _LONGEST_REASON = 300
 
 _RELATION = "base_partitions"
+#: The column of the starts of partitions in UTC. No column of a cube has a blank in its name.
+_UTC_TIME = "start in utc"
 _EPOCH = datetime(1970, 1, 1)
 
 #: Functions of a time dimension whose values are those of the zone's clocks: dates, fields and texts, no instants.
@@ -70,10 +72,13 @@ def rollup_binding(target: Target, context: Context) -> TimeBinding | None:
 
 
 def deriving(target: Target, context: Context) -> Context:
-    """Returns the context for planning the query that fills the table. For rollups, the planner derives the proof."""
-    if rollup_binding(target, context) is None:
+    """Returns the context for planning the query that fills the table. For rollups, the planner derives the proof; for
+    all tables of a fact, it finds the clocks that values were read off.
+    """
+    if fact_binding(target, context) is None:
         return context
-    return replace(context, planning=replace(context.planning, derive=True))
+    derive = rollup_binding(target, context) is not None
+    return replace(context, planning=replace(context.planning, derive=derive, clocks=True))
 
 
 def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
@@ -101,6 +106,19 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
         text = str(reason)
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
     return None
+
+
+def unproven_warning(doubt: str | None, target: Target, context: Context) -> tuple[str, ...]:
+    """Returns the warning that a query of the fact wrote rollups that are not used. There is none for a table that is
+    TRUSTED, and none for rows from elsewhere, which no proof can be expected of.
+    """
+    binding = rollup_binding(target, context)
+    if doubt in (None, NO_BASE_READ) or binding is None or binding.is_trusted:
+        return ()
+    return (
+        f"{target.table.name}: what was written is unproven, and is not used until CHECK FACT {binding.fact.name} "
+        f"ACCEPT has compared it: {doubt}",
+    )
 
 
 def _is_of(use: TableUse, fact: Fact) -> bool:
@@ -344,11 +362,16 @@ def _check_period(
         ]
         columns = [
             Column(f"p_{time}", "timestamp"),
+            Column(_UTC_TIME, "timestamp"),
             *(Column(f"p_{column.name}", column.type) for _, column in own_values),
         ]
         names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own_values}}
         source_partitions = [
-            (_wall_text(slot.start, binding.fact.calendar), *(partition[position] for position, _ in own_values))
+            (
+                _wall_text(slot.start, binding.fact.calendar),
+                _wall_text(slot.start, UTC),
+                *(partition[position] for position, _ in own_values),
+            )
             for partition, slot in located_partitions
         ]
     wanted_columns = [Column(f"w_{column.name}", column.type) for column, _ in computed]
@@ -423,11 +446,23 @@ def _wall_text(instant: int, calendar: Calendar) -> str:
     return (_EPOCH + timedelta(microseconds=calendar.wall(instant))).isoformat(" ")
 
 
+def _with_utc_times(value: exp.Expr) -> exp.Expr:
+    """Returns a copy of a value in which ``to_utc_timestamp(t, 'zone')``, with the cube's zone, is a column."""
+    copied = value.copy()
+    for call in list(copied.find_all(exp.FromTimeZone)):
+        call.replace(exp.column(_UTC_TIME))
+    return copied
+
+
 def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned: bool) -> str:
     """Returns the Spark SQL of a partition value over the values of partitions that were read.
 
-    The time of a cube with a zone is a wall time there, so only functions that read clocks may take it.
+    The time of a cube with a zone is a wall time there, so only functions that read clocks may take it. Those of UTC
+    take another column.
     """
+    if zoned:
+        value = _with_utc_times(value)
+        names = {**names, _UTC_TIME: _UTC_TIME}
     if zoned and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
         raise _Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
     copied = value.copy()

@@ -40,7 +40,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def day(session: Session) -> tuple[object, ...]:
     """Returns the numbers of fresh, outdated, unproven and incomplete days, and the reason."""
-    (told,) = named_rows(session.execute("SHOW TIMELINES OF f PERIOD DAILY"))
+    told = named_rows(session.execute("SHOW TIMELINES OF f PERIOD DAILY"))[0]
     return tuple(told[name] for name in ("partitions", "outdated", "unproven", "incomplete", "reason"))
 
 
@@ -246,3 +246,176 @@ def test_rows_beside_unproven_ones_are_accepted_where_all_agree(session: Session
     session.execute("INSERT INTO days VALUES ('a', 4, 23, '2013-01-01')")
     session.execute("CHECK FACT f ACCEPT").fetch()
     assert day(session) == FRESH
+
+
+#: Conditions on the cube's time that no range takes over. Those of the first group lose hours of the day.
+NO_RANGES = {
+    "modulo": "hour(t) % 2 = 0",
+    "negated modulo": "NOT (hour(t) % 2 = 1)",
+    "text of an hour": "date_format(t, 'HH') <> '05'",
+    "seconds": "unix_timestamp(t) % 7200 = 0",
+    "case": "CASE WHEN hour(t) = 5 THEN false ELSE true END",
+    "if": "if(hour(t) > 3, true, false)",
+    "or": "(t < '2013-01-01 05:00:00' OR hour(t) % 2 = 0)",
+    "with a dimension": "(hour(t) > 3 OR k = 'b')",
+    "minute": "minute(t) = 0",
+    "weekday": "dayofweek(t) <> 1",
+    "name of a weekday": "date_format(t, 'EEE') <> 'Sun'",
+    "day of the year": "dayofyear(t) <> 2",
+    "days between": "datediff(t, DATE '2013-01-01') < 1",
+    "last day": "last_day(t) = DATE '2013-01-31'",
+    "modulo of a day": "mod(day(t), 2) = 1",
+    "time with itself": "t = t",
+}
+#: The ways to the cube, with the conditions inside or outside.
+PATHS = {
+    "cube": "c WHERE {}",
+    "inside": "(SELECT * FROM c WHERE {}) x WHERE true",
+    "outside": "(SELECT k, n, m, t AS t FROM c) x WHERE {}",
+    "renamed": "(SELECT k, n, m, x.u AS t FROM (SELECT k, n, m, t AS u FROM c) x) y WHERE {}",
+    "view": "cube_view WHERE {}",
+}
+ZONE = "TIME ZONE 'America/Sao_Paulo'"
+
+
+def from_cube(path: str, condition: str) -> str:
+    return f"SELECT k, SUM(n), MAX(m) FROM {path.format(condition)} GROUP BY k"
+
+
+@pytest.mark.parametrize("zone", ["", ZONE], ids=["UTC", "zone"])
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_condition_that_is_no_range_proves_nothing(tmp_path: Path, path: str, zone: str) -> None:
+    with Session(tmp_path, "duckdb") as session:
+        setup(session, zone)
+        session.execute("CREATE VIEW cube_view AS SELECT * FROM c")
+        events = session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch()
+        for condition in NO_RANGES.values():
+            query = from_cube(path, f"{CUBE_DAY} AND {condition}")
+            result = session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {query}")
+            assert day(session)[:4] == (0, 0, 1, 0), condition
+            (warning,) = result.warnings
+            assert warning.startswith("days: what was written is unproven"), condition
+            assert "a condition that does not select whole partitions" in warning, condition
+            assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == events
+
+
+#: Conditions that are the day's range, or a part of it, with the state of the day.
+RANGES = {
+    "interval": (CUBE_DAY, FRESH),
+    "call": ("time_range_in(t, '2013-01-01', '2013-01-02')", FRESH),
+    "date": ("to_date(t) = '2013-01-01'", FRESH),
+    "text": ("date_format(t, 'yyyy-MM-dd') = '2013-01-01'", FRESH),
+    "fields": ("year(t) = 2013 AND month(t) = 1 AND day(t) = 1", FRESH),
+    "fields in one condition": ("(year(t) = 2013 AND month(t) = 1 AND day(t) = 1)", FRESH),
+    "no NULL": (f"{CUBE_DAY} AND t IS NOT NULL", FRESH),
+    "always true": (f"{CUBE_DAY} AND 1 = 1", FRESH),
+    # An hour's events have the time of its start, so that its end is no matter.
+    "an end inside the last hour": ("t >= '2013-01-01' AND t < '2013-01-01 23:30:00'", FRESH),
+    "half": (f"{CUBE_DAY} AND t < '2013-01-01 12:00:00'", (0, 1, 0, 0, None)),
+    "hole": (f"{CUBE_DAY} AND t <> '2013-01-01 12:00:00'", (0, 1, 0, 0, None)),
+}
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_condition_that_becomes_the_range_proves_its_periods(session: Session, path: str) -> None:
+    session.execute("CREATE VIEW cube_view AS SELECT * FROM c")
+    for condition, state in RANGES.values():
+        query = f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {from_cube(path, condition)}"
+        assert session.execute(query).warnings[:1] in ((), INSIDE), condition
+        assert day(session) == state, condition
+        assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == [(24,)]
+
+
+INSIDE = ("2013-01-01T23:30 is inside an HOURLY period of c: a row's time is the start of its period",)
+
+
+def test_a_column_that_is_two_conditions_must_be_a_range_as_a_whole(session: Session) -> None:
+    for inside, state in (("t < '2013-01-02'", FRESH[:4]), ("hour(t) % 2 = 0", (0, 0, 1, 0))):
+        source = f"(SELECT *, (t >= '2013-01-01' AND {inside}) AS chosen FROM c WHERE {CUBE_DAY}) x WHERE chosen"
+        session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {from_cube(source, '')}")
+        assert day(session)[:4] == state, inside
+
+
+def test_branches_of_a_multi_insert_are_proven_one_by_one(session: Session) -> None:
+    day_1 = f"SELECT k, SUM(n), MAX(m) WHERE {CUBE_DAY} AND hour(t) % 2 = 0 GROUP BY k"
+    day_2 = "SELECT k, SUM(n), MAX(m) WHERE t >= '2013-01-02' AND t < '2013-01-03' GROUP BY k"
+    result = session.execute(
+        f"FROM c INSERT OVERWRITE TABLE days PARTITION (ds = '2013-01-01') {day_1} "
+        f"INSERT OVERWRITE TABLE days PARTITION (ds = '2013-01-02') {day_2}"
+    )
+    assert day(session)[:4] == (1, 0, 1, 0)
+    assert len(result.warnings) == 1
+    assert "hour(t) % 2 = 0" in result.warnings[0].lower()
+
+
+def test_events_inside_their_hours_prove_no_period(tmp_path: Path) -> None:
+    with Session(tmp_path, "duckdb") as session:
+        for statement in (
+            "CREATE CUBE c (k STRING, n BIGINT MEASURE COUNT NOT NULL, m BIGINT MEASURE MAX, t TIMESTAMP TIME)",
+            "CREATE TABLE events (k STRING, m BIGINT, t TIMESTAMP) PARTITIONED BY (dt STRING)",
+            "CREATE TABLE days (k STRING, n BIGINT, m BIGINT) PARTITIONED BY (ds STRING)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE events PERIOD HOURLY PARTITIONED BY t AS (dt) RAW, "
+            "TABLE days PERIOD DAILY PARTITIONED BY t AS (ds))",
+        ):
+            session.execute(statement)
+        events = ", ".join(
+            f"('a', {hour}, TIMESTAMP '2013-01-01 {hour}:{minute}:00', '2013-01-01-{hour}')"
+            for hour in HOURS
+            for minute in ("00", "30")
+        )
+        session.execute(f"INSERT INTO events VALUES {events}")
+        doubted = [f"{CUBE_DAY} AND {condition}" for condition in NO_RANGES.values()]
+        doubted += [f"{CUBE_DAY} AND minute(t) = 30", "t >= '2013-01-01' AND t < '2013-01-01 23:30:00'"]
+        for condition in doubted:
+            query = from_cube(PATHS["cube"], condition)
+            result = session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {query}")
+            assert day(session)[:4] == (0, 0, 1, 0), condition
+            assert "days: what was written is unproven" in result.warnings[-1], condition
+            assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == [(48,)]
+        session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {from_cube(PATHS['cube'], CUBE_DAY)}")
+        assert day(session) == FRESH
+
+
+#: Conditions of other places than WHERE, and on another time.
+OTHER_PLACES = {
+    "HAVING": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} GROUP BY k, t HAVING hour(t) % 2 = 0",
+    "FILTER": f"SELECT k, SUM(n) FILTER (WHERE hour(t) % 2 = 0), MAX(m) FROM c WHERE {CUBE_DAY} GROUP BY k",
+    "CASE": f"SELECT k, SUM(CASE WHEN hour(t) = 5 THEN 0 ELSE n END), MAX(m) FROM c WHERE {CUBE_DAY} GROUP BY k",
+    "LIMIT": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} GROUP BY k LIMIT 5",
+    "QUALIFY": f"SELECT k, n, m FROM c WHERE {CUBE_DAY} QUALIFY row_number() OVER (ORDER BY t) < 9",
+    "IN": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} AND hour(t) IN (SELECT 5) GROUP BY k",
+    "EXISTS": f"SELECT k, SUM(n), MAX(m) FROM c WHERE {CUBE_DAY} AND EXISTS (SELECT 1 FROM hours) GROUP BY k",
+    "ON": f"SELECT c.k, SUM(n), MAX(m) FROM c JOIN (SELECT 1 AS x) y ON hour(t) % 2 = 0 WHERE {CUBE_DAY} GROUP BY 1",
+    "SEMI JOIN": f"SELECT k, SUM(n), MAX(m) FROM c LEFT SEMI JOIN (SELECT 5 AS h) y ON hour(t) = h WHERE {CUBE_DAY} "
+    "GROUP BY k",
+    "above an aggregation": "SELECT k, SUM(n), MAX(m) FROM (SELECT k, t, SUM(n) AS n, MAX(m) AS m FROM c "
+    f"WHERE {CUBE_DAY} GROUP BY k, t) x WHERE hour(t) % 2 = 0 GROUP BY k",
+}
+
+
+@pytest.mark.parametrize("query", OTHER_PLACES.values(), ids=OTHER_PLACES)
+def test_conditions_on_time_in_other_places_prove_nothing(session: Session, query: str) -> None:
+    result = session.execute(f"INSERT OVERWRITE days PARTITION (ds = '2013-01-01') {query}")
+    assert day(session)[:4] == (0, 0, 1, 0)
+    assert "days: what was written is unproven" in result.warnings[-1]
+
+
+def test_a_condition_on_another_time_proves_nothing(tmp_path: Path) -> None:
+    with Session(tmp_path, "duckdb") as session:
+        for statement in (
+            "CREATE CUBE c (n BIGINT MEASURE COUNT NOT NULL, t TIMESTAMP TIME, u TIMESTAMP TIME)",
+            "CREATE TABLE hours (n BIGINT) PARTITIONED BY (dt STRING, du STRING)",
+            "CREATE TABLE days (n BIGINT) PARTITIONED BY (ds STRING, us STRING)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt) "
+            "PARTITIONED BY u AS (du), TABLE days PERIOD DAILY PARTITIONED BY t AS (ds) PARTITIONED BY u AS (us))",
+        ):
+            session.execute(statement)
+        rows = ", ".join(f"(1, '2013-01-01-{hour}', '2013-01-01-{hour}')" for hour in HOURS)
+        session.execute(f"INSERT INTO hours VALUES {rows}")
+        for condition in ("u >= '2013-01-01 12:00:00'", "hour(u) % 2 = 0", "u IS NOT NULL"):
+            session.execute(
+                "INSERT OVERWRITE days PARTITION (ds = '2013-01-01', us = '2013-01-01') "
+                f"SELECT SUM(n) FROM c WHERE {CUBE_DAY} AND {condition}"
+            )
+            assert day(session)[:4] == (0, 0, 1, 0), condition
+            assert session.execute(f"SELECT COUNT(*) FROM c WHERE {CUBE_DAY}").fetch() == [(24,)]
