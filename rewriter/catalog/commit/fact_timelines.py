@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import sqlalchemy as sa
@@ -13,6 +13,8 @@ from rewriter.catalog.commit.base_presence import BasePresence
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
+from rewriter.catalog.commit.newest_versions import NewestVersion, newest_versions
+from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.secondary_timelines import SecondaryTimelines
 from rewriter.catalog.commit.stored_proofs import StoredProofs
@@ -31,12 +33,12 @@ from rewriter.catalog.commit.stored_timelines import (
 )
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
-from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, NetProof, Proof
-from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
+from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
+from rewriter.catalog.store.partition_versions import RowState
 from rewriter.catalog.store.range_query import search
 from rewriter.errors import ConflictError
 from rewriter.timeline.calendars import Period
@@ -49,19 +51,6 @@ _INCOMPLETE: States = frozenset({schema.INCOMPLETE})
 _OPEN: States = frozenset({schema.OPEN})
 #: By time dimension and period.
 _Changes = Mapping[tuple[str, Period], TimelineChange]
-
-
-@dataclass(frozen=True)
-class _NewestVersion:
-    """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
-
-    values: PartitionValues
-    properties: Mapping[str, str]
-    proof: Proof
-    sources: list[int]
-    state: RowState
-    commit: int
-    changed_by: int
 
 
 class FactTimelineUpdate:
@@ -77,7 +66,8 @@ class FactTimelineUpdate:
         #: The base content that others have written since the snapshot, read when a proof needs it.
         self._content_of_others: BaseContent | None = None
         self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
-        self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs)
+        self._origins = OriginChanges(context.connection, self._bindings.get)
+        self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs, self._origins)
         self._secondary_timelines = SecondaryTimelines()
         #: By table: the new states of slots; the proofs of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end from all of these.
@@ -88,6 +78,8 @@ class FactTimelineUpdate:
         self._base_changes: dict[str, list[Slot | None]] = {}
         #: By time dimension: base slots that were registered empty, which does not change their content.
         self._registered: dict[str, list[Slot]] = {}
+        #: By table: the rollup slots whose partitions this commit changed.
+        self._changed: dict[int, set[Slot]] = {}
         #: By table, for timelines that are rebuilt: the commit that judged a rollup slot of several partitions.
         self._judged_by: dict[int, dict[Slot, int]] = {}
 
@@ -176,6 +168,7 @@ class FactTimelineUpdate:
     def note_written(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
         """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
+        self._note_changed(table, slot)
         if binding.storage_table.raw is not None and not table.external and proof.as_of != REGISTERED:
             self._check_known(binding)
         self._secondary_timelines.note_written(binding, values)
@@ -213,12 +206,14 @@ class FactTimelineUpdate:
         """Notes a partition that a stream fills. Its rows are no base change until its commit, which is noted as
         written.
         """
+        self._note_changed(table, slot)
         self._set_states(table, slot, _OPEN)
 
     def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
         binding = self._bindings[table.id]
         slot = binding.locate(values)
+        self._note_changed(table, slot)
         self._secondary_timelines.note_dropped(binding, values)
         is_base = slot is not None and binding.is_base(slot.period)
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
@@ -229,9 +224,31 @@ class FactTimelineUpdate:
         It is empty, not absent: rollups that include its rows are outdated.
         """
         slot = self._bindings[table.id].locate(values)
+        self._note_changed(table, slot)
         self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         self._set_states(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
+
+    def _note_changed(self, table: Table, slot: Slot | None) -> None:
+        if slot is not None and not self._bindings[table.id].is_base(slot.period):
+            self._changed.setdefault(table.id, set()).add(slot)
+
+    @property
+    def changed(self) -> Mapping[int, Collection[Slot]]:
+        """The rollup slots whose partitions the commit has changed, by table."""
+        return self._changed
+
+    def judge_again(self, table: Table, slots: Collection[Slot]) -> None:
+        """Judges slots by the rows of their partitions, as a rebuild does. Reads the rows of these slots."""
+        binding = self._bindings[table.id]
+        keys = merged(
+            key
+            for slot in slots
+            for key in binding.key_ranges(slot.period, OrdinalRange(slot.ordinal, slot.ordinal + 1))
+        )
+        for row in newest_versions(self._context.connection, table, keys):
+            if binding.locate(row.values) in slots:
+                self._rebuild(binding, row)
 
     def finish(self) -> None:
         """Judges the written rollups and updates the affected parts of the timelines."""
@@ -249,6 +266,7 @@ class FactTimelineUpdate:
             for part in period_parts
             if not part.proof.is_open
         ]
+        self._origins.note(origin for proof in proofs for origin in proof.origins)
         commits = (proof.as_of for proof in proofs if proof.as_of != UNKNOWN)
         oldest = min(commits, default=self._context.sequence)
         content = BaseContent(self._context.connection, list(self._bindings.values()), oldest)
@@ -267,7 +285,7 @@ class FactTimelineUpdate:
         for table_id, binding in self._bindings.items():
             changes = judged[table_id]
             for slot, proof in self._proofs.get(table_id, {}).items():
-                states = _state(binding, slot, proof, content)
+                states = self._state(binding, slot, proof, content)
                 dependent = proof.doubt == INCOMPLETE
                 changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
             for slot, period_parts in parts.get(table_id, {}).items():
@@ -281,6 +299,12 @@ class FactTimelineUpdate:
             leading_changes = {(binding.time_key, period): change for period, change in changes.items()}
             other_changes = self._secondary_timelines.changes(binding, partial(self._live_values, binding.table))
             yield binding, {**leading_changes, **other_changes}
+
+    def _state(self, binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
+        """Returns the states of a rollup slot of one partition, if its base periods exist."""
+        if proof.is_unproven or self._origins.are_withdrawn(proof.origins):
+            return frozenset({schema.UNPROVEN})
+        return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
 
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""
@@ -314,13 +338,15 @@ class FactTimelineUpdate:
         """Yields the complete timelines that some tables (``None``: all) should have."""
         for table_id, binding in self._bindings.items():
             if tables is None or table_id in tables:
-                for row in self._newest_rows(binding.table):
+                for row in newest_versions(
+                    self._context.connection, binding.table, [KeyRange.of_prefix(prefix(table_id))]
+                ):
                     self._rebuild(binding, row)
         for binding, changes in self._judged_changes(self._bindings if tables is None else tables):
             if tables is None or binding.table.id in tables:
                 yield binding, changes
 
-    def _rebuild(self, binding: TimeBinding, row: _NewestVersion) -> None:
+    def _rebuild(self, binding: TimeBinding, row: NewestVersion) -> None:
         """Notes one partition of a rebuild."""
         table, joined_at = binding.table, binding.since(self._made_by)
         is_newer = row.changed_by > joined_at
@@ -417,26 +443,6 @@ class FactTimelineUpdate:
             context.connection, table, _lines(changes), lambda: context.write_id(table.id), context.sequence
         )
 
-    def _newest_rows(self, table: Table) -> Iterator[_NewestVersion]:
-        row, ender, connection = schema.partitions.c, schema.write_ids, self._context.connection
-        columns = (
-            row.partition_values, row.properties, row.as_of, row.doubt, row.sources, row.made, row.ended, row.commit_seq
-        )  # fmt: skip
-        newest = newest_rows(connection, columns, [KeyRange.of_prefix(prefix(table.id))])
-        ended_by_write = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
-        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, ended_by_write, isouter=True)
-        for values, properties, as_of, doubt, sources, made, ended, commit, ended_by in connection.execute(query):
-            state = state_of(made, ended)
-            yield _NewestVersion(
-                values_in(values, table.name),
-                properties_in(properties, table.name),
-                Proof(as_of, doubt),
-                ids_in(sources, table.name),
-                state,
-                commit,
-                changed_by=commit if state is RowState.LIVE else ended_by,
-            )
-
     def remove_proofs(self, binding: TimeBinding, slots: Collection[Slot]) -> None:
         """Makes new versions, without a proof, of the live partitions of these slots. Their content is the same."""
         table, connection = binding.table, self._context.connection
@@ -462,13 +468,6 @@ class FactTimelineUpdate:
         query = search(self._context.connection, row.c.key, columns, live, [keys])
         for values, _ in self._context.connection.execute(query):
             yield values_in(values, table.name)
-
-
-def _state(binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
-    """Returns the states of a rollup slot of one partition, if its base periods exist."""
-    if proof.is_unproven:
-        return frozenset({schema.UNPROVEN})
-    return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
 
 
 def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:

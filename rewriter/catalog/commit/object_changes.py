@@ -243,6 +243,7 @@ class ObjectChanges:
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered, [change.table.id])
+        self._timeline_updates.follow([change.table])
 
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""

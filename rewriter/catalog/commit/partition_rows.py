@@ -14,9 +14,10 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.origins import stored_origins
 from rewriter.catalog.model.proofs import OPEN, UNKNOWN, Proof
 from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
-from rewriter.catalog.model.stored_rows import all_values_in, ids_in, part_in, stored_part, values_in
+from rewriter.catalog.model.stored_rows import all_values_in, ids_in, origins_in, part_in, stored_part, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -61,7 +62,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 #: The columns of a ``StoredPartition``.
-_STORED_COLUMNS = (*_COLUMNS, _ROW.as_of, _ROW.sources, _ROW.commit_seq)
+_STORED_COLUMNS = (*_COLUMNS, _ROW.as_of, _ROW.origins, _ROW.sources, _ROW.commit_seq)
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,11 @@ def open_partitions(connection: sa.Connection, table: Table) -> list[tuple[Store
 
 def _stored_partition(values: Sequence[Any]) -> StoredPartition:
     """Returns a partition from ``_STORED_COLUMNS``."""
-    *live_values, as_of, sources, commit = values
+    *live_values, as_of, origins, sources, commit = values
     key, texts, *fields = live_values
     live = LivePartition(key, values_in(texts, key), *fields)
-    return StoredPartition(live, Proof(as_of, live.doubt), tuple(ids_in(sources, key)), commit)
+    proof = Proof(as_of, live.doubt, origins_in(origins, key))
+    return StoredPartition(live, proof, tuple(ids_in(sources, key)), commit)
 
 
 def insert_stored(connection: sa.Connection, table: Table, written: Sequence[StoredPartition], made: int) -> None:
@@ -233,7 +235,7 @@ def insert_tombstones(
 _INSERT, _INSERT_FILES = schema.partitions.insert(), schema.files.insert()
 #: The columns that ``_insert_rows`` writes, in its order.
 _WRITTEN = (
-    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "doubt", "properties",
+    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "doubt", "origins", "properties",
     "table_id", "sources", "made", "ended", "commit_seq",
 )  # fmt: skip
 
@@ -252,7 +254,7 @@ def _insert_rows(
         (
             live.key, f"[{', '.join(map(encoded, live.values))}]",
             live.location and stored_location(live.location, warehouse), live.rows, live.bytes, live.files,
-            proof.as_of, proof.doubt, live.properties, *common,
+            proof.as_of, proof.doubt, stored_origins(proof.origins), live.properties, *common,
         )
         for live, proof in written
     ]  # fmt: skip

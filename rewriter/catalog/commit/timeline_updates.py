@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+from rewriter.catalog.commit.origin_changes import Dependent, dependents, touches
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
-from rewriter.catalog.facts.time_binding import TimeBinding, bind
-from rewriter.catalog.model.objects import Fact, Table
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind
+from rewriter.catalog.model.objects import Fact, PartitionValues, Table
+from rewriter.catalog.reading import queries
 
 
 class FactTimelineUpdates:
@@ -65,8 +67,35 @@ class FactTimelineUpdates:
         self.finish()
         FactTimelineUpdate(self._context, bindings, self._context.sequence).end()
 
+    def follow(self, tables: Collection[Table]) -> None:
+        """Judges the partitions again that rest on one of these tables, whose declaration has changed."""
+        self.finish()
+        self._judge_again(dependents(self._context.connection, {table.id for table in tables}))
+        self._finish()
+
     def finish(self) -> None:
         """Brings all timelines up to the changes made so far."""
+        changed: dict[int, Collection[Slot]] = {}
+        for timeline_update in self._timeline_updates.values():
+            changed |= timeline_update.changed
+        if changed:
+            candidates = dependents(self._context.connection, changed)
+            self._judge_again(dependent for dependent in candidates if touches(dependent.origins, changed))
+        self._finish()
+
+    def _judge_again(self, partitions: Iterable[Dependent]) -> None:
+        by_table: dict[int, list[PartitionValues]] = {}
+        for dependent in partitions:
+            by_table.setdefault(dependent.table, []).append(dependent.values)
+        for table_id, partition_values in by_table.items():
+            objects = queries.objects(self._context.connection, self._context.sequence, id=table_id)
+            table = objects[0][0] if objects else None
+            timeline_update = self.of(table) if isinstance(table, Table) else None
+            if isinstance(table, Table) and timeline_update is not None:
+                located = map(timeline_update.binding(table).locate, partition_values)
+                timeline_update.judge_again(table, {slot for slot in located if slot is not None})
+
+    def _finish(self) -> None:
         for timeline_update in self._timeline_updates.values():
             timeline_update.finish()
         self._timeline_updates.clear()
