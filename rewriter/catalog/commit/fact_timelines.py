@@ -14,7 +14,7 @@ from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
 from rewriter.catalog.commit.newest_versions import NewestVersion, newest_versions
-from rewriter.catalog.commit.origin_changes import OriginChanges
+from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.secondary_timelines import SecondaryTimelines
 from rewriter.catalog.commit.stored_proofs import StoredProofs
@@ -126,7 +126,11 @@ class FactTimelineUpdate:
             bindings, seen = list(self._bindings.values()), context.snapshot.sequence
             self._content_of_others = BaseContent(context.connection, bindings, seen, before=context.sequence)
         newest = self._content_of_others.newest(binding, slot, binding.combination(values, slot))
-        return net.proof if newest > context.snapshot.sequence else net.proof._replace(as_of=context.sequence)
+        tables = {origin.table for origin in net.proof.origins}
+        if newest > context.snapshot.sequence or changed_meanwhile(context, tables):
+            return net.proof
+        origins = tuple(origin._replace(as_of=context.sequence) for origin in net.proof.origins)
+        return net.proof._replace(as_of=context.sequence, origins=origins)
 
     def is_base(self, table: Table, slot: Slot | None) -> bool:
         """Returns True for a partition of the base period, or of NULL time, which only base rows have."""

@@ -275,6 +275,7 @@ class ObjectChanges:
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered)
+        self._timeline_updates.follow([binding.table for binding in (*removed, *bindings)])
         self._mark_timelines_present(bindings)
 
     def refresh_timelines(self, fact: Fact) -> None:

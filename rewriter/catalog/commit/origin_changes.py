@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.newest_versions import newest_versions
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.model.key_ranges import merged
@@ -116,6 +117,16 @@ def dependents(connection: sa.Connection, tables: Collection[int]) -> Iterator[D
     )
     for table, values, origins, key in connection.execute(query).all() if tables else ():
         yield Dependent(table, values_in(values, key), origins_in(origins, key))
+
+
+def changed_meanwhile(context: CommitContext, tables: Collection[int]) -> bool:
+    """Returns True if another commit has changed one of these tables since the transaction's snapshot."""
+    if not tables:
+        return False
+    row = schema.write_ids.c
+    since = sa.and_(row.commit_seq > context.snapshot.sequence, row.commit_seq < context.sequence)
+    query = sa.select(row.object_id).where(row.object_id.in_(sorted(tables)), since).limit(1)
+    return context.connection.execute(query).first() is not None
 
 
 def touches(origins: Origins, changed: Mapping[int, Collection[Slot]]) -> bool:

@@ -198,8 +198,8 @@ HAS_ORIGINS = text("partitions.origins IS NOT NULL")
 
 #: A version of a partition. ``commit_seq`` is the commit that last wrote its content, ``as_of`` the commit up to which
 #: that content includes the base (-1: unknown), ``doubt`` the reason why a rollup is not proven (``proofs.Proof``) or
-#: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``origins`` a JSON list of what its proof
-#: rests on (``origins.Origin``) or null, ``properties`` a JSON object or null;
+#: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``origins`` a JSON list of what its
+#: proof rests on (``origins.Origin``) or null, ``properties`` a JSON object or null;
 #: ``stored_paths`` describes the form of paths, here, in ``objects`` and in ``files``. ``partition_versions`` tells
 #: what an ended row records. Timelines are rebuilt from the newest row of each key, live or not, and from all rows of
 #: base tables: a removal of ended rows must keep these. Transactions that have not seen a commit judge conflicts by

@@ -1,5 +1,5 @@
-"""The upgrades of facts with TRUSTED tables: from releases that trusted every external rollup table, and from those that
-did not note which rollups rest on them.
+"""The upgrades of facts with TRUSTED tables: from releases that trusted every external rollup table, and from those
+that did not note which rollups rest on them.
 """
 
 from __future__ import annotations

@@ -130,10 +130,8 @@ def test_the_word_passes_on(w: Warehouse) -> None:
     w.overwrite(tables["days"], *days, sources=[])
     w.overwrite(tables["months"], MONTHS[0], sources=[tables["days"]])
     w.overwrite(tables["quarters"], QUARTERS[0], sources=[tables["months"]])
-    usable = [
-        w.line(name, *periods[name], kind) for name in ("months", "quarters") for kind in ("timeline", "incomplete")
-    ]
-    assert usable == [[MONTHS[0]], [], [], [QUARTERS[0]]]
+    assert w.fresh("months", P.MONTHLY) == [MONTHS[0]]
+    assert w.line("quarters", P.QUARTERLY, "incomplete") == [QUARTERS[0]]
     trust(w, tables["days"], False)
     assert w.unproven("months", P.MONTHLY) == [MONTHS[0]]
     assert w.unproven("quarters", P.QUARTERLY) == [QUARTERS[0]]
@@ -247,11 +245,8 @@ def computed_year(base: Base, quarters: Partitions, promised: bool, seen_at: int
     read = {month for when, state in found.items() if state != OUTDATED for month in QUARTER.inside(when)}
     if OUTDATED in found.values() or any(month not in read for month, _ in base.known()):
         return Content(("",), UNKNOWN)
-    words = {
-        word
-        for when in found
-        for word in (*quarters.live[when, ALL].words, *([Word(None, seen_at)] if promised else []))
-    }
+    words = {word for when in found for word in quarters.live[when, ALL].words}
+    words |= {Word(None, seen_at)} if promised else set()
     whole = set(found.values()) == {FRESH} and len(found) == len(QUARTERS)
     return Content(("",), seen_at, "" if whole else "incomplete", tuple(Word(word.accepted, seen_at) for word in words))
 
