@@ -84,6 +84,8 @@ class PeriodPartitions:
         fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
         if any(part.proof.is_open for part in parts):
             fresh = frozenset({OPEN})
+        origins = tuple(origin for part in parts if not part.dropped for origin in part.proof.origins)
+        fresh = self._origins.base_states(fresh, origins)
         return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
 
     def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:

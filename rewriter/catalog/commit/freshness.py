@@ -188,7 +188,8 @@ class Provenance:
             return Proof(as_of, INCOMPLETE)
         if any(b.time_key != binding.time_key for b in self._bindings):
             return Proof(as_of)
-        origins = merged_origins(self._origins_in(binding, slot, combination), self._snapshot.sequence)
+        read_at = self._snapshot.sequence
+        origins = merged_origins(o._replace(as_of=read_at) for o in self._origins_in(binding, slot, combination))
         return Proof(as_of, INCOMPLETE if time - self._complete else None, origins)
 
     def _origins_in(self, binding: TimeBinding, slot: Slot, combination: Combination) -> Iterator[Origin]:

@@ -250,7 +250,8 @@ class MoveChanges:
                 and not existed
                 and not external
             )
-            return Proof(REGISTERED if is_nothing else self._context.snapshot.sequence)
+            as_of = REGISTERED if is_nothing else self._context.snapshot.sequence
+            return Proof(as_of, origins=stored_partition.proof.origins)
         origin = None if renamed else (change.source, stored_partition.live.values)
         holds = timeline_update.proof_still_holds(
             change.target, move.values, slot, origin, stored_partition.sources, stored_partition.commit_seq

@@ -45,7 +45,7 @@ class ProofReads(ABC):
             for origin in origins
             if origin.table != table.id or origin.accepted != origin.as_of  # an accepted partition itself
         )
-        return (*doubts, *(f"it rests on {word}, and that has changed or is not given any more" for word in words))
+        return (*doubts, *(f"it rests {word}, and that has changed or is not given any more" for word in words))
 
     def origins(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> Mapping[bytes, Origins]:
         """Returns what partitions with keys in any of the ranges (``None``: all) rest on, by key, of those that rest on
@@ -56,8 +56,8 @@ class ProofReads(ABC):
             return history.origins(connection, self.write_ids(table.id), table.id, key_ranges)
 
     def words(self, origins: Iterable[Origin]) -> tuple[str, ...]:
-        """Returns on whose word the partitions of some origins count as right, as texts, each once, in order. One
-        indexed read for each table.
+        """Returns what content with some origins rests on, as texts, each once, in order, such as 'on the content of
+        hours'. One indexed read for each table.
         """
         by_table: dict[int, set[OriginKind]] = {}
         for origin in origins:
@@ -77,6 +77,7 @@ class ProofReads(ABC):
 
 
 _WORDS = {
-    OriginKind.TRUSTED: "the word of the owner of {} (TRUSTED)",
-    OriginKind.ACCEPTED: "the acceptance of {} by CHECK FACT",
+    OriginKind.TRUSTED: "on the word of the owner of {} (TRUSTED)",
+    OriginKind.ACCEPTED: "on the acceptance of {} by CHECK FACT",
+    OriginKind.COPIED: "on the content of {}",
 }

@@ -196,12 +196,19 @@ class _TableState:
         """
         fact = self._snapshot.fact_using(self.table.name)
         bindings = () if fact is None else bind(fact, self._snapshot.named)
-        by_table = {binding.table.id: binding for binding in bindings}
-        changes = OriginChanges(self._connection, by_table.get)
+        changes = OriginChanges(self._connection, self._bindings_with)
         if fact is None:
             return None, None, changes
         own = BaseContent(self._connection, bindings, after=self._snapshot.sequence)
-        return by_table[self.table.id], own, changes
+        return next(binding for binding in bindings if binding.table.id == self.table.id), own, changes
+
+    def _bindings_with(self, table_id: int) -> Sequence[TimeBinding]:
+        """Returns the bindings of the fact of a table, its own first."""
+        for fact in self._snapshot.facts():
+            bindings = bind(fact, self._snapshot.named)
+            if any(binding.table.id == table_id for binding in bindings):
+                return sorted(bindings, key=lambda binding: binding.table.id != table_id)
+        return ()
 
     def _read(self) -> dict[bytes, _Versions]:
         """Returns the versions of the changed partitions, by key."""
@@ -264,8 +271,11 @@ class _TableState:
         includes_own = (
             slot is not None
             and self._content is not None
-            and self._content.is_fresh(
-                self._binding, slot, proof.as_of, self._binding.combination(versions.values, slot)
+            and (
+                self._binding.is_base(slot.period)
+                or self._content.is_fresh(
+                    self._binding, slot, proof.as_of, self._binding.combination(versions.values, slot)
+                )
             )
             and not any(self._origin_changes.newest(origin) > origin.as_of for origin in origins)
         )

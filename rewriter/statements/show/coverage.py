@@ -109,15 +109,17 @@ def _reason(fact: Fact, table: StorageTable, period: Period, context: Context) -
 
 def _words(fact: Fact, table: StorageTable, period: Period, context: Context) -> Iterator[str]:
     """Yields on whose word rollup partitions of a table and period count as right."""
-    if fact.is_base(table, period):
+    is_base = fact.is_base(table, period)
+    if table.trusted and not is_base:
+        yield OWNER
         return
-    if table.trusted:
-        yield f"on {OWNER}"
-        return
-    storage = context.snapshot.table(table.table)
+    storage, snapshot = context.snapshot.table(table.table), context.snapshot
     timeline_key = (table.table, period, table.time)
-    used = [*context.snapshot.timeline(*timeline_key).ranges(), *context.snapshot.incomplete(*timeline_key).ranges()]
+    used = [*snapshot.timeline(*timeline_key).ranges(), *snapshot.incomplete(*timeline_key).ranges()]
     yield from words_of_table(storage, time_ranges(storage, table.layouts[period], used), context)
+    outdated = snapshot.outdated(*timeline_key).ranges() if is_base else ()
+    for text in words_of_table(storage, time_ranges(storage, table.layouts[period], outdated), context):
+        yield f"{text}, which has changed"
 
 
 def _period(statement: s.ShowTimelines) -> UpdatePeriod | None:

@@ -96,7 +96,7 @@ def test_what_rests_on_a_word_is_recorded(w: Warehouse, resting: Tables) -> None
     year = P.YEARLY.ordinal(P.QUARTERLY.start(172))
     times = (P.YEARLY.start(year), P.YEARLY.end(year))
     assert origin == Origin(OriginKind.TRUSTED, quarters.id, int(P.QUARTERLY), origin.as_of, *times)
-    assert snapshot.words([origin]) == ("the word of the owner of quarters (TRUSTED)",)
+    assert snapshot.words([origin]) == ("on the word of the owner of quarters (TRUSTED)",)
     trust(w, quarters, False)
     (reason,) = w.catalog.snapshot().doubts(resting["years"], [KeyRange.of_key(key(resting["years"], YEAR))])
     assert reason.startswith("it rests on the word of the owner of quarters (TRUSTED)")
