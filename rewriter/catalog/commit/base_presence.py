@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import times_of
+from rewriter.catalog.commit.origin_changes import has_dependents
 from rewriter.catalog.commit.stored_timelines import States, TimelineChange, stored_lines
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.store import schema
@@ -70,15 +72,21 @@ class BasePresence:
             return frozenset({schema.INCOMPLETE})
         return states
 
+    @cached_property
+    def _copied_bases(self) -> Sequence[TimeBinding]:
+        """The base tables with partitions that rest on others: only these become outdated."""
+        return [base for base in self._bindings if has_dependents(self._connection, base.table.id)]
+
     def _is_stale(self, binding: TimeBinding, slot: Slot) -> bool:
         """Returns True if a base period inside a slot rests on content that has changed. Base periods with another
         leading time may hold rows of any time.
         """
-        for base in self._bindings:
+        for base in self._copied_bases:
             if base.time_key not in self._present:
                 self._read(base.time_key)
         time = RangeSet.of(TimeRange(slot.start, slot.end))
-        return any(stale if key != binding.time_key else stale & time for key, stale in self._stale.items())
+        stale_times = self._stale.items() if self._copied_bases else ()
+        return any(stale if key != binding.time_key else stale & time for key, stale in stale_times)
 
     def _read(self, key: str) -> None:
         """Reads the times of all base periods of one time dimension that exist, and of those that retention dropped."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -23,6 +23,7 @@ from rewriter.catalog.model.proofs import REGISTERED, Proof
 from rewriter.catalog.model.stored_rows import origins_in, values_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState
+from rewriter.catalog.store.prepared_statements import fetch_value, once
 from rewriter.catalog.store.schema import FRESH, OUTDATED, UNPROVEN
 from rewriter.errors import DataError
 from rewriter.timeline.calendars import Period
@@ -156,6 +157,28 @@ class Dependent(NamedTuple):
     key: bytes
     values: PartitionValues
     origins: Origins
+
+
+def has_dependents(connection: sa.Connection, table: int | None = None) -> bool:
+    """Returns True if a live partition (of a table, by id) rests on others. One prepared statement, over the same
+    index.
+    """
+    if table is None:
+        return fetch_value(connection, _any(connection.dialect)) is not None
+    return fetch_value(connection, _any_of(connection.dialect), owner=table) is not None
+
+
+@once
+def _any() -> sa.Select[Any]:
+    row = schema.partitions.c
+    return sa.select(row.row_id).where(schema.HAS_ORIGINS, row.ended == schema.NEVER).limit(1)
+
+
+@once
+def _any_of() -> sa.Select[Any]:
+    row, owner = schema.partitions.c, sa.bindparam("owner", 0, sa.BigInteger)
+    of_table = (row.table_id == owner, row.ended == schema.NEVER)
+    return sa.select(row.row_id).where(schema.HAS_ORIGINS, *of_table).limit(1)
 
 
 def dependents(connection: sa.Connection, tables: Collection[int]) -> Iterator[Dependent]:

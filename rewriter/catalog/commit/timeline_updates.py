@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
-from rewriter.catalog.commit.origin_changes import Dependent, OriginChanges, dependents, touches
+from rewriter.catalog.commit.origin_changes import Dependent, OriginChanges, dependents, has_dependents, touches
 from rewriter.catalog.commit.partition_rows import replace_origins
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind
@@ -103,7 +103,7 @@ class FactTimelineUpdates:
         changed: dict[int, Collection[Slot]] = {}
         for timeline_update in self._timeline_updates.values():
             changed |= timeline_update.changed
-        if changed:
+        if changed and has_dependents(self._context.connection):
             self._judge_again(dependents(self._context.connection, changed), changed)
         self._finish()
 
