@@ -97,6 +97,12 @@ COLUMNS: dict[str, dict[str, str]] = {
         "doubt": "the reason why the content of a rollup is not proven to be computed from the base, in words. NULL "
         "for proven content. See also `trusted` in [counters](#counters). SHOW "
         "UNPROVEN PARTITIONS lists such partitions, and CHECK FACT … ACCEPT compares them",
+        "origins": "JSON: a list of what the content rests on besides the base of its fact, NULL for nothing. `kind` "
+        "is `trusted` (rollups of a table that was TRUSTED), `accepted` (rollups that CHECK FACT … ACCEPT has "
+        "compared, by the commit `accepted`) or `copied` (the base of another fact); `table` and `period` name those "
+        "partitions, `start` and `end` their time in microseconds since 1970; `as_of` is the number of the commit up "
+        "to which their changes are included, or -1. A later change there, or the end of the declaration, makes the "
+        "content unproven or outdated",
     },
     "partition_fields": {"place": "the id of the table, the number of the column, and the encoded value"},
     "files": {

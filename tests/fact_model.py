@@ -23,12 +23,25 @@ ALL = ()
 
 
 @dataclass(frozen=True)
+class Word:
+    """A word that a rollup rests on: of an owner, or of an acceptance by the commit ``accepted``. It holds as long as
+    nothing that it is about has changed after the commit ``as_of``.
+    """
+
+    accepted: int | None
+    as_of: int
+
+
+@dataclass(frozen=True)
 class Content:
-    """A partition. A rollup includes the base up to the commit ``as_of``. ``doubt`` says why it may not serve."""
+    """A partition. A rollup includes the base up to the commit ``as_of``. ``doubt`` says why it may not serve.
+    ``words`` are those that it rests on.
+    """
 
     files: tuple[str, ...] = ()
     as_of: int = REGISTERED
     doubt: str = ""
+    words: tuple[Word, ...] = ()
 
     def appended(self, files: tuple[str, ...]) -> Content:
         """Returns this content with more files, whose commit is unknown. Unproven content remains unproven."""

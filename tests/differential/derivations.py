@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .periods import Period, instant_text
 from .schemas import Column, CubeSchema, FactSchema, quoted
-from .steps import Row, matching, spec, static, within
+from .steps import RollUp, Row, matching, spec, static, within
 
 #: The ways in which the query reads the base, through which its conditions apply.
 WAYS = ("table", "view", "derived", "cte", "union")
@@ -169,7 +169,33 @@ class Retract:
         return [f"{clause} SET TRUSTED", f"{clause} UNSET TRUSTED"]
 
 
-Derivation = Derive | MarkComplete | Accept | Retract
+@dataclass(frozen=True)
+class Rely:
+    """A rollup that no query computed is promised, a coarser one is computed from it, and the promise is taken back.
+
+    ``rows`` are those of the first one.
+    """
+
+    cube: CubeSchema
+    fact: FactSchema
+    source: Period
+    period: Period
+    target: int
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def promised(self) -> Derive:
+        """The write of the rollup that is promised."""
+        first = self.source.ordinal(self.period.start(self.target))
+        return Derive(self.cube, self.fact, self.source, first, twist="values", rows=self.rows)
+
+    def statements(self) -> list[str]:
+        given, taken = Retract(self.cube, self.fact, self.source).statements()
+        computed = RollUp(self.cube, self.fact, self.source, self.period, (self.target,))
+        return [*self.promised.statements(), given, *computed.statements(), taken]
+
+
+Derivation = Derive | MarkComplete | Accept | Retract | Rely
 
 
 def derivable(fact: FactSchema) -> Iterable[Period]:

@@ -199,6 +199,7 @@ FAULTS = (
     ),
     _proof(plants_of_proof.what_differs_is_accepted, ACCEPTED),
     _proof(plants_of_proof.what_was_dropped_is_marked_empty, MARKED),
+    _proof(plants_of_proof.words_are_forgotten, {"rely": 1}),
     _numeric(plants.the_first_counter_counts),
     _numeric(plants.sums_of_float_are_rounded, {"refresh": 1, "refresh_all": 1}),
     _numeric(plants.equal_values_are_the_same),

@@ -29,6 +29,7 @@ from .derivations import (
     Derivation,
     Derive,
     MarkComplete,
+    Rely,
     Retract,
     derivable,
 )
@@ -141,6 +142,8 @@ NEWEST = {"newest": 2, "newest_rollup": 1}
 
 #: Steps that prove rollups, and steps that do not.
 DERIVED = {"derive": 8, "derive_half": 1, "mark_complete": 2, "accept": 1, "retract": 1, "derive_timed": 4}
+#: Rollups that are computed from promised ones.
+RELYING = {"rely": 1}
 
 
 def step(history: History, rng: random.Random, weights: Mapping[str, int] = MappingProxyType(STEPS)) -> None:
@@ -155,6 +158,8 @@ def step(history: History, rng: random.Random, weights: Mapping[str, int] = Mapp
         _take(history, forked, NEWEST)
     if weights == STEPS and forked.random() < 0.3:
         _take(history, forked, DERIVED)
+    if weights == STEPS and forked.random() < 0.1:
+        _take(history, forked, RELYING)
 
 
 def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> None:
@@ -180,7 +185,7 @@ def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> N
 def _step(model: Model, rng: random.Random, kind: str) -> Step | Derivation:
     cube = model.cube
     fact = rng.choice(cube.facts)
-    if kind in DERIVED:
+    if kind in DERIVED or kind in RELYING:
         return _derivation(model, rng, kind, fact)
     ordinal = cube.first + rng.randrange(cube.count)
     if len(fact.periods) == 1:
@@ -247,10 +252,18 @@ def _derivation(model: Model, rng: random.Random, kind: str, fact: FactSchema) -
     period = rng.choice(periods)
     if kind == "retract":
         return Retract(cube, fact, period)
+    if kind == "rely":
+        pairs = [(finer, coarser) for finer in periods for coarser in periods if finer < coarser]
+        pairs = [(finer, coarser) for finer, coarser in pairs if finer.nests_in(coarser)]
+        if not pairs:
+            return Retract(cube, fact, period)
+        source, period = rng.choice(pairs)
     target = rng.choice(_targets(rng, cube, period) or (period.ordinal(cube.base.start(first)),))
     if kind == "derive_timed" and _has_whole(model, fact, period, target):
         way, reads = rng.choice(CUBE_WAYS), rng.choice(("whole", "whole", "whole", "half"))
         return Derive(cube, fact, period, target, way, reads, rng.choice(TIMED) if rng.random() < 0.7 else "")
+    if kind == "rely":
+        return Rely(cube, fact, source, period, target)
     if kind == "derive_half":
         return Derive(cube, fact, period, target, rng.choice(WAYS[1:4]), "half")
     twist = rng.choice(TWISTS) if rng.random() < 0.4 else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .derivations import Accept, Derivation, Derive, MarkComplete, Retract
+from .derivations import Accept, Derivation, Derive, MarkComplete, Rely, Retract
 from .periods import Period
 from .schemas import CubeSchema, FactSchema, Value
 from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
@@ -64,6 +64,10 @@ class Model:
             }
         elif isinstance(step, Retract):
             pass
+        elif isinstance(step, Rely):
+            step = replace(step, rows=self._derive(step.promised).rows)
+            self._live(step.fact, step.period)[step.target] = {ALL}
+            self._note(step.fact, step.period, step.target, sure=False, doubt=False)
         elif isinstance(step, RollUp):
             self._roll_up(step)
         elif isinstance(step, Load):

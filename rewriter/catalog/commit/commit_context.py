@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
+from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.reading import queries
@@ -132,6 +134,16 @@ class CommitContext:
         """Returns all current facts, each with the number of the commit that created it."""
         facts = queries.objects(self.connection, self.sequence, kind="fact", created=True)
         return [(object_, made_by) for object_, made_by in facts if isinstance(object_, Fact)]
+
+    def bindings_with(self, table_id: int) -> Sequence[TimeBinding]:
+        """Returns how the tables of the current fact of a table, given by id, store that fact; the one of the table
+        itself first. Empty if it belongs to none.
+        """
+        objects = queries.objects(self.connection, self.sequence, id=table_id)
+        name = objects[0][0].name if objects else ""
+        fact = next((fact for fact, _ in self.live_facts() if fact.storage_table(name) is not None), None)
+        bindings = () if fact is None else bind(fact, self.live_object)
+        return sorted(bindings, key=lambda binding: binding.table.id != table_id)
 
     def write_log(self) -> None:
         """Writes the events and the commit's own event, numbered without a gap. Each has the write ids valid now."""

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.freshness import BaseContent
+from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.commit.stored_proofs import StoredProofs
 from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, Proof
-from rewriter.catalog.model.stored_rows import ids_in, values_in
+from rewriter.catalog.model.stored_rows import ids_in, origins_in, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import range_query, schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
@@ -47,11 +48,18 @@ PartsByPeriod = Mapping[Slot, Sequence[Part]]
 class PeriodPartitions:
     """Reads and judges the parts of periods, for the tables of one fact."""
 
-    def __init__(self, connection: sa.Connection, bindings: Sequence[TimeBinding], proofs: StoredProofs) -> None:
-        """``proofs`` reads the proofs of rollups from the rows of the fact."""
+    def __init__(
+        self,
+        connection: sa.Connection,
+        bindings: Sequence[TimeBinding],
+        proofs: StoredProofs,
+        origins: OriginChanges,
+    ) -> None:
+        """``proofs`` reads the proofs of rollups from the rows of the fact; ``origins`` judges what they rest on."""
         self._connection = connection
         self._bases = [binding for binding in bindings if binding.has_base]
         self._proofs = proofs
+        self._origins = origins
 
     def of(self, binding: TimeBinding, slots: Iterable[Slot]) -> PartsByPeriod:
         """Returns the parts of these periods. Runs one indexed statement for each run of consecutive periods."""
@@ -76,6 +84,8 @@ class PeriodPartitions:
         fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT
         if any(part.proof.is_open for part in parts):
             fresh = frozenset({OPEN})
+        origins = tuple(origin for part in parts if not part.dropped for origin in part.proof.origins)
+        fresh = self._origins.base_states(fresh, origins)
         return fresh | {RETIRED} if any(part.dropped for part in parts) else fresh
 
     def rollup_states(self, binding: TimeBinding, slot: Slot, parts: Sequence[Part], content: BaseContent) -> States:
@@ -90,7 +100,9 @@ class PeriodPartitions:
             return frozenset({OPEN})
         if not binding.is_whole({part.combination for part in live}):
             return ABSENT
-        if not binding.is_trusted and any(part.proof.is_unproven for part in live):
+        if not binding.is_trusted and any(
+            part.proof.is_unproven or self._origins.are_withdrawn(part.proof.origins) for part in live
+        ):
             return frozenset({UNPROVEN})
         fresh = binding.is_trusted or (
             all(content.is_fresh(binding, slot, part.proof.as_of, part.combination) for part in live)
@@ -126,14 +138,15 @@ class PeriodPartitions:
     def _read(self, binding: TimeBinding, period: Period, run: OrdinalRange) -> Iterable[tuple[Slot, Part]]:
         row = schema.partitions.c
         columns = (
-            row.partition_values, row.as_of, row.doubt, row.sources, row.files, row.commit_seq, row.made, row.ended,
+            row.partition_values, row.as_of, row.doubt, row.origins, row.sources, row.files, row.commit_seq, row.made,
+            row.ended,
         )  # fmt: skip
         newest = (
             stored
             for chunk in chunks(merged(binding.key_ranges(period, run)), range_query.MOST)
             for stored in self._connection.execute(sa.select(newest_rows(self._connection, columns, chunk))).all()
         )
-        for text, as_of, doubt, sources, files, commit, made, ended in newest:
+        for text, as_of, doubt, origins, sources, files, commit, made, ended in newest:
             values, state = values_in(text, binding.table.name), state_of(made, ended)
             if state is RowState.WIPED:
                 continue
@@ -143,7 +156,7 @@ class PeriodPartitions:
                 continue  # A dropped partition from before the fact.
             if slot is None or slot.period is not period or not run.start <= slot.ordinal < run.end:
                 continue
-            proof = Proof(as_of, doubt)
+            proof = Proof(as_of, doubt, origins_in(origins, binding.table.name))
             if not proof.is_open:
                 proof = self._proofs.of(binding, proof, ids_in(sources, binding.table.name), commit)
             # The files of external tables are not counted.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 import sqlalchemy as sa
@@ -13,35 +12,36 @@ from rewriter.catalog.commit.base_presence import BasePresence
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
+from rewriter.catalog.commit.newest_versions import NewestVersion, newest_versions
+from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile, including
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.secondary_timelines import SecondaryTimelines
 from rewriter.catalog.commit.stored_proofs import StoredProofs
 from rewriter.catalog.commit.stored_timelines import (
     ABSENT,
-    STATES,
-    Lines,
     States,
     TimelineChange,
     TimelineDifference,
     change_timeline,
     compare_timelines,
     end_timelines,
+    lines_of,
     ranges_of,
     replace_timelines,
 )
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
-from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.origins import Origins, over_time
 from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, NetProof, Proof
-from rewriter.catalog.model.stored_rows import ids_in, properties_in, values_in
+from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
+from rewriter.catalog.store.partition_versions import RowState
 from rewriter.catalog.store.range_query import search
 from rewriter.errors import ConflictError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
-from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
@@ -49,19 +49,6 @@ _INCOMPLETE: States = frozenset({schema.INCOMPLETE})
 _OPEN: States = frozenset({schema.OPEN})
 #: By time dimension and period.
 _Changes = Mapping[tuple[str, Period], TimelineChange]
-
-
-@dataclass(frozen=True)
-class _NewestVersion:
-    """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
-
-    values: PartitionValues
-    properties: Mapping[str, str]
-    proof: Proof
-    sources: list[int]
-    state: RowState
-    commit: int
-    changed_by: int
 
 
 class FactTimelineUpdate:
@@ -77,7 +64,8 @@ class FactTimelineUpdate:
         #: The base content that others have written since the snapshot, read when a proof needs it.
         self._content_of_others: BaseContent | None = None
         self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
-        self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs)
+        self._origins = OriginChanges(context.connection, self._bindings_with)
+        self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs, self._origins)
         self._secondary_timelines = SecondaryTimelines()
         #: By table: the new states of slots; the proofs of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end from all of these.
@@ -88,8 +76,16 @@ class FactTimelineUpdate:
         self._base_changes: dict[str, list[Slot | None]] = {}
         #: By time dimension: base slots that were registered empty, which does not change their content.
         self._registered: dict[str, list[Slot]] = {}
+        #: By table: the rollup slots whose partitions this commit changed; and what single base partitions rest on.
+        self._changed: dict[int, set[Slot]] = {}
+        self._base_origins: dict[int, dict[Slot, Origins]] = {}
         #: By table, for timelines that are rebuilt: the commit that judged a rollup slot of several partitions.
         self._judged_by: dict[int, dict[Slot, int]] = {}
+
+    def _bindings_with(self, table_id: int) -> Sequence[TimeBinding]:
+        if table_id not in self._bindings:
+            return self._context.bindings_with(table_id)
+        return sorted(self._bindings.values(), key=lambda binding: binding.table.id != table_id)
 
     def binding(self, table: Table) -> TimeBinding:
         """Returns the time binding of a table of the fact."""
@@ -128,7 +124,10 @@ class FactTimelineUpdate:
         one number cannot include one commit without those before it.
         """
         binding, context = self._bindings[table.id], self._context
-        if not net.includes_own or slot is None or binding.is_base(slot.period):
+        if not net.includes_own or slot is None or changed_meanwhile(context, net.proof.origins):
+            return net.proof
+        net = net._replace(proof=including(net.proof, context))
+        if binding.is_base(slot.period):
             return net.proof
         if self._content_of_others is None:
             bindings, seen = list(self._bindings.values()), context.snapshot.sequence
@@ -176,6 +175,7 @@ class FactTimelineUpdate:
     def note_written(self, table: Table, values: PartitionValues, slot: Slot | None, proof: Proof) -> None:
         """Notes a partition with new content, or one that was registered (``REGISTERED``)."""
         binding = self._bindings[table.id]
+        self._note_changed(table, slot)
         if binding.storage_table.raw is not None and not table.external and proof.as_of != REGISTERED:
             self._check_known(binding)
         self._secondary_timelines.note_written(binding, values)
@@ -184,6 +184,7 @@ class FactTimelineUpdate:
             self._proofs.setdefault(table.id, {})[slot] = proof
         else:
             self._set_states(table, slot, frozenset({schema.FRESH}))
+            self._note_base_origins(table, slot, proof.origins)
         if proof.as_of != REGISTERED:
             self._note_base_change(binding, slot)
         elif slot is not None and binding.is_base(slot.period):
@@ -213,12 +214,14 @@ class FactTimelineUpdate:
         """Notes a partition that a stream fills. Its rows are no base change until its commit, which is noted as
         written.
         """
+        self._note_changed(table, slot)
         self._set_states(table, slot, _OPEN)
 
     def note_dropped(self, table: Table, values: PartitionValues) -> None:
         """Notes a dropped partition. For a base table that is retention, and its timeline remembers it."""
         binding = self._bindings[table.id]
         slot = binding.locate(values)
+        self._note_changed(table, slot)
         self._secondary_timelines.note_dropped(binding, values)
         is_base = slot is not None and binding.is_base(slot.period)
         self._set_states(table, slot, frozenset({schema.RETIRED}) if is_base else ABSENT)
@@ -229,9 +232,53 @@ class FactTimelineUpdate:
         It is empty, not absent: rollups that include its rows are outdated.
         """
         slot = self._bindings[table.id].locate(values)
+        self._note_changed(table, slot)
         self._secondary_timelines.note_dropped(self._bindings[table.id], values)
         self._set_states(table, slot, ABSENT)
         self._note_base_change(self._bindings[table.id], slot)
+
+    def _note_changed(self, table: Table, slot: Slot | None) -> None:
+        if slot is not None and not self._bindings[table.id].is_base(slot.period):
+            self._changed.setdefault(table.id, set()).add(slot)
+
+    def _note_base_origins(self, table: Table, slot: Slot | None, origins: Origins) -> None:
+        if origins and slot is not None and not self._bindings[table.id].parted:
+            self._base_origins.setdefault(table.id, {})[slot] = over_time(origins, slot.start, slot.end)
+
+    @property
+    def changed(self) -> Mapping[int, Collection[Slot]]:
+        """The slots whose partitions the commit has changed, by table: of rollups, and, for each base table, the base
+        slots of the fact whose content has changed.
+        """
+        base_slots = {slot for slots in self._base_changes.values() for slot in slots if slot is not None}
+        bases = [binding.table.id for binding in self._bindings.values() if binding.has_base] if base_slots else []
+        return {
+            table_id: {*self._changed.get(table_id, ()), *(base_slots if table_id in bases else ())}
+            for table_id in {*self._changed, *bases}
+        }
+
+    def judge_again(self, table: Table, slots: Collection[Slot]) -> None:
+        """Judges slots by the rows of their partitions, as a rebuild does. Reads the rows of these slots."""
+        binding = self._bindings[table.id]
+        keys = merged(
+            key
+            for slot in slots
+            for key in binding.key_ranges(slot.period, OrdinalRange(slot.ordinal, slot.ordinal + 1))
+        )
+        for row in newest_versions(self._context.connection, binding.table, keys):
+            is_newer = row.state is RowState.LIVE or row.changed_by > binding.since(self._made_by)
+            if is_newer and binding.locate(row.values) in slots:
+                self._rebuild(binding, row)
+        base_slots = [slot for slot in slots if self.is_base(table, slot)]
+        for other in self._bindings.values() if base_slots else ():
+            over = {
+                Slot(period, ordinal)
+                for period in other.rollup_periods
+                for slot in base_slots
+                for ordinal in overlapped(slot, period)
+            }
+            if over:
+                self.judge_again(other.table, over)
 
     def finish(self) -> None:
         """Judges the written rollups and updates the affected parts of the timelines."""
@@ -249,6 +296,9 @@ class FactTimelineUpdate:
             for part in period_parts
             if not part.proof.is_open
         ]
+        self._origins.note(origin for proof in proofs for origin in proof.origins)
+        base_origins = [origins for by_slot in self._base_origins.values() for origins in by_slot.values()]
+        self._origins.note(origin for origins in base_origins for origin in origins)
         commits = (proof.as_of for proof in proofs if proof.as_of != UNKNOWN)
         oldest = min(commits, default=self._context.sequence)
         content = BaseContent(self._context.connection, list(self._bindings.values()), oldest)
@@ -257,7 +307,8 @@ class FactTimelineUpdate:
         for table_id, binding in self._bindings.items():
             changes = {period: TimelineChange() for period in binding.storage_table.layouts}
             for slot, states in self._states.get(table_id, {}).items():
-                changes[slot.period].states[slot.ordinal] = states
+                origins = self._base_origins.get(table_id, {}).get(slot, ())
+                changes[slot.period].states[slot.ordinal] = self._origins.base_states(states, origins)
             for slot, period_parts in parts.get(table_id, {}).items():
                 if binding.is_base(slot.period):
                     changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
@@ -267,7 +318,7 @@ class FactTimelineUpdate:
         for table_id, binding in self._bindings.items():
             changes = judged[table_id]
             for slot, proof in self._proofs.get(table_id, {}).items():
-                states = _state(binding, slot, proof, content)
+                states = self._state(binding, slot, proof, content)
                 dependent = proof.doubt == INCOMPLETE
                 changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
             for slot, period_parts in parts.get(table_id, {}).items():
@@ -281,6 +332,12 @@ class FactTimelineUpdate:
             leading_changes = {(binding.time_key, period): change for period, change in changes.items()}
             other_changes = self._secondary_timelines.changes(binding, partial(self._live_values, binding.table))
             yield binding, {**leading_changes, **other_changes}
+
+    def _state(self, binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
+        """Returns the states of a rollup slot of one partition, if its base periods exist."""
+        if proof.is_unproven or self._origins.are_withdrawn(proof.origins):
+            return frozenset({schema.UNPROVEN})
+        return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
 
     def _since(self, binding: TimeBinding, slot: Slot, states: States, content: BaseContent) -> States:
         """Returns the state of a rollup slot that an earlier commit judged: any base content since then outdates it."""
@@ -307,20 +364,22 @@ class FactTimelineUpdate:
         """Returns the differences that ``build`` would return. Writes nothing."""
         differences: list[TimelineDifference] = []
         for binding, changes in self._rebuilt(None):
-            differences += compare_timelines(self._context.connection, binding.table, _lines(changes)).differences
+            differences += compare_timelines(self._context.connection, binding.table, lines_of(changes)).differences
         return differences
 
     def _rebuilt(self, tables: Collection[int] | None) -> Iterator[tuple[TimeBinding, _Changes]]:
         """Yields the complete timelines that some tables (``None``: all) should have."""
         for table_id, binding in self._bindings.items():
             if tables is None or table_id in tables:
-                for row in self._newest_rows(binding.table):
+                for row in newest_versions(
+                    self._context.connection, binding.table, [KeyRange.of_prefix(prefix(table_id))]
+                ):
                     self._rebuild(binding, row)
         for binding, changes in self._judged_changes(self._bindings if tables is None else tables):
             if tables is None or binding.table.id in tables:
                 yield binding, changes
 
-    def _rebuild(self, binding: TimeBinding, row: _NewestVersion) -> None:
+    def _rebuild(self, binding: TimeBinding, row: NewestVersion) -> None:
         """Notes one partition of a rebuild."""
         table, joined_at = binding.table, binding.since(self._made_by)
         is_newer = row.changed_by > joined_at
@@ -350,6 +409,7 @@ class FactTimelineUpdate:
             self._proofs.setdefault(table.id, {})[slot] = proof
         else:
             self._set_states(table, slot, _FRESH_ONLY)
+            self._note_base_origins(table, slot, row.proof.origins)
 
     def outdated(self) -> dict[int, set[Slot]]:
         """Returns the rollup slots of each table, by id, that ``build`` would call outdated."""
@@ -360,7 +420,7 @@ class FactTimelineUpdate:
                 for (time_key, period), change in changes.items()
                 if time_key == binding.time_key
                 for ordinal, states in change.states.items()
-                if states == outdated
+                if states == outdated and not binding.is_base(period)
             }
             for binding, changes in self._rebuilt(None)
         }
@@ -378,6 +438,7 @@ class FactTimelineUpdate:
             self._parted.setdefault(table.id, set()).add(slot)
             return
         self._proofs.get(table.id, {}).pop(slot, None)
+        self._base_origins.get(table.id, {}).pop(slot, None)
         self._states.setdefault(table.id, {})[slot] = states
 
     def _note_base_change(self, binding: TimeBinding, slot: Slot | None) -> None:
@@ -414,45 +475,18 @@ class FactTimelineUpdate:
     def _replace(self, binding: TimeBinding, changes: _Changes) -> list[TimelineDifference]:
         context, table = self._context, binding.table
         return replace_timelines(
-            context.connection, table, _lines(changes), lambda: context.write_id(table.id), context.sequence
+            context.connection, table, lines_of(changes), lambda: context.write_id(table.id), context.sequence
         )
-
-    def _newest_rows(self, table: Table) -> Iterator[_NewestVersion]:
-        row, ender, connection = schema.partitions.c, schema.write_ids, self._context.connection
-        columns = (
-            row.partition_values, row.properties, row.as_of, row.doubt, row.sources, row.made, row.ended, row.commit_seq
-        )  # fmt: skip
-        newest = newest_rows(connection, columns, [KeyRange.of_prefix(prefix(table.id))])
-        ended_by_write = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
-        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, ended_by_write, isouter=True)
-        for values, properties, as_of, doubt, sources, made, ended, commit, ended_by in connection.execute(query):
-            state = state_of(made, ended)
-            yield _NewestVersion(
-                values_in(values, table.name),
-                properties_in(properties, table.name),
-                Proof(as_of, doubt),
-                ids_in(sources, table.name),
-                state,
-                commit,
-                changed_by=commit if state is RowState.LIVE else ended_by,
-            )
 
     def remove_proofs(self, binding: TimeBinding, slots: Collection[Slot]) -> None:
         """Makes new versions, without a proof, of the live partitions of these slots. Their content is the same."""
-        table, connection = binding.table, self._context.connection
-        columns = [column.type for column in table.partition_columns]
-        values_of_slots = [values for values in self._live_values(table) if binding.locate(values) in slots]
-        stored = rows.stored_by_key(connection, [encode(table.id, columns, values) for values in values_of_slots])
-        proven = [
-            partition
-            for partition in stored.values()
-            if partition.proof.as_of != UNKNOWN and not partition.proof.is_open
+        columns = [column.type for column in binding.table.partition_columns]
+        keys = [
+            encode(binding.table.id, columns, values)
+            for values in self._live_values(binding.table)
+            if binding.locate(values) in slots
         ]
-        if proven:
-            made = self._context.write_id(table.id)
-            rows.end_partitions(connection, [partition.live for partition in proven], made)
-            unproven = [replace(partition, proof=partition.proof._replace(as_of=UNKNOWN)) for partition in proven]
-            rows.insert_stored(connection, table, unproven, made)
+        rows.remove_proofs(self._context.connection, binding.table, keys, self._context.write_id)
 
     def _live_values(self, table: Table) -> Iterator[PartitionValues]:
         """Yields the values of the partitions that exist and are not open."""
@@ -462,20 +496,3 @@ class FactTimelineUpdate:
         query = search(self._context.connection, row.c.key, columns, live, [keys])
         for values, _ in self._context.connection.execute(query):
             yield values_in(values, table.name)
-
-
-def _state(binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
-    """Returns the states of a rollup slot of one partition, if its base periods exist."""
-    if proof.is_unproven:
-        return frozenset({schema.UNPROVEN})
-    return frozenset({schema.FRESH if content.is_fresh(binding, slot, proof.as_of) else schema.OUTDATED})
-
-
-def _lines(changes: _Changes) -> dict[tuple[int, str], Lines]:
-    """Returns the timelines that result from changes to empty ones."""
-    timelines: dict[tuple[int, str], Lines] = {}
-    for (time_key, period), change in changes.items():
-        lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
-        change.apply(lines)
-        timelines[int(period), time_key] = lines
-    return timelines

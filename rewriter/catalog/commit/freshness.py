@@ -9,14 +9,17 @@ its content includes. Dropping a base partition is retention: it is no event, an
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
 
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins
 from rewriter.catalog.model.proofs import FROM_UNPROVEN, INCOMPLETE, NO_BASE_READ, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -127,6 +130,16 @@ class _ReadTimes:
     stale: RangeSet = RangeSet.EMPTY
 
 
+@dataclass(frozen=True)
+class _ReadOrigins:
+    """What a rollup partition rests on that a query read, the word of its own owner included."""
+
+    binding: TimeBinding
+    slot: Slot
+    combination: Combination
+    origins: Origins
+
+
 class Provenance:
     """The newest base commit that the rollup partitions computed by one transaction include."""
 
@@ -155,6 +168,8 @@ class Provenance:
         #: The times of base periods of several partitions, none of which was read, by table.
         self._unread: list[tuple[TimeBinding, RangeSet]] = []
         self._unread_times_cache: dict[tuple[int, Period, Combination], RangeSet] = {}
+        #: What was read on others' word, by the start of its time.
+        self._read_origins: list[_ReadOrigins] = []
 
     def proof(self, binding: TimeBinding, slot: Slot, combination: Combination) -> Proof:
         """Returns the proof of a partition: ``as_of``, and ``INCOMPLETE`` if part of its time was not read.
@@ -173,7 +188,18 @@ class Provenance:
             return Proof(as_of, INCOMPLETE)
         if any(b.time_key != binding.time_key for b in self._bindings):
             return Proof(as_of)
-        return Proof(as_of, INCOMPLETE if time - self._complete else None)
+        read_at = self._snapshot.sequence
+        origins = merged_origins(o._replace(as_of=read_at) for o in self._origins_in(binding, slot, combination))
+        return Proof(as_of, INCOMPLETE if time - self._complete else None, origins)
+
+    def _origins_in(self, binding: TimeBinding, slot: Slot, combination: Combination) -> Iterator[Origin]:
+        """Yields what the rollups inside a slot rest on that were read."""
+        first = bisect_left(self._read_origins, slot.start, key=attrgetter("slot.start"))
+        for read in itertools.islice(self._read_origins, first, None):
+            if read.slot.start >= slot.end:
+                return
+            if _may_affect(read.binding, read.slot, read.combination, binding, slot.period, combination):
+                yield from read.origins
 
     def _as_of(self, binding: TimeBinding, slot: Slot, combination: Combination) -> int:
         """Returns the commit up to which the partition includes its base: that of the snapshot.
@@ -242,6 +268,7 @@ class Provenance:
                     else:
                         stale |= unread
             self._outdated_times = stale
+            self._read_origins.sort(key=attrgetter("slot.start"))
         return self._outdated_times
 
     def _read_table(self, binding: TimeBinding) -> _ReadTimes:
@@ -260,6 +287,7 @@ class Provenance:
         }
         times: dict[str, list[TimeRange]] = {"complete": [], "incomplete": [], "unproven": [], "stale": []}
         read: dict[Slot, set[bytes]] = {}
+        origins = snapshot.origins(table) if binding.coarser_periods else {}
         for partition in snapshot.partitions(table, self._sources[table.id]):
             slot = binding.locate(partition.values)
             if slot is None:
@@ -270,6 +298,10 @@ class Provenance:
             state = next((state for state, line in lines[slot.period].items() if line.exists(slot.ordinal)), "stale")
             if state != "stale" or slot.period in binding.rollup_periods:
                 times[state].append(time)
+            if not binding.is_base(slot.period):
+                rests_on = (*_word_of(binding, slot), *origins.get(partition.key, ()))
+                combination = binding.combination(partition.values, slot) if rests_on else ()
+                self._read_origins += [_ReadOrigins(binding, slot, combination, rests_on)] if rests_on else []
         if binding.parted:
             self._note_unread(binding, read)
         return _ReadTimes(**{state: RangeSet(ranges) for state, ranges in times.items()})
@@ -326,6 +358,13 @@ def _may_affect(
     """Returns True if a base partition may hold rows of the rollups of a period with this combination."""
     shared_values = tuple(combination[index] for index, _ in rollup.common_elements(base))
     return shared_values in base.common_values(slot.period, base_values, rollup, period)
+
+
+def _word_of(binding: TimeBinding, slot: Slot) -> Origins:
+    """Returns the declaration that the rollups of a TRUSTED table rest on; nothing for other tables."""
+    if not binding.is_trusted:
+        return ()
+    return (Origin(OriginKind.TRUSTED, binding.table.id, int(slot.period), REGISTERED, slot.start, slot.end),)
 
 
 def as_sources(sources: Collection[int] | Sources) -> Sources:

@@ -25,6 +25,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import PartitionValues, Table
+from rewriter.catalog.model.origins import merged_origins
 from rewriter.catalog.reading.pending_changes import changed
 
 _Kind = TypeVar("_Kind", bound=Change)
@@ -122,8 +123,16 @@ def with_merged_inserts(changes: Sequence[_Kind]) -> list[_Kind | WritePartition
             if id_of_table == table_id
         )
         sources = {key: None for change in table_inserts for key in change.sources or {}}
+        origins = merged_origins(origin for change in table_inserts for origin in change.origins)
         merged_writes.append(
-            replace(table_inserts[0], partitions=partitions, sources=sources, unproven=frozenset((table_id,)))
+            replace(
+                table_inserts[0],
+                partitions=partitions,
+                sources=sources,
+                unproven=frozenset((table_id,)),
+                origins=origins,
+                keeps_time=False,
+            )
         )
     return [
         change

@@ -27,6 +27,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.model.origins import Origin, OriginKind
 from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
     BY_EXCHANGE,
@@ -120,11 +121,11 @@ class MoveChanges:
         """Notes that the partitions include the base as the transaction's snapshot saw it. Their content stays."""
         table = self._context.live_table(change.table)
         stored, version = self._stored(table, change.keys), self._version(table)
-        proof = Proof(self._context.snapshot.sequence)
+        timeline_update = self._timeline_updates.of(table)
         accepted = [
             StoredPartition(
                 with_digest(partition.live, change.files.get(key)) if table.external else partition.live,
-                proof,
+                self._accepted(timeline_update, table, partition.live),
                 partition.sources,
                 self._context.sequence,
             )
@@ -132,13 +133,20 @@ class MoveChanges:
         ]
         rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
         rows.insert_stored(self._context.connection, table, accepted, version.made)
-        timeline_update = self._timeline_updates.of(table)
         if timeline_update is not None:
             for partition in accepted:
-                timeline_update.note_written(
-                    table, partition.live.values, timeline_update.binding(table).locate(partition.live.values), proof
-                )
+                slot = timeline_update.binding(table).locate(partition.live.values)
+                timeline_update.note_written(table, partition.live.values, slot, partition.proof)
         self._context.log("ACCEPT_PARTITION", table, partitions=len(accepted))
+
+    def _accepted(self, timeline_update: FactTimelineUpdate | None, table: Table, partition: LivePartition) -> Proof:
+        """Returns the proof of a partition that equals the base in the transaction's snapshot."""
+        slot = None if timeline_update is None else timeline_update.binding(table).locate(partition.values)
+        if slot is None:
+            return Proof(self._context.snapshot.sequence)
+        commit, period = self._context.sequence, int(slot.period)
+        word = Origin(OriginKind.ACCEPTED, table.id, period, commit, slot.start, slot.end, commit)
+        return Proof(self._context.snapshot.sequence, origins=(word,))
 
     def alter(self, change: AlterPartitions) -> None:
         """Sets another location or additional properties.
@@ -242,7 +250,8 @@ class MoveChanges:
                 and not existed
                 and not external
             )
-            return Proof(REGISTERED if is_nothing else self._context.snapshot.sequence)
+            as_of = REGISTERED if is_nothing else self._context.snapshot.sequence
+            return Proof(as_of, origins=stored_partition.proof.origins)
         origin = None if renamed else (change.source, stored_partition.live.values)
         holds = timeline_update.proof_still_holds(
             change.target, move.values, slot, origin, stored_partition.sources, stored_partition.commit_seq

@@ -51,6 +51,7 @@ class ObjectChanges:
         self._context.log(f"CREATE_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):
             self._timeline_updates.start(bindings)
+            self._timeline_updates.follow([binding.table for binding in bindings])
             self._mark_timelines_present(bindings)
 
     def _check_free(self, object_: Object) -> None:
@@ -243,6 +244,7 @@ class ObjectChanges:
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered, [change.table.id])
+        self._timeline_updates.follow([change.table])
 
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
@@ -270,10 +272,12 @@ class ObjectChanges:
         bindings = self._checked_bindings(altered)
         remaining = {binding.table.id for binding in bindings}
         removed = [binding for binding in bind(live, self._context.live_object) if binding.table.id not in remaining]
+        self._timeline_updates.keep_changes(removed)
         self._timeline_updates.remove_tables(live, removed)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered)
+        self._timeline_updates.follow([binding.table for binding in (*removed, *bindings)])
         self._mark_timelines_present(bindings)
 
     def refresh_timelines(self, fact: Fact) -> None:
@@ -364,6 +368,8 @@ class ObjectChanges:
                 f"another transaction has dropped the {kind_of(object_)} '{object_.name}'", object=object_.name
             )
         self._check_unused(object_)
+        ended = bind(object_, self._context.live_object) if isinstance(object_, Fact) else ()
+        self._timeline_updates.keep_changes(ended)
         if isinstance(object_, Table):
             table_claims = Claims(ranges=[KeyRange.of_prefix(prefix(object_.id))])
             conflicts.check(
@@ -372,7 +378,8 @@ class ObjectChanges:
         end_rows(self._context.connection, schema.objects, [row_id], self._context.write_id(object_.id))
         self._context.log(f"DROP_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):
-            self._timeline_updates.end(bind(object_, self._context.live_object))
+            self._timeline_updates.end(ended)
+            self._timeline_updates.follow([binding.table for binding in ended])
 
     def _display_name(self, object_: Object) -> str:
         """Returns an object's name as seen from the current database of the transaction's owner."""

@@ -35,8 +35,9 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, PartitionValues, Table
+from rewriter.catalog.model.origins import Origins, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
-from rewriter.catalog.model.stored_rows import properties_in
+from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
 
 
@@ -297,13 +298,17 @@ class PartitionChanges:
                 proof = committed_proof(timeline_update, table, slots.get(key))
             elif appended:
                 # Rows added to an unproven partition make it neither proven nor outdated.
-                proof = Proof(UNKNOWN, effect.doubts.get(key))
+                earlier = origins_in(previous.origins, key) if previous is not None else ()
+                origins = merged_origins((*earlier, *_origins(change, partition.values, slots.get(key))))
+                proof = Proof(UNKNOWN, effect.doubts.get(key), origins)
             elif timeline_update is not None and partition.values in change.proofs:
                 proof = timeline_update.net_proof(table, partition.values, slots[key], change.proofs[partition.values])
             elif timeline_update is not None:
                 proof = timeline_update.proof(table, partition.values, slots[key], sources, unproven, change.doubt)
+                if timeline_update.is_base(table, slots[key]):
+                    proof = proof._replace(origins=_origins(change, partition.values, slots[key]))
             else:
-                proof = outside_facts
+                proof = outside_facts._replace(origins=_origins(change, partition.values, None))
             new_rows.append((_new(key, partition, files, previous, keep_statistics=appended), proof))
             if timeline_update is None:
                 continue
@@ -358,6 +363,15 @@ class PartitionChanges:
         if timeline_update is not None:
             for partition in wiped:
                 timeline_update.note_wiped(table, partition.values)
+
+
+def _origins(change: WritePartitions, values: PartitionValues, slot: Slot | None) -> Origins:
+    """Returns what a written partition rests on that is no rollup."""
+    if values in change.proofs:
+        return change.proofs[values].proof.origins
+    if slot is None or not change.keeps_time:
+        return change.origins
+    return within_time(change.origins, slot.start, slot.end)
 
 
 def _by_key(

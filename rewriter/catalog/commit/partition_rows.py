@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -14,9 +14,10 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.origins import Origins, stored_origins
 from rewriter.catalog.model.proofs import OPEN, UNKNOWN, Proof
 from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
-from rewriter.catalog.model.stored_rows import all_values_in, ids_in, part_in, stored_part, values_in
+from rewriter.catalog.model.stored_rows import all_values_in, ids_in, origins_in, part_in, stored_part, values_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -29,7 +30,7 @@ from rewriter.catalog.store.range_query import MOST
 
 class LivePartition(NamedTuple):
     """A partition as the newest commit left it. ``row_id`` is 0 if it is not stored yet; ``properties`` are JSON;
-    ``doubt`` is that of its proof.
+    ``doubt`` and ``origins`` are those of its proof, the latter as JSON.
     """
 
     key: bytes
@@ -41,6 +42,7 @@ class LivePartition(NamedTuple):
     row_id: int = 0
     properties: str | None = None
     doubt: str | None = None
+    origins: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -57,7 +59,7 @@ _ROW = schema.partitions.c
 #: The columns of a ``LivePartition``, in its order.
 _COLUMNS = (
     _ROW.key, _ROW.partition_values, _ROW.location, _ROW.rows, _ROW.bytes, _ROW.files, _ROW.row_id, _ROW.properties,
-    _ROW.doubt,
+    _ROW.doubt, _ROW.origins,
 )  # fmt: skip
 
 #: The columns of a ``StoredPartition``.
@@ -121,7 +123,8 @@ def _stored_partition(values: Sequence[Any]) -> StoredPartition:
     *live_values, as_of, sources, commit = values
     key, texts, *fields = live_values
     live = LivePartition(key, values_in(texts, key), *fields)
-    return StoredPartition(live, Proof(as_of, live.doubt), tuple(ids_in(sources, key)), commit)
+    proof = Proof(as_of, live.doubt, origins_in(live.origins, key))
+    return StoredPartition(live, proof, tuple(ids_in(sources, key)), commit)
 
 
 def insert_stored(connection: sa.Connection, table: Table, written: Sequence[StoredPartition], made: int) -> None:
@@ -131,6 +134,32 @@ def insert_stored(connection: sa.Connection, table: Table, written: Sequence[Sto
         groups.setdefault((partition.commit_seq, partition.sources), []).append((partition.live, partition.proof))
     for (commit_seq, sources), group in groups.items():
         insert_partitions(connection, table, group, Version(made, commit_seq, sources))
+
+
+def replace_origins(connection: sa.Connection, table: Table, origins: Mapping[bytes, Origins], made: int) -> None:
+    """Makes new versions of live partitions, by key, whose proofs rest on other origins. Their content stays."""
+    stored = stored_by_key(connection, list(origins))
+    end_partitions(connection, [partition.live for partition in stored.values()], made)
+    changed = [
+        replace(partition, proof=partition.proof._replace(origins=origins[key])) for key, partition in stored.items()
+    ]
+    insert_stored(connection, table, changed, made)
+
+
+def remove_proofs(
+    connection: sa.Connection, table: Table, keys: Sequence[bytes], write_id: Callable[[int], int]
+) -> None:
+    """Makes new versions of live partitions without a proof; open ones, and those that have none, stay."""
+    proven = [
+        partition
+        for partition in stored_by_key(connection, keys).values()
+        if partition.proof.as_of != UNKNOWN and not partition.proof.is_open
+    ]
+    if proven:
+        made = write_id(table.id)
+        end_partitions(connection, [partition.live for partition in proven], made)
+        unproven = [replace(partition, proof=partition.proof._replace(as_of=UNKNOWN)) for partition in proven]
+        insert_stored(connection, table, unproven, made)
 
 
 def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
@@ -233,7 +262,7 @@ def insert_tombstones(
 _INSERT, _INSERT_FILES = schema.partitions.insert(), schema.files.insert()
 #: The columns that ``_insert_rows`` writes, in its order.
 _WRITTEN = (
-    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "doubt", "properties",
+    "key", "partition_values", "location", "rows", "bytes", "files", "as_of", "doubt", "origins", "properties",
     "table_id", "sources", "made", "ended", "commit_seq",
 )  # fmt: skip
 
@@ -252,7 +281,7 @@ def _insert_rows(
         (
             live.key, f"[{', '.join(map(encoded, live.values))}]",
             live.location and stored_location(live.location, warehouse), live.rows, live.bytes, live.files,
-            proof.as_of, proof.doubt, live.properties, *common,
+            proof.as_of, proof.doubt, stored_origins(proof.origins), live.properties, *common,
         )
         for live, proof in written
     ]  # fmt: skip

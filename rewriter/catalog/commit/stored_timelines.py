@@ -76,6 +76,16 @@ class TimelineChange:
         return OrdinalRange(min(starts), max(ends)) if starts else None
 
 
+def lines_of(changes: Mapping[tuple[str, Period], TimelineChange]) -> dict[tuple[int, str], Lines]:
+    """Returns the timelines that result from changes to empty ones."""
+    timelines: dict[tuple[int, str], Lines] = {}
+    for (time_key, period), change in changes.items():
+        lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
+        change.apply(lines)
+        timelines[int(period), time_key] = lines
+    return timelines
+
+
 def _move(lines: Lines, within: OrdinalRange, was: int, becomes: int) -> None:
     """Replaces one state by another within a range."""
     for ordinals in lines[was].covered(within):

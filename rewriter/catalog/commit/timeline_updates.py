@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+from rewriter.catalog.commit.origin_changes import Dependent, OriginChanges, dependents, has_dependents, touches
+from rewriter.catalog.commit.partition_rows import replace_origins
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
-from rewriter.catalog.facts.time_binding import TimeBinding, bind
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind
 from rewriter.catalog.model.objects import Fact, Table
+from rewriter.catalog.model.origins import LOST, over_time
+from rewriter.catalog.reading import queries
 
 
 class FactTimelineUpdates:
@@ -60,13 +64,71 @@ class FactTimelineUpdates:
                 FactTimelineUpdate(self._context, bindings, made_by).remove_proofs(binding, outdated[binding.table.id])
         FactTimelineUpdate(self._context, removed_bindings, made_by).end()
 
+    def keep_changes(self, bindings: Sequence[TimeBinding]) -> None:
+        """Notes of copies of tables that leave their fact that these have changed, before their changes count no
+        longer.
+        """
+        self.finish()
+        changes = OriginChanges(self._context.connection, self._context.bindings_with)
+        lost: dict[int, list[Dependent]] = {}
+        for dependent in dependents(self._context.connection, {binding.table.id for binding in bindings}):
+            if changes.are_outdated(dependent.origins):
+                lost.setdefault(dependent.table, []).append(dependent)
+        for table_id, partitions in lost.items():
+            origins_of_keys = {
+                dependent.key: tuple(
+                    origin._replace(as_of=LOST) if changes.are_outdated((origin,)) else origin
+                    for origin in dependent.origins
+                )
+                for dependent in partitions
+            }
+            objects = queries.objects(self._context.connection, self._context.sequence, id=table_id)
+            table = objects[0][0] if objects else None
+            if isinstance(table, Table):
+                replace_origins(self._context.connection, table, origins_of_keys, self._context.write_id(table_id))
+
     def end(self, bindings: Sequence[TimeBinding]) -> None:
         """Ends the timelines of a fact that was dropped."""
         self.finish()
         FactTimelineUpdate(self._context, bindings, self._context.sequence).end()
 
+    def follow(self, tables: Collection[Table]) -> None:
+        """Judges the partitions again that rest on one of these tables, whose declaration has changed."""
+        self.finish()
+        self._judge_again(dependents(self._context.connection, {table.id for table in tables}))
+        self._finish()
+
     def finish(self) -> None:
         """Brings all timelines up to the changes made so far."""
+        changed: dict[int, Collection[Slot]] = {}
+        for timeline_update in self._timeline_updates.values():
+            changed |= timeline_update.changed
+        if changed and has_dependents(self._context.connection):
+            self._judge_again(dependents(self._context.connection, changed), changed)
+        self._finish()
+
+    def _judge_again(
+        self, partitions: Iterable[Dependent], changed: Mapping[int, Collection[Slot]] | None = None
+    ) -> None:
+        """Judges partitions again; with ``changed``, only those that rest on one of the changed slots, by table."""
+        by_table: dict[int, list[Dependent]] = {}
+        for dependent in partitions:
+            by_table.setdefault(dependent.table, []).append(dependent)
+        for table_id, partitions_of_table in by_table.items():
+            objects = queries.objects(self._context.connection, self._context.sequence, id=table_id)
+            table = objects[0][0] if objects else None
+            timeline_update = self.of(table) if isinstance(table, Table) else None
+            if isinstance(table, Table) and timeline_update is not None:
+                locate = timeline_update.binding(table).locate
+                slots = {
+                    slot
+                    for dependent in partitions_of_table
+                    if (slot := locate(dependent.values)) is not None
+                    and (changed is None or touches(over_time(dependent.origins, slot.start, slot.end), changed))
+                }
+                timeline_update.judge_again(table, slots)
+
+    def _finish(self) -> None:
         for timeline_update in self._timeline_updates.values():
             timeline_update.finish()
         self._timeline_updates.clear()

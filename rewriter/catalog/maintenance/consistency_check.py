@@ -24,7 +24,7 @@ from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.objects import Cube, Namespace
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.model.stored_paths import loaded
-from rewriter.catalog.model.stored_rows import check_types, ids_in, part_in, properties_in, values_in
+from rewriter.catalog.model.stored_rows import check_types, ids_in, origins_in, part_in, properties_in, values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
@@ -92,14 +92,16 @@ def _unreadable(connection: sa.Connection, names: dict[int, str], widths: dict[i
     """
     row = schema.partitions.c
     columns = (row.table_id, row.key, row.partition_values, row.location, row.rows, row.bytes, row.files)
-    query = sa.select(*columns, row.properties, row.sources, row.doubt)
-    for table, key, values, location, count, size, files, properties, sources, doubt in connection.execute(query):
+    query = sa.select(*columns, row.properties, row.sources, row.doubt, row.origins)
+    for table, key, values, location, count, size, files, *texts in connection.execute(query):
+        properties, sources, doubt, origins = texts
         name = names.get(table, f"id {table}")
         try:
             if len(values_in(values, name)) != widths.get(table, len(values_in(values, name))):
                 raise ValueError(f"it does not have {widths[table]} values")
             properties_in(properties, name)
             ids_in(sources, name)
+            origins_in(origins, name)
             check_types((location, doubt), str, NoneType)
             check_types((size, files), int)
             check_types((count,), int, NoneType)

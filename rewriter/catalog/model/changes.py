@@ -21,6 +21,7 @@ from rewriter.catalog.model.objects import (
     Table,
     View,
 )
+from rewriter.catalog.model.origins import Origins
 from rewriter.catalog.model.proofs import NetProof
 
 
@@ -113,6 +114,9 @@ class WritePartitions:
 
     ``batch`` is the batch of a stream whose rows these are; a ``CommitBatch`` follows in the same commit. If the table
     has a ``PartitionCommitRule``, the partitions that such a write makes are open until the rule commits them.
+
+    ``origins`` are the contents of other facts that the query has read, for partitions that are no rollups of the
+    tables that it read. With ``keeps_time``, the rows of each partition come from its own time alone.
     """
 
     table: Table
@@ -126,6 +130,8 @@ class WritePartitions:
     doubt: str | None = None
     batch: Batch | None = None
     proofs: Mapping[PartitionValues, NetProof] = field(default_factory=dict)
+    origins: Origins = ()
+    keeps_time: bool = False
 
 
 @dataclass(frozen=True)

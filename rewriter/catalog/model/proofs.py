@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rewriter.catalog.model.origins import Origins
+
 #: The ``as_of`` of content whose newest base commit is unknown. Without a ``doubt`` it is outdated, with one unproven.
 UNKNOWN = -1
 #: The ``as_of`` of a partition that was registered empty. A base partition registered so is no event.
@@ -37,11 +39,13 @@ class Proof(NamedTuple):
     """The proof of one partition's content.
 
     ``as_of`` is the number of the commit up to which the content includes the base of its fact. ``doubt`` is ``None``,
-    or ``INCOMPLETE``, or the reason why the content is unproven, in words.
+    or ``INCOMPLETE``, or the reason why the content is unproven, in words. ``origins`` are other content that it rests
+    on: without that, it is unproven.
     """
 
     as_of: int
     doubt: str | None = None
+    origins: Origins = ()
 
     @property
     def is_open(self) -> bool:

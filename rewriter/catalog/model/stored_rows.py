@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.objects import PackedPart, PartitionValues
+from rewriter.catalog.model.origins import Origins, origins_of
 from rewriter.errors import OperationalError
 
 _Value = TypeVar("_Value")
@@ -50,6 +51,11 @@ def properties_in(text: object, owner: str | bytes) -> dict[str, str]:
 def ids_in(text: object, owner: str | bytes) -> list[int]:
     """Returns the ids of the tables that a partition was computed from. Raises like ``values_in``."""
     return _read(text, owner, _ids)
+
+
+def origins_in(text: object, owner: str | bytes) -> Origins:
+    """Returns what a partition rests on; NULL is nothing. Raises like ``values_in``."""
+    return () if text is None else _read(text, owner, _origins)
 
 
 def part_in(text: object, path: str) -> PackedPart | None:
@@ -155,3 +161,9 @@ def _ids(data: object) -> list[int]:
         raise ValueError("its sources are not a list")
     check_types(data, int)
     return data
+
+
+def _origins(data: object) -> Origins:
+    if not isinstance(data, list) or not all(isinstance(item, dict) and "kind" in item for item in data):
+        raise ValueError("its origins are not a list of objects")
+    return origins_of(data)

@@ -11,7 +11,9 @@ import sqlalchemy as sa
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.origins import Origins
 from rewriter.catalog.model.proofs import OPEN
+from rewriter.catalog.model.stored_rows import origins_in
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import range_query, schema
@@ -67,6 +69,21 @@ def doubts(connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[Ke
                 raise damaged("the doubt of a partition", repr(doubt), "it is not text")
             counts[doubt] += count
     return tuple(doubt for doubt, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def origins(
+    connection: sa.Connection, ids: ValidWriteIdList, table_id: int, ranges: Sequence[KeyRange] | None = None
+) -> dict[bytes, Origins]:
+    """Returns what the visible partitions of a table rest on, by key: those that rest on anything, in sorted, disjoint
+    key ranges (``None``: all).
+    """
+    row = schema.partitions.c
+    query = sa.select(row.key, row.origins)
+    query = query.where(row.table_id == table_id, row.origins.is_not(None), *queries.visible(schema.partitions, ids))
+    by_key = {key: origins_in(text, key) for key, text in connection.execute(query)}
+    if ranges is None:
+        return by_key
+    return {key: found for key, found in by_key.items() if any(key in key_range for key_range in ranges)}
 
 
 def open_keys(connection: sa.Connection, ids: ValidWriteIdList, table_id: int) -> frozenset[bytes]:

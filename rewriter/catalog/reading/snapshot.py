@@ -36,6 +36,7 @@ from rewriter.catalog.reading.missing_objects import (
 )
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
+from rewriter.catalog.reading.proof_reads import ProofReads
 from rewriter.catalog.reading.snapshot_reads import MOST_ROWS, CatalogState, FilesKey, SnapshotReads
 from rewriter.catalog.reading.stored_timelines import damaged_timeline, existing_ranges, implementation
 from rewriter.catalog.reading.transaction_records import TransactionRecord, transaction_records
@@ -50,7 +51,7 @@ from rewriter.timeline.timeline import PartitionTimeline
 _Kind = TypeVar("_Kind", Table, View, Cube, Fact)
 
 
-class Snapshot(DatabaseReads, FilteredReads, CopyReads):
+class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
     """An immutable view. Taking one is one read of the transaction list; rows are read on first use.
 
     Rows are versioned, so a later read under the same snapshot gives the same result. Results are cached. One thread at
@@ -414,19 +415,6 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads):
     def unused_timelines(self) -> Mapping[str, Callable[[str, Period, str], PartitionTimeline]]:
         """The readers of the partitions that exist and serve no cube, by the name of their state."""
         return {"outdated": self.outdated, "incomplete": self.incomplete, "unproven": self.unproven}
-
-    def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
-        """Returns the reasons why partitions with keys in any of the ranges are unproven, the most frequent one first.
-
-        Costs a scan of the partitions in the ranges, inside the database.
-        """
-        with self._store(table.id).read() as connection:
-            return versions.doubts(connection, self.write_ids(table.id), merged(ranges))
-
-    def open_keys(self, table: Table) -> frozenset[bytes]:
-        """Returns the keys of the partitions of a table that streams fill. O(partitions), inside the database."""
-        with self._store(table.id).read() as connection:
-            return versions.open_keys(connection, self.write_ids(table.id), table.id)
 
     def retired(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """Returns the base periods of a storage table that were dropped and not written since. Shared, too."""

@@ -12,7 +12,7 @@ from rewriter.catalog.store import new_catalog, schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.partition_index import index_all
 from rewriter.catalog.store.path_upgrade import make_relative
-from rewriter.catalog.store.trusted_tables_upgrade import trust_external_rollups
+from rewriter.catalog.store.trusted_tables_upgrade import note_trusted_sources, trust_external_rollups
 from rewriter.errors import OperationalError
 
 Step = Callable[[Connection], None]
@@ -177,6 +177,16 @@ def _clusters(connection: Connection) -> None:
     schema.copied_files.create(connection, checkfirst=True)
 
 
+def _origins(connection: Connection) -> None:
+    """Adds what the proof of a partition rests on. An earlier release would not judge it again."""
+    table = schema.partitions
+    if table.c.origins.name not in {column["name"] for column in inspect(connection).get_columns(table.name)}:
+        connection.execute(text("ALTER TABLE partitions ADD COLUMN origins TEXT"))
+    (index,) = (candidate for candidate in table.indexes if candidate.name == "partitions_with_origins")
+    index.create(connection, checkfirst=True)
+    note_trusted_sources(connection)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -200,6 +210,7 @@ STEPS: tuple[Step, ...] = (
     _batches_of_streams,
     _partition_commit,
     _clusters,
+    _origins,
 )
 
 

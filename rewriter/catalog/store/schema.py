@@ -193,10 +193,13 @@ objects = Table(
 
 #: The condition of the index of open partitions, as text: parameters would not match it.
 IS_OPEN = text(f"doubt = '{proofs.OPEN}' AND partitions.ended = {NEVER}")
+#: The condition of the index of partitions with origins, likewise.
+HAS_ORIGINS = text("partitions.origins IS NOT NULL")
 
 #: A version of a partition. ``commit_seq`` is the commit that last wrote its content, ``as_of`` the commit up to which
 #: that content includes the base (-1: unknown), ``doubt`` the reason why a rollup is not proven (``proofs.Proof``) or
-#: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``properties`` a JSON object or null;
+#: null, ``sources`` a JSON list of the ids of the tables it was computed from, ``origins`` a JSON list of what its
+#: proof rests on (``origins.Origin``) or null, ``properties`` a JSON object or null;
 #: ``stored_paths`` describes the form of paths, here, in ``objects`` and in ``files``. ``partition_versions`` tells
 #: what an ended row records. Timelines are rebuilt from the newest row of each key, live or not, and from all rows of
 #: base tables: a removal of ended rows must keep these. Transactions that have not seen a commit judge conflicts by
@@ -219,9 +222,11 @@ partitions = Table(
     Column("commit_seq", BigInteger, nullable=False),
     Column("properties", Text),
     Column("doubt", Text),
+    Column("origins", Text),
     Index("partitions_by_version", "key", "ended", "made"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
     Index("open_partitions", "table_id", sqlite_where=IS_OPEN, postgresql_where=IS_OPEN),
+    Index("partitions_with_origins", "table_id", "ended", sqlite_where=HAS_ORIGINS, postgresql_where=HAS_ORIGINS),
 )
 
 #: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from rewriter.catalog.commit.freshness import BaseContent
 from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes
 from rewriter.catalog.commit.move_changes import moved_ranges
+from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.model.changes import (
     Change,
@@ -35,7 +36,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.proofs import REGISTERED, UNKNOWN, NetProof, Proof
 from rewriter.catalog.model.stored_paths import loaded
-from rewriter.catalog.model.stored_rows import part_in, properties_in, values_in
+from rewriter.catalog.model.stored_rows import origins_in, part_in, properties_in, values_in
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
@@ -186,17 +187,28 @@ class _TableState:
         self.table = table
         self._connection = connection
         self._snapshot = snapshot
-        self._binding, self._content = self._fact_content()
+        self._binding, self._content, self._origin_changes = self._fact_content()
         self.versions = self._read()
 
-    def _fact_content(self) -> tuple[TimeBinding | None, BaseContent | None]:
-        """Returns the table's binding in its fact, and the base content that the transaction itself wrote."""
+    def _fact_content(self) -> tuple[TimeBinding | None, BaseContent | None, OriginChanges]:
+        """Returns the table's binding in its fact, the base content that the transaction itself wrote, and the changes
+        of what proofs rest on.
+        """
         fact = self._snapshot.fact_using(self.table.name)
+        bindings = () if fact is None else bind(fact, self._snapshot.named)
+        changes = OriginChanges(self._connection, self._bindings_with)
         if fact is None:
-            return None, None
-        bindings = bind(fact, self._snapshot.named)
+            return None, None, changes
         own = BaseContent(self._connection, bindings, after=self._snapshot.sequence)
-        return next(binding for binding in bindings if binding.table.id == self.table.id), own
+        return next(binding for binding in bindings if binding.table.id == self.table.id), own, changes
+
+    def _bindings_with(self, table_id: int) -> Sequence[TimeBinding]:
+        """Returns the bindings of the fact of a table, its own first."""
+        for fact in self._snapshot.facts():
+            bindings = bind(fact, self._snapshot.named)
+            if any(binding.table.id == table_id for binding in bindings):
+                return sorted(bindings, key=lambda binding: binding.table.id != table_id)
+        return ()
 
     def _read(self) -> dict[bytes, _Versions]:
         """Returns the versions of the changed partitions, by key."""
@@ -251,18 +263,29 @@ class _TableState:
     def proof(self, versions: _Versions) -> NetProof:
         """Returns the proof of the newest version of a partition."""
         assert versions.newest is not None
-        proof, seen = Proof(versions.newest.as_of, versions.newest.doubt), self._snapshot.sequence
+        seen, origins = self._snapshot.sequence, origins_in(versions.newest.origins, self.table.name)
+        proof = Proof(versions.newest.as_of, versions.newest.doubt, origins)
         if proof.as_of in (UNKNOWN, REGISTERED) or proof.as_of <= seen or self._binding is None:
-            return NetProof(proof if proof.as_of <= seen else proof._replace(as_of=seen))
+            return NetProof(_seen(proof, seen))
         slot = self._binding.locate(versions.values)
         includes_own = (
             slot is not None
             and self._content is not None
-            and self._content.is_fresh(
-                self._binding, slot, proof.as_of, self._binding.combination(versions.values, slot)
+            and (
+                self._binding.is_base(slot.period)
+                or self._content.is_fresh(
+                    self._binding, slot, proof.as_of, self._binding.combination(versions.values, slot)
+                )
             )
+            and not any(self._origin_changes.newest(origin) > origin.as_of for origin in origins)
         )
-        return NetProof(proof._replace(as_of=seen), includes_own)
+        return NetProof(_seen(proof, seen), includes_own)
+
+
+def _seen(proof: Proof, seen: int) -> Proof:
+    """Returns a proof that includes no commit after that of the snapshot."""
+    origins = tuple(origin._replace(as_of=min(origin.as_of, seen)) for origin in proof.origins)
+    return proof._replace(as_of=min(proof.as_of, seen), origins=origins)
 
 
 def _contains(ranges: Sequence[KeyRange], key: bytes) -> bool:

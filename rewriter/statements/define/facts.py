@@ -19,6 +19,7 @@ from rewriter.statements.define.fact_storage import invalid_fact, storage_table,
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
+from rewriter.statements.query.words_relied_on import new_fact
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.periods import UpdatePeriod
@@ -68,7 +69,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             transaction.commit([CreateObject(fact)])
         except Error as error:
             raise error.at(statement.name.span) from None
-    return Result("CREATE FACT", warnings=tuple(_unproven_tables(fact, context)))
+    return Result("CREATE FACT", warnings=(*_unproven_tables(fact, context), *new_fact(fact, context)))
 
 
 def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:

@@ -49,6 +49,9 @@ from rewriter.statements.write.managed_write import WriteChange, grouped, write_
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
+#: The status of base partitions that were computed from other content, which has changed.
+LEFT_TO_INSERT = "left: it is base content that an INSERT has computed from other tables; run that INSERT again"
+
 
 @runs(s.RefreshFact)
 def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
@@ -73,6 +76,9 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     fact = named_fact(statement.fact, context)
     cube = context.snapshot.cube(fact.cube)
     base_time = complete_base_time(base_periods(fact), context)
+    for stored in base_periods(fact):
+        for time in _stale_base(stored, context).values():
+            base_time |= time
     everything = TimeRange(base_time.ranges[0].start, base_time.ranges[-1].end) if base_time else None
     requested = asked(statement, fact, context, everything)
     rows: list[Row] = []
@@ -85,6 +91,7 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
         search = _Search(cube, requested, unnoted, statement.force)
         for stored in stored_periods(fact):
             if stored.is_base:
+                rows += _unfilled(stored, cube, requested, context)
                 continue
             if left is None:
                 rows += _refresh(search.of(stored, context), statement.dry_run, context)
@@ -221,6 +228,26 @@ class _Rollups:
             texts = (self.cube.calendar.text(range_.start), self.cube.calendar.text(range_.end))
             count = len(overlapping(self.stored.period, range_))
             yield (self.table.name, self.stored.period.name, *texts, was, status, count)
+
+
+def _unfilled(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
+    """Yields the base partitions that rest on content of other facts that has changed: only their INSERT knows how to
+    compute them.
+    """
+    name, period = stored.table.table, stored.period
+    outward = RangeSet(TimeRange(period.floor(range_.start), period.ceil(range_.end)) for range_ in requested)
+    for was, stale in _stale_base(stored, context).items():
+        for time in stale & outward:
+            texts = (cube.calendar.text(time.start), cube.calendar.text(time.end))
+            yield name, period.name, *texts, was, LEFT_TO_INSERT, len(overlapping(period, time))
+
+
+def _stale_base(stored: StoredPeriod, context: Context) -> dict[str, RangeSet]:
+    """Returns the time of base partitions whose origins have changed, by their state."""
+    snapshot, key = context.snapshot, (stored.table.table, stored.period, stored.table.time)
+    return {
+        was: times(stored.period, snapshot.unused_timelines[was](*key).ranges()) for was in ("outdated", "unproven")
+    }
 
 
 def _refresh(rollups: _Rollups, dry_run: bool, context: Context) -> Iterator[Row]:

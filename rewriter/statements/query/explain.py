@@ -24,6 +24,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import expanded, planned, prepare, read_footers, scanned
+from rewriter.statements.query.words_relied_on import words_of_plan
 from rewriter.statements.resolve.partition_lookup import dropped, listed
 from rewriter.storage.discovered_partitions import Discovery
 
@@ -86,12 +87,13 @@ def explain(statement: Explain, context: Context) -> Result:
 def _explained(form: str, plan: Plan, route: Route, query: Query, context: Context) -> str:
     if form == "REWRITE":
         return explain_rewrite(plan)
+    cover = "\n".join((explain_cover(plan), *words_of_plan(plan, context)))
     if form == "COVER":
-        return explain_cover(plan)
+        return cover
     scan = "\n".join((*(route.lines if context.clusters else ()), scan_text(plan, query, context)))
     if form == "SCAN":
         return scan
-    sections = (explain_rewrite(plan), explain_cover(plan), scan)
+    sections = (explain_rewrite(plan), cover, scan)
     titles = ("REWRITE", "COVER", "SCAN")
     return "\n\n".join(f"== {title} ==\n{text}" for title, text in zip(titles, sections, strict=True))
 

@@ -4,7 +4,7 @@ partition.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rewriter.catalog.facts.time_key_ranges import time_ranges
 from rewriter.catalog.model.objects import Column, Fact, StorageTable
@@ -20,13 +20,13 @@ from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.words_relied_on import OWNER, words_of_table
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.kinds.registry import implementation
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.time_bounds import resolve_bound
-from rewriter.timeline.timeline import PartitionTimeline
 
 
 @runs(s.ShowTimelines, in_transaction=True)
@@ -80,19 +80,16 @@ def _timeline_row(fact: Fact, table: StorageTable, period: Period, time: str, co
         unproven.count,
         incomplete.count,
         context.snapshot.open(*timeline_key).count,
-        _reason(fact, table, period, unproven, incomplete, context) if time == table.time else None,
+        _reason(fact, table, period, context) if time == table.time else None,
     )
 
 
-def _reason(
-    fact: Fact,
-    table: StorageTable,
-    period: Period,
-    unproven: PartitionTimeline,
-    incomplete: PartitionTimeline,
-    context: Context,
-) -> str | None:
-    """Returns why rollup partitions are unproven or incomplete; ``None`` where none is."""
+def _reason(fact: Fact, table: StorageTable, period: Period, context: Context) -> str | None:
+    """Returns why rollup partitions are unproven or incomplete, and on whose word others count as right; ``None`` where
+    none is.
+    """
+    timeline_key = (table.table, period, table.time)
+    unproven, incomplete = context.snapshot.unproven(*timeline_key), context.snapshot.incomplete(*timeline_key)
     reasons = []
     if unproven.count:
         ordinals = unproven.ranges()
@@ -107,7 +104,22 @@ def _reason(
                 timeline = context.snapshot.timeline(other.table, base, other.time)
                 lacking = lacking - RangeSet(instants(base, ordinals_present) for ordinals_present in timeline.ranges())
         reasons.append(incomplete_reason(base, lacking))
-    return "; ".join(reasons) or None
+    return "; ".join((*reasons, *_words(fact, table, period, context))) or None
+
+
+def _words(fact: Fact, table: StorageTable, period: Period, context: Context) -> Iterator[str]:
+    """Yields on whose word rollup partitions of a table and period count as right."""
+    is_base = fact.is_base(table, period)
+    if table.trusted and not is_base:
+        yield OWNER
+        return
+    storage, snapshot = context.snapshot.table(table.table), context.snapshot
+    timeline_key = (table.table, period, table.time)
+    used = [*snapshot.timeline(*timeline_key).ranges(), *snapshot.incomplete(*timeline_key).ranges()]
+    yield from words_of_table(storage, time_ranges(storage, table.layouts[period], used), context)
+    outdated = snapshot.outdated(*timeline_key).ranges() if is_base else ()
+    for text in words_of_table(storage, time_ranges(storage, table.layouts[period], outdated), context):
+        yield f"{text}, which has changed"
 
 
 def _period(statement: s.ShowTimelines) -> UpdatePeriod | None:

@@ -17,6 +17,7 @@ from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Partition, Table
+from rewriter.catalog.model.origins import Origins
 from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, WrittenFile
 from rewriter.grammar.datatypes import check_type_depth
@@ -36,6 +37,7 @@ from rewriter.statements.resolve.partition_specs import Spec
 from rewriter.statements.write.insert import move, staged, taken_back, written
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import grouped
+from rewriter.statements.write.read_origins import read_origins
 from rewriter.statements.write.write_directories import (
     directory_exists,
     make_write_directory,
@@ -93,9 +95,9 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
         query = prepared.query.with_sql(target.arranged(prepared.query.sql))
         create = _create_external if table.external else _create_managed
         try:
-            files = create(
-                statement, target, query, _Commit(transaction, creation.replaced, _sources(prepared)), context
-            )
+            origins = read_origins(table, prepared.plan.readings, context)
+            commit = _Commit(transaction, creation.replaced, _sources(prepared), origins)
+            files = create(statement, target, query, commit, context)
         except Error as error:
             raise error.at(statement.table.span) from None
     return _result(table, prepared, files, time.perf_counter() - started)
@@ -110,11 +112,14 @@ def _required(creation: CreationTarget, context: Context) -> Context:
 
 @dataclass(frozen=True)
 class _Commit:
-    """The pending commit: the objects it replaces, and the tables that its rows were computed from."""
+    """The pending commit: the objects it replaces, the tables that its rows were computed from, and what was read of
+    facts.
+    """
 
     transaction: Writer
     replaced: tuple[Change, ...]
     sources: frozenset[int]
+    origins: Origins
 
     def make(self, table: Table, rows: Sequence[Change]) -> None:
         """Commits the table with its rows."""
@@ -178,7 +183,8 @@ def _create_managed(
     partitions = tuple(
         PartitionWrite(values, directory.moved(partition_files)) for values, partition_files in by_partition.items()
     )
-    writes = [WritePartitions(table, write_id, partitions, overwrite=True)] if partitions else []
+    write = WritePartitions(table, write_id, partitions, overwrite=True, origins=commit.origins)
+    writes = [write] if partitions else []
     context.progress.report("committing", total=len(partitions), unit="partitions")
     with removed_on_refusal(directory):
         commit.make(table, writes)

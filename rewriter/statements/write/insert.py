@@ -47,6 +47,7 @@ from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.select import prepare, the_partition
+from rewriter.statements.query.words_relied_on import first_write
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
 from rewriter.statements.resolve.partition_lookup import check_unmoved
@@ -60,7 +61,7 @@ from rewriter.statements.write.external_overwrite import check_places, old_files
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
 from rewriter.statements.write.partition_clocks import check_partition_clocks
-from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, unproven_warning
+from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, keeps_time, unproven_warning
 from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.statements.write.zoned_casts import check_zoned_casts
@@ -204,6 +205,7 @@ def _insert(statement: s.Insert, context: Context) -> Result:
             *plan.warnings,
             *unproven_warning(checked_insert.doubt, checked_insert.target, context),
             *tiny_files_warning(checked_insert.target.table, files),
+            *first_write(checked_insert.target.table, plan.readings, context),
         ),
         stats=stats_of(
             files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
@@ -312,6 +314,7 @@ def change_of(
         wipes=(key_range(target.table, target.static),) if static_wipe else (),
         if_not_exists=isinstance(statement, s.Insert) and statement.if_not_exists,
         doubt=doubt,
+        keeps_time=plan is not None and keeps_time(plan, target, context),
     )
 
 

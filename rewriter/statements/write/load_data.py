@@ -25,6 +25,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
 from rewriter.statements.query.not_null_measures import check_not_null
+from rewriter.statements.query.words_relied_on import first_write
 from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.write.event_times import check_events
@@ -76,6 +77,7 @@ def _load(statement: s.LoadData, context: Context) -> Result:
     return Result(
         "LOAD DATA",
         rowcount=rows_of(files),
+        warnings=tuple(first_write(table, (), context)),
         stats=stats_of(files, time.perf_counter() - started),
     )
 

@@ -27,6 +27,7 @@ from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.external_base_changes import Listing, changed_rollups, listed_again
+from rewriter.statements.write.read_origins import read_origins
 from rewriter.statements.write.write_directories import (
     WriteDirectory,
     make_write_directory,
@@ -96,6 +97,7 @@ def write_tables(
                 changes = [_published(change, directories, context) for change in fill(directories)]
                 notes = listed_again(listings, context) if changes else []
                 changes = _doubted(changes, changed_rollups(notes, listings, context), context)
+                changes = [_with_origins(change, readings, context) for change in changes]
         partition_changes = [change for change in changes if not isinstance(change, CommitBatch)]
         written_ids = {change.table.id for change in partition_changes if any(p.files for p in change.partitions)}
         for table_id, directory in directories.items():
@@ -122,6 +124,13 @@ def _doubted(changes: Sequence[WriteChange], facts: Collection[str], context: Co
             change = replace(change, doubt=change.doubt or FROM_OTHER_FILES)
         doubted.append(change)
     return doubted
+
+
+def _with_origins(change: WriteChange, readings: Sequence[Reading], context: Context) -> WriteChange:
+    """Returns a change with what its query has read of other facts, unless it says so itself."""
+    if not isinstance(change, WritePartitions) or change.origins or not readings:
+        return change
+    return replace(change, origins=read_origins(change.table, readings, context))
 
 
 def _published(change: WriteChange, directories: Mapping[int, WriteDirectory], context: Context) -> WriteChange:

@@ -37,6 +37,7 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
 from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
+from rewriter.statements.write.read_origins import read_origins
 from rewriter.statements.write.reported_files import write_reported
 from rewriter.statements.write.rollup_proof import fact_binding, unproven_warning
 from rewriter.statements.write.write_directories import WriteDirectory
@@ -165,7 +166,8 @@ def _changes(
         )
         if change is not None:
             sources, unproven = proven(branch.prepared.plan.readings, context)
-            changes.append((branch, replace(change, sources=sources, unproven=unproven)))
+            origins = read_origins(change.table, branch.prepared.plan.readings, context)
+            changes.append((branch, replace(change, sources=sources, unproven=unproven, origins=origins)))
     for number, (branch, change) in enumerate(changes):
         for other, earlier in changes[:number]:
             if earlier.table.id == change.table.id:

@@ -72,12 +72,13 @@ def rollup_binding(target: Target, context: Context) -> TimeBinding | None:
 
 
 def deriving(target: Target, context: Context) -> Context:
-    """Returns the context for planning the query that fills the table. For rollups, the planner derives the proof; for
-    all tables of a fact, it finds the clocks that values were read off.
+    """Returns the context for planning the query that fills the table. The planner derives where the rows come from for
+    rollups, and for facts beside others; for all tables of a fact, it finds the clocks that values were read off.
     """
-    if fact_binding(target, context) is None:
+    binding = fact_binding(target, context)
+    if binding is None:
         return context
-    derive = rollup_binding(target, context) is not None
+    derive = bool(binding.coarser_periods) or len(context.snapshot.facts_of(binding.fact.cube)) > 1
     return replace(context, planning=replace(context.planning, derive=derive, clocks=True))
 
 
@@ -121,6 +122,38 @@ def unproven_warning(doubt: str | None, target: Target, context: Context) -> tup
     )
 
 
+def keeps_time(plan: Plan, target: Target, context: Context) -> bool:
+    """Returns whether the rows that a planned query writes into each partition come from its own time alone, whatever
+    it computes of them. Costs like ``doubt_about``. Events of RAW tables have other times than their partitions.
+    """
+    binding = fact_binding(target, context)
+    if binding is None or plan.derivation is None or plan.derivation.doubt is not None:
+        return False
+    if {rows.reading for rows in plan.derivation.rows} != set(range(len(plan.readings))):
+        return False
+    try:
+        for rows in plan.derivation.rows:
+            values = _values(rows, target)
+            for use in plan.readings[rows.reading].uses:
+                source, partitions = _located(use, context)
+                is_raw = source.storage_table.raw is not None
+                if is_raw or source.time_key != binding.time_key or not binding.has_base:
+                    return False
+                _check_period(
+                    rows, values, source, partitions, binding.base_period, target, binding, plan.parameters, context
+                )
+    except _Unproven:
+        return False
+    return True
+
+
+def _values(rows: DerivedRows, target: Target) -> dict[str, exp.Expr]:
+    """Returns the expressions of the target's columns, by name in lower case."""
+    if len(rows.outputs) != len(target.provided):
+        raise _Unproven("its query and the table have different numbers of columns")
+    return dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
+
+
 def _is_of(use: TableUse, fact: Fact) -> bool:
     return fact.storage_table(use.table.name) is not None
 
@@ -137,19 +170,19 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     if rows.computed and any(note.startswith("not used") for note in reading.notes):
         raise _Unproven("its query has a condition that does not select whole partitions")
     cube = context.snapshot.cube(fact.cube)
-    if len(rows.outputs) != len(target.provided):
-        raise _Unproven("its query and the table have different numbers of columns")
-    values = dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
+    values = _values(rows, target)
     _check_columns(rows, values, target, binding, cube)
-    reads = [_located(use, binding, context) for use in reading.uses]
+    reads = [_located(use, context) for use in reading.uses]
     _check_targets(rows, values, reads, target, binding, plan.parameters, context)
     return reads
 
 
-def _located(use: TableUse, binding: TimeBinding, context: Context) -> _Read:
-    stored = binding.fact.storage_table(use.table.name)
-    assert stored is not None
-    source = TimeBinding(binding.fact, stored, use.table)
+def _located(use: TableUse, context: Context) -> _Read:
+    fact = context.snapshot.fact_using(use.table.name)
+    stored = None if fact is None else fact.storage_table(use.table.name)
+    if fact is None or stored is None:
+        raise _Unproven(f"its query reads {use.table.name}, which belongs to no fact")
+    source = TimeBinding(fact, stored, use.table)
     slots: list[tuple[PartitionValues, Slot]] = []
     for partition in selected(use, context):
         slot = source.locate(partition.values)
