@@ -35,6 +35,7 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
+from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.qualified_names import database_of
@@ -177,18 +178,20 @@ class MetastoreWrites(ABC):
         valid_write_id_list: str | None = None,
         cluster: str | None = None,
     ) -> None:
-        """Adds properties to partitions; their content and statistics stay.
+        """Adds properties to partitions; their content and statistics stay. A partition of an external table counts as
+        written if ``numFiles``, ``totalSize`` or ``transient_lastDdlTime`` get another value.
 
         Raises ``AnalysisError`` PARTITIONS_NOT_FOUND, the errors of ``check_properties``, and ConflictError.
         """
         for changed in properties.values():
             check_properties(changed)
         snapshot, table = self.written(name, valid_write_id_list, cluster)
-        alterations = tuple(
-            PartitionAlteration(partition_moves.existing(snapshot, table, values).key, None, dict(changed))
-            for values, changed in properties.items()
-        )
-        self._commit(snapshot, AlterPartitions(table, alterations))
+        alterations: list[PartitionAlteration] = []
+        for values, changed in properties.items():
+            partition = partition_moves.existing(snapshot, table, values)
+            is_news = table.external and has_other_files(partition.properties, changed)
+            alterations.append(PartitionAlteration(partition.key, None, dict(changed), has_other_files=is_news))
+        self._commit(snapshot, AlterPartitions(table, tuple(alterations)))
 
     def rename_partition(
         self,
