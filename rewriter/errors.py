@@ -31,6 +31,7 @@ from contextlib import contextmanager
 from typing import ClassVar, NamedTuple
 
 from rewriter.terminal_text import printable, width
+from rewriter.uris import masked
 
 
 class Span(NamedTuple):
@@ -61,6 +62,7 @@ class Error(Exception):
     ``None``. ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
     concerned, and ``hint`` what a person can do; ``None`` if there is none. ``retryable`` says that the same statement
     may succeed in a new transaction. ``str(error)`` is the condition and the message, and the hint on a separate line.
+    Passwords and signatures of URIs are in none of these texts (``uris.masked``).
 
     Examples:
         >>> error = AnalysisError("There is no table t.", condition="TABLE_OR_VIEW_NOT_FOUND", hint="Create it.")
@@ -83,13 +85,13 @@ class Error(Exception):
         object: str | None = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(masked(message))
+        self.message = masked(message)
         self.condition = condition or type(self).condition
         self.sqlstate = sqlstate or (None if condition else type(self).sqlstate)
         self.position = position
-        self.object = object
-        self.hint = hint
+        self.object = None if object is None else masked(object)
+        self.hint = None if hint is None else masked(hint)
 
     def at(self, position: Span | None) -> Error:
         """Returns this error, placed at ``position`` unless it has a position already."""
@@ -180,7 +182,7 @@ class MissingDataError(OperationalError):
     ) -> None:
         super().__init__(message, position=position, object=object, hint=hint)
         self.missing = missing
-        self.causes = causes
+        self.causes = tuple(map(masked, causes))
 
 
 class IntegrityError(DatabaseError):
@@ -346,6 +348,7 @@ def render(error: Error, text: str | None = None) -> str:
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
         line = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
+        line = masked(line, lambda secret: "*" * len(secret))  # The caret stays where it is.
         number, column = Span(start, start).line_column(text)
         line, first, last = _clipped(line, column - 1, max(column, error.position.end - line_start))
         before, pointed = line[:first], line[first:last]
