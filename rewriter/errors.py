@@ -26,8 +26,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
+from types import FrameType
 from typing import ClassVar, NamedTuple
 
 from rewriter.terminal_text import printable, width
@@ -304,7 +307,8 @@ def foreign(error: Exception) -> Error:
 
 @contextmanager
 def only_ours() -> Iterator[None]:
-    """Converts every foreign exception of the block by ``foreign``, with the original as its cause.
+    """Converts every foreign exception of the block by ``foreign``, with the original as its cause. An exception of a
+    handler of signals is the caller's, and passes.
 
     Only the entry points (session, result, command line) use it, and the threads of the shell.
     """
@@ -313,7 +317,29 @@ def only_ours() -> Iterator[None]:
     except Error:
         raise
     except Exception as error:
+        if is_of_signal_handler(error):
+            raise
         raise foreign(error) from error
+
+
+def is_of_signal_handler(error: BaseException) -> bool:
+    """Tests whether a handler of signals in Python has raised an exception, in the middle of whatever was running.
+
+    Such a handler is called with the number of the signal and the frame that it interrupts.
+    """
+    interrupted: FrameType | None = None
+    for frame, _ in walk_tb(error.__traceback__):
+        values = [*frame.f_locals.values()]
+        values += [part for value in values if isinstance(value, tuple) for part in value]
+        if any(value is interrupted for value in values if isinstance(value, FrameType)) and any(
+            value in _SIGNALS for value in values if isinstance(value, int)
+        ):
+            return True
+        interrupted = frame
+    return False
+
+
+_SIGNALS = signal.valid_signals()
 
 
 def shifted(error: Error, span: Span) -> Error:

@@ -115,12 +115,9 @@ def rewrite(sql: str, **options: Any) -> int:
 
 
 def _print_rewritten(sql: str, options: dict[str, Any]) -> int:
-    opened = connection(**options)
-    # Rewriting only reads: it must not make a warehouse from a mistyped name.
-    opened.require_warehouse(
-        "Name its directory with -w, or create one with a statement: rewriter sql -w DIR -e 'CREATE TABLE …'."
-    )
-    with opened.session(plans_only=True) as session:
+    # Rewriting only reads: it makes no warehouse from a mistyped name, and upgrades no catalog.
+    hint = "Name its directory with -w, or create one with a statement: rewriter sql -w DIR -e 'CREATE TABLE …'."
+    with connection(**options).reading_session(hint) as session:
         try:
             plan = session.plan(sql)
         except Error as error:

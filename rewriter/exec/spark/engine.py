@@ -36,7 +36,6 @@ from rewriter.exec.engine import (
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.assigned_columns import assigned
@@ -49,6 +48,7 @@ from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.spark.shared_files import check_shared
 from rewriter.exec.write_target import file_sink
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.uris import masked
 
 if TYPE_CHECKING:
