@@ -6,6 +6,16 @@ exactly.
 ``rewriter.register_commit_policy(name, callable)`` a policy that follows the commit of a partition.
 """
 
+import os as _os
+import signal as _signal
+import sys as _sys
+
+if (_sys.argv[:1] == ["-m"] or list(map(_os.path.basename, _sys.argv[:1])) == ["rewriter"]) and (
+    _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+):
+    # This process is the command. Ctrl-C ends it while it loads its modules; then ``cli.main.run_process`` takes over.
+    _signal.signal(_signal.SIGINT, lambda *_: (_os.write(2, b"Interrupted.\n"), _os._exit(130)))
+
 from rewriter.connectors.commit_policies import register_commit_policy
 from rewriter.dbapi import (
     BINARY,

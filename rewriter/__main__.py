@@ -2,6 +2,6 @@
 
 import sys
 
-from rewriter.cli.main import main
+from rewriter.cli.main import run_process
 
-sys.exit(main())
+sys.exit(run_process())

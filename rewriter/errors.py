@@ -26,11 +26,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import walk_tb
+from types import FrameType
 from typing import ClassVar, NamedTuple
 
 from rewriter.terminal_text import printable, width
+from rewriter.uris import masked
 
 
 class Span(NamedTuple):
@@ -61,6 +65,7 @@ class Error(Exception):
     ``None``. ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
     concerned, and ``hint`` what a person can do; ``None`` if there is none. ``retryable`` says that the same statement
     may succeed in a new transaction. ``str(error)`` is the condition and the message, and the hint on a separate line.
+    Passwords and signatures of URIs are in none of these texts (``uris.masked``).
 
     Examples:
         >>> error = AnalysisError("There is no table t.", condition="TABLE_OR_VIEW_NOT_FOUND", hint="Create it.")
@@ -83,13 +88,13 @@ class Error(Exception):
         object: str | None = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        super().__init__(masked(message))
+        self.message = masked(message)
         self.condition = condition or type(self).condition
         self.sqlstate = sqlstate or (None if condition else type(self).sqlstate)
         self.position = position
-        self.object = object
-        self.hint = hint
+        self.object = None if object is None else masked(object)
+        self.hint = None if hint is None else masked(hint)
 
     def at(self, position: Span | None) -> Error:
         """Returns this error, placed at ``position`` unless it has a position already."""
@@ -180,7 +185,7 @@ class MissingDataError(OperationalError):
     ) -> None:
         super().__init__(message, position=position, object=object, hint=hint)
         self.missing = missing
-        self.causes = causes
+        self.causes = tuple(map(masked, causes))
 
 
 class IntegrityError(DatabaseError):
@@ -302,7 +307,8 @@ def foreign(error: Exception) -> Error:
 
 @contextmanager
 def only_ours() -> Iterator[None]:
-    """Converts every foreign exception of the block by ``foreign``, with the original as its cause.
+    """Converts every foreign exception of the block by ``foreign``, with the original as its cause. An exception of a
+    handler of signals is the caller's, and passes.
 
     Only the entry points (session, result, command line) use it, and the threads of the shell.
     """
@@ -311,7 +317,29 @@ def only_ours() -> Iterator[None]:
     except Error:
         raise
     except Exception as error:
+        if is_of_signal_handler(error):
+            raise
         raise foreign(error) from error
+
+
+def is_of_signal_handler(error: BaseException) -> bool:
+    """Tests whether a handler of signals in Python has raised an exception, in the middle of whatever was running.
+
+    Such a handler is called with the number of the signal and the frame that it interrupts.
+    """
+    interrupted: FrameType | None = None
+    for frame, _ in walk_tb(error.__traceback__):
+        values = [*frame.f_locals.values()]
+        values += [part for value in values if isinstance(value, tuple) for part in value]
+        if any(value is interrupted for value in values if isinstance(value, FrameType)) and any(
+            value in _SIGNALS for value in values if isinstance(value, int)
+        ):
+            return True
+        interrupted = frame
+    return False
+
+
+_SIGNALS = signal.valid_signals()
 
 
 def shifted(error: Error, span: Span) -> Error:
@@ -346,6 +374,7 @@ def render(error: Error, text: str | None = None) -> str:
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
         line = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
+        line = masked(line, lambda secret: "*" * len(secret))  # The caret stays where it is.
         number, column = Span(start, start).line_column(text)
         line, first, last = _clipped(line, column - 1, max(column, error.position.end - line_start))
         before, pointed = line[:first], line[first:last]

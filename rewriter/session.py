@@ -66,6 +66,7 @@ from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
 from rewriter.storage.filesystems.registry import Stores, using
+from rewriter.uris import masked
 
 #: Runs a statement.
 Run = Callable[[Statement, Context], Result]
@@ -230,7 +231,7 @@ class Session:
             error.position = None
             show_plainly(error, self._temporaries.session)
             raise
-        result.query_id = self.query_id
+        result.query_id, result.warnings = self.query_id, tuple(map(masked, result.warnings))
         return result
 
     def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
@@ -247,7 +248,7 @@ class Session:
         except Error as error:
             as_typed(error)
             raise
-        result.query_id = self.query_id
+        result.query_id, result.warnings = self.query_id, tuple(map(masked, result.warnings))
         if result.stream is not None:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)

@@ -9,6 +9,8 @@ import unicodedata
 #: which no encoding takes.
 _ACTS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+_HALVES = re.compile("[\ud800-\udfff]")
+
 
 def printable(text: str) -> str:
     r"""Returns the text with each character that a terminal acts on as an escape; tab and newline stay.
@@ -16,6 +18,11 @@ def printable(text: str) -> str:
     ``printable("\x1b[31m")`` is ``\u001b[31m``. The escapes are those of JSON and of SQL's string literals.
     """
     return _ACTS.sub(_escape, text)
+
+
+def encodable(text: str) -> str:
+    r"""Returns the text with each half of a surrogate pair as an escape, so that every encoding of Unicode takes it."""
+    return _HALVES.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -19,6 +19,7 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
+from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.errors import DataError, Error, NotSupportedError
@@ -183,13 +184,18 @@ def _difference(format: RowFormat, of_table: RowFormat) -> str:
 
 
 def alteration(live: Partition, wanted: PartitionWrite, table: Table) -> PartitionAlteration | None:
-    """Returns the change that makes a partition the wanted one; ``None`` if it is equal."""
+    """Returns the change that makes a partition the wanted one; ``None`` if it is equal.
+
+    Its files are others if the source has counted them anew, or says that they have changed since.
+    """
     default = default_directory(table, live.values)
     location = wanted.location or default
     removed = tuple(key for key in live.properties if key not in wanted.properties and _is_of_the_source(key))
     changed = {key: value for key, value in wanted.properties.items() if live.properties.get(key) != value}
     moved = None if location == (live.location or default) else location
-    return PartitionAlteration(live.key, moved, changed, removed) if moved or changed or removed else None
+    if not (moved or changed or removed):
+        return None
+    return PartitionAlteration(live.key, moved, changed, removed, has_other_files(live.properties, wanted.properties))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from rewriter.catalog.store import migrations, pending_policies, postgresql, sch
 from rewriter.catalog.store.database import Database, stored_version
 from rewriter.catalog.store.pending_policies import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet
 from rewriter.uris import is_uri, shown
@@ -424,12 +424,12 @@ class _AbsentWarehouse:
     """The empty catalog of a warehouse that does not exist. Other processes do not see it."""
 
     def __init__(self, warehouse: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rewriter-absent-")
-        self.database = Database(Path(self._folder.name) / FILE_NAME, warehouse=warehouse)
+        self._folder = ScratchDirectory("absent")
+        self.database = Database(Path(self._folder.path) / FILE_NAME, warehouse=warehouse)
 
     def close(self) -> None:
         self.database.close()
-        self._folder.cleanup()
+        self._folder.remove()
 
 
 def _absolute(warehouse: str | os.PathLike[str]) -> Path:

@@ -21,6 +21,7 @@ from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.clusters.located import cluster_root, not_on
 from rewriter.catalog.commit.directory_moves import default_directory, pending
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
+from rewriter.catalog.commit.stored_credentials import refused
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import require_canonical
@@ -35,6 +36,7 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
+from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.qualified_names import database_of
@@ -43,6 +45,7 @@ from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.table_definitions import FORMATS, check_definition
 from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
+from rewriter.uris import has_credentials
 
 NO_WRITES = str(ValidWriteIdList("0", 0))
 """The list of a table that does not exist yet, for ``create_table``."""
@@ -177,18 +180,20 @@ class MetastoreWrites(ABC):
         valid_write_id_list: str | None = None,
         cluster: str | None = None,
     ) -> None:
-        """Adds properties to partitions; their content and statistics stay.
+        """Adds properties to partitions; their content and statistics stay. A partition of an external table counts as
+        written if ``numFiles``, ``totalSize`` or ``transient_lastDdlTime`` get another value.
 
         Raises ``AnalysisError`` PARTITIONS_NOT_FOUND, the errors of ``check_properties``, and ConflictError.
         """
         for changed in properties.values():
             check_properties(changed)
         snapshot, table = self.written(name, valid_write_id_list, cluster)
-        alterations = tuple(
-            PartitionAlteration(partition_moves.existing(snapshot, table, values).key, None, dict(changed))
-            for values, changed in properties.items()
-        )
-        self._commit(snapshot, AlterPartitions(table, alterations))
+        alterations: list[PartitionAlteration] = []
+        for values, changed in properties.items():
+            partition = partition_moves.existing(snapshot, table, values)
+            is_news = table.external and has_other_files(partition.properties, changed)
+            alterations.append(PartitionAlteration(partition.key, None, dict(changed), has_other_files=is_news))
+        self._commit(snapshot, AlterPartitions(table, tuple(alterations)))
 
     def rename_partition(
         self,
@@ -267,10 +272,13 @@ def list_required(name: str) -> ProgrammingError:
 
 def check_properties(properties: Mapping[str, str | None]) -> None:
     """Raises ``AnalysisError`` UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY for properties that Spark reserves, and
-    ``NotSupportedError`` for those that this project interprets: statements check their values.
+    ``NotSupportedError`` for URIs with credentials, and for the properties that this project interprets: statements
+    check their values.
     """
-    for key in properties:
+    for key, text in properties.items():
         refuse_reserved(key)
+        if text is not None and has_credentials(text):
+            raise refused(f"the property {key}")
         if is_interpreted(key):
             raise NotSupportedError(
                 f"The property {key} has a meaning here, and a statement checks its value.",

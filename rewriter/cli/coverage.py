@@ -15,7 +15,7 @@ import click
 
 from rewriter.cli.connection import connection, connection_options
 from rewriter.cli.coverage_pictures import covers, fact_charts, write_picture
-from rewriter.errors import Error
+from rewriter.errors import ConflictError, Error
 from rewriter.terminal.errors import exit_code, write_error
 from rewriter.terminal.rendering import rendered
 from rewriter.terminal_text import printable
@@ -81,9 +81,7 @@ def coverage(
         work = partial(_draw_fact, fact, require, pictures) if pictures else partial(_list, fact, require, as_json)
     else:
         raise click.UsageError("Name a fact, or a query with --query.")
-    opened = connection(**options)
-    opened.require_warehouse("Name the warehouse's directory with -w.")
-    with opened.session(plans_only=True) as session:
+    with connection(**options).reading_session("Name the warehouse's directory with -w.") as session:
         return work(session)
 
 
@@ -116,6 +114,24 @@ def _draw(charts: Sequence[CoverageChart], pictures: Mapping[str, str]) -> int:
     return 0
 
 
+#: How often the lists are read again because another commit came between.
+_MOST_READS = 100
+
+
+def _rows_of_one_state(session: Session, statements: Mapping[str, str]) -> list[Sequence[object]]:
+    """Returns the rows of some statements, each after the key of its statement, of one state of the catalog. It opens
+    no transaction, which needs the right to write.
+
+    Raises ``ConflictError`` if others commit all the time.
+    """
+    for _ in range(_MOST_READS):
+        before = session.snapshot().sequence
+        rows = [(key.lower(), *row) for key, text in statements.items() for row in session.execute(text).fetch()]
+        if session.snapshot().sequence == before:
+            return list(rows)
+    raise ConflictError("Other transactions commit faster than the work lists can be read.", hint="Run it again.")
+
+
 def list_work(session: Session, fact_name: str, require: tuple[str, str] | None, as_json: bool) -> int:
     """Writes the work list of a fact in one snapshot. Returns 0, or the code in ``CODES``."""
     from rewriter.grammar.families.timelines import ShowWork
@@ -125,14 +141,8 @@ def list_work(session: Session, fact_name: str, require: tuple[str, str] | None,
 
     fact = parse_name(fact_name)
     start, end = (Literal("string", bound) for bound in require) if require else (None, None)
-    rows: list[Sequence[object]] = []
-    session.execute("START TRANSACTION")
-    try:
-        for state in CODES:
-            statement = render(ShowWork(state=state, fact=fact, start=start, end=end))
-            rows += [(state.lower(), *row) for row in session.execute(statement).fetch()]
-    finally:
-        session.execute("ROLLBACK")
+    statements = {state: render(ShowWork(state=state, fact=fact, start=start, end=end)) for state in CODES}
+    rows = _rows_of_one_state(session, statements)
     if as_json:
         work = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
         first, last = require or (None, None)

@@ -10,6 +10,7 @@ import contextlib
 import io
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,19 @@ from rewriter.cli.shell import shell, sql
 from rewriter.errors import Error, foreign
 from rewriter.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
 from rewriter.terminal_text import printable
+
+
+def run_process() -> int:
+    """Runs the command of this process, and returns its exit code. Ctrl-C shows no traceback, whenever it comes: while
+    the package is loaded (``rewriter/__init__.py``), in ``main``, and at the end of Python.
+    """
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # By nohup, for example.
+    if not is_ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    code = main()
+    if not is_ignored:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,12 +129,9 @@ def rewrite(sql: str, **options: Any) -> int:
 
 
 def _print_rewritten(sql: str, options: dict[str, Any]) -> int:
-    opened = connection(**options)
-    # Rewriting only reads: it must not make a warehouse from a mistyped name.
-    opened.require_warehouse(
-        "Name its directory with -w, or create one with a statement: rewriter sql -w DIR -e 'CREATE TABLE …'."
-    )
-    with opened.session(plans_only=True) as session:
+    # Rewriting only reads: it makes no warehouse from a mistyped name, and upgrades no catalog.
+    hint = "Name its directory with -w, or create one with a statement: rewriter sql -w DIR -e 'CREATE TABLE …'."
+    with connection(**options).reading_session(hint) as session:
         try:
             plan = session.plan(sql)
         except Error as error:

@@ -15,12 +15,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import Error, NotSupportedError, Span
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.parser import parse
 from rewriter.runtime.parameter_values import parameter_value
 from rewriter.runtime.parameters import bind
+from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.cancellation import cancellable, current_cancellation
 from rewriter.errors import Error, InterfaceError, only_ours
+from rewriter.uris import masked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ class Failure(NamedTuple):
     def of(cls, error: BaseException) -> Failure:
         if isinstance(error, Error):
             return cls(error.condition, error.message)
-        return cls(type(error).__name__, str(error))
+        return cls(type(error).__name__, masked(str(error)))
 
 
 @dataclass

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 
-from rewriter.errors import EngineError, Error
+from rewriter.errors import EngineError, Error, is_of_signal_handler
 from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
 from rewriter.exec.engine import Relation
 from rewriter.exec.formats.delimited_text import read_rows
@@ -127,6 +127,8 @@ def _read_files(relations: Sequence[Relation], deadline: float) -> Iterator[None
                 except EngineError:
                     raise
                 except Exception as error:  # A library may raise any exception on a damaged file.
+                    if is_of_signal_handler(error):
+                        raise
                     raise unreadable(file.path, error) from None
                 yield
 

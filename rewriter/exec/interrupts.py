@@ -11,6 +11,7 @@ from contextvars import copy_context
 from typing import TypeVar
 
 from rewriter.cancellation import Cancellation, Observer, canceled, current_cancellation
+from rewriter.errors import Error
 
 T = TypeVar("T")
 
@@ -96,7 +97,9 @@ def interruptible(
                 if now - measured_at >= _PAUSE_SECONDS:
                     measured_at = now
                     _report(cancellation.observer, measure())
-    except KeyboardInterrupt:
+    except Error:
+        raise
+    except BaseException:  # Ctrl-C, or what the caller's own handler of a signal raises.
         _end(cancel, finished, patience)
         raise
     if failure:

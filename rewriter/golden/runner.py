@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from rewriter.grammar.parser import parse
 from rewriter.grammar.unparse import render as to_sql
 from rewriter.planner.model.plan import Coverage
 from rewriter.runtime.result import Result
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.session import Session
 from rewriter.terminal.rendering import rendered
 
@@ -196,7 +196,7 @@ def _sessions(file: GoldenFile, user: UserWarehouse | None) -> Iterator[_Session
     place = file.options.get("warehouse") or ("new" if user is None or has_setup else "read")
     if place == "new":
         with (
-            tempfile.TemporaryDirectory(prefix="rewriter-golden-") as folder,
+            ScratchDirectory("golden") as folder,
             contextlib.chdir(folder),
             _Sessions(os.path.realpath(folder), file.options) as sessions,
         ):

@@ -30,6 +30,8 @@ from rewriter.hive.spark_schema import columns_of_spark, has_constraints, has_de
 from rewriter.hive.wire.interface import structure
 from rewriter.uris import is_in_store, normalized, shown
 
+#: The one catalog in which Hive 3 and later have their databases.
+CATALOG = "hive"
 #: The property with what only clients need. It is not shown to them.
 KEPT = "rewriter.metastore"
 #: The property with column statistics (``column_statistics``). Clients get it by calls of its own.
@@ -238,6 +240,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
         partitionKeys=fields_of(table.partition_columns),
         parameters=parameters_of(table),
         tableType=values.get("tableType", EXTERNAL if table.external else MANAGED),
+        catName=CATALOG,
         temporary=False,
         rewriteEnabled=False,
         writeId=-1,
@@ -341,6 +344,7 @@ def thrift_view(view: View) -> Any:
         viewOriginalText=view.query,
         viewExpandedText=values.get("expanded") or view.query,
         tableType=VIEW,
+        catName=CATALOG,
         temporary=False,
         rewriteEnabled=False,
         writeId=-1,
@@ -402,6 +406,7 @@ class PartitionMaker:
             lastAccessTime=values.get("lastAccessTime", 0),
             sd=descriptor,
             parameters=parameters,
+            catName=CATALOG,
             writeId=-1,
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 from rewriter.catalog.model.objects import Function
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.errors import AnalysisError
+from rewriter.hive.descriptors import CATALOG
 from rewriter.hive.wire.interface import structure
 
 _Function: Any = structure("Function")
@@ -49,6 +50,7 @@ def thrift_function(function: Function) -> Any:
     database, name = parts_of(function.name)
     return _Function(
         functionName=name,
+        catName=CATALOG,
         dbName=database,
         className=function.class_name,
         ownerName=function.owner or "",

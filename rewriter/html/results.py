@@ -9,6 +9,7 @@ from rewriter.html.coverage_picture import coverage_svg, html_text
 from rewriter.planner.model.plan import Coverage, Plan
 from rewriter.runtime.result import Result
 from rewriter.terminal.rendering import Row, is_numeric, text_of
+from rewriter.uris import masked
 
 #: The most rows and columns of a table, and the most characters of a value.
 MOST_ROWS, MOST_COLUMNS, LONGEST_VALUE = 50, 100, 500
@@ -46,7 +47,7 @@ def result_html(result: Result) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Returns the warnings of a plan, the rewritten text, and pictures of the covers."""
-    text = f"<pre>{html_text(plan.sql, _LONGEST_SQL)}</pre>"
+    text = f"<pre>{html_text(masked(plan.sql), _LONGEST_SQL)}</pre>"
     return _block([*_warnings(plan.warnings), text, *_pictures(plan.coverage)])
 
 

@@ -159,7 +159,7 @@ def profile_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]
     for folder in (directory, *directory.parents):
         path = folder / FILE_NAME
         try:
-            if path.is_file() and (folder == directory or not folder.stat().st_mode & stat.S_IWOTH):
+            if path.exists() and (folder == directory or not folder.stat().st_mode & stat.S_IWOTH):
                 nearest = path
                 yield path
                 break
@@ -168,11 +168,16 @@ def profile_files(environ: Mapping[str, str], directory: Path) -> Iterator[Path]
     home = environ.get("XDG_CONFIG_HOME") or ""
     folder = Path(home) if os.path.isabs(home) else Path(environ.get("HOME") or os.path.expanduser("~"), ".config")
     path = folder / "rewriter" / FILE_NAME
-    if path != nearest and path.is_file():
+    if path != nearest and path.exists():
         yield path
 
 
 def _content(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        # Reading from a pipe would wait for a writer.
+        raise InterfaceError(
+            f"{path} is not a regular file.", object=str(path), hint="Remove it, or write a file of TOML there."
+        )
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

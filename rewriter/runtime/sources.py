@@ -15,7 +15,7 @@ from rewriter.catalog.model.objects import Table
 from rewriter.connectors.table_source import PartitionableTableSource, read_source, source_table, stored_relation
 from rewriter.errors import AnalysisError
 from rewriter.exec.engine import Relation
-from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import pyarrow as pa

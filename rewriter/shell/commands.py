@@ -9,7 +9,6 @@ import contextlib
 import os
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from rewriter.catalog.model.qualified_names import full_name
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.grammar.typed_names import parse_name
 from rewriter.grammar.unparse import quote, quote_name
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
@@ -269,7 +269,7 @@ def _edit(shell: ShellSession, argument: str) -> None:
         if argument:
             path = os.path.expanduser(_file(argument))
         else:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rewriter-"))
+            folder = stack.enter_context(ScratchDirectory("editor"))
             path = os.path.join(folder, "statement.sql")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(f"{shell.last_statement};\n" if shell.last_statement else "")

@@ -30,7 +30,8 @@ from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.opening import Opening
 from rewriter.shell.script import is_complete, typed
 from rewriter.terminal.rendering import FORMATS
-from rewriter.terminal_text import cut, printable
+from rewriter.terminal_text import cut, encodable, printable
+from rewriter.uris import masked
 
 if TYPE_CHECKING:
     from rewriter.shell.completion.names import CommandName
@@ -239,7 +240,9 @@ def _command_names() -> tuple[CommandName, ...]:
 
 
 class _HistoryFile(FileHistory):
-    """A history in a file. A file that cannot be read or written is no error: the history of this session is kept."""
+    """A history in a file, without the passwords and signatures of URIs. A file that cannot be read or written is no
+    error: the history of this session is kept.
+    """
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -249,7 +252,7 @@ class _HistoryFile(FileHistory):
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):
-            super().store_string(string)
+            super().store_string(encodable(masked(string)))
 
 
 def _history(configuration: Configuration) -> History:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES
+from rewriter.errors import Error
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
 
@@ -65,6 +66,15 @@ def test_rows(session: Session) -> None:
     assert rows(session, "SELECT state, range_start, range_end, periods FROM system.timelines") == [
         ("fresh", datetime(2013, 1, 1, tzinfo=UTC), datetime(2013, 1, 3, tzinfo=UTC), 2)
     ]
+
+
+def test_any_text_of_a_statement_is_a_row(session: Session) -> None:
+    """Half of a surrogate pair, which no engine takes, is shown as an escape: in the statement, and in its error."""
+    for text in ("SELECT '\ud800' AS a", "SELECT * FROM `\udfff`", "nonsense \ud83d"):
+        with pytest.raises(Error):
+            session.execute(text)
+    found = rows(session, "SELECT text, error_message FROM system.queries WHERE status = 'failed'")
+    assert [text for text, _ in found] == [r"SELECT '\ud800' AS a", r"SELECT * FROM `\udfff`", r"nonsense \ud83d"]
 
 
 def test_they_go_into_tables(session: Session) -> None:

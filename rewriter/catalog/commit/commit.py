@@ -12,6 +12,7 @@ from rewriter.catalog.commit import (
     location_claims,
     property_changes,
     statistics_changes,
+    stored_credentials,
 )
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.copy_changes import CopyChanges
@@ -65,6 +66,7 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
     copies = CopyChanges(context, objects)
     partitions.check_conflicts(changes)
     for change in changes:
+        stored_credentials.check(change)
         if isinstance(change, CreateObject):
             objects.create(change.object)
         elif isinstance(change, DropObject):

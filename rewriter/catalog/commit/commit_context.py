@@ -173,13 +173,22 @@ def _names_and_types(table: Table) -> list[tuple[str, str]]:
     return [(column.name, column.type) for column in table.all_columns]
 
 
-def hold_write_id(connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None) -> int:
-    """Returns the write id that a transaction holds for an object, or takes the next one of the object's sequence."""
+def next_write_id(connection: sa.Connection, object_id: int) -> int:
+    """Returns the write id that an object's sequence gives out next."""
+    return int(fetch_value(connection, _newest_id(connection.dialect), object=object_id) or 0) + 1
+
+
+def hold_write_id(
+    connection: sa.Connection, transaction_id: int, object_id: int, commit_seq: int | None = None, least: int = 1
+) -> int:
+    """Returns the write id that a transaction holds for an object, or takes the next one of the object's sequence that
+    is not below ``least``.
+    """
     dialect = connection.dialect
     held_id = fetch_value(connection, _held_write_id(dialect), mine=transaction_id, object=object_id)
     if held_id is not None:
         return int(held_id)
-    write_id: int = (fetch_value(connection, _newest_id(dialect), object=object_id) or 0) + 1
+    write_id = max(least, next_write_id(connection, object_id))
     columns = ("object_id", "write_id", "transaction_id", "commit_seq")
     insert_rows(connection, _INSERT_ID, columns, [(object_id, write_id, transaction_id, commit_seq)])
     return write_id

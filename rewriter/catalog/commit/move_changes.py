@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from os.path import normpath
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
@@ -30,6 +30,7 @@ from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.origins import Origin, OriginKind
 from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
+    BY_CLIENT,
     BY_EXCHANGE,
     BY_LOCATION,
     BY_RENAME,
@@ -151,7 +152,8 @@ class MoveChanges:
     def alter(self, change: AlterPartitions) -> None:
         """Sets another location or additional properties.
 
-        Timelines and freshness do not change, unless a partition of an external base moves: it has other files.
+        Timelines and freshness do not change, unless a partition of an external table has other files: because it
+        moves, or because a client says so.
         """
         table = self._context.live_table(change.table)
         stored, version = (
@@ -180,13 +182,13 @@ class MoveChanges:
         live = stored.live
         altered = replace(stored, live=_altered(live, change))
         directory_before = directory(table, Partition(live.key, live.values, live.location))
-        if stored.proof.is_open or change.location is None:
-            return altered
-        if os.path.normpath(change.location) == os.path.normpath(directory_before):
+        is_moved = change.location is not None and normpath(change.location) != normpath(directory_before)
+        if stored.proof.is_open or not (is_moved or change.has_other_files):
             return altered
         slot = timeline_update.binding(table).locate(live.values) if timeline_update is not None else None
         is_rollup = timeline_update is not None and not timeline_update.is_base(table, slot)
-        proof = Proof(UNKNOWN, BY_LOCATION if is_rollup else None)
+        doubt = BY_LOCATION if is_moved else BY_CLIENT
+        proof = Proof(UNKNOWN, doubt if is_rollup else None)
         if timeline_update is not None:
             timeline_update.note_written(table, live.values, slot, proof)
         return StoredPartition(with_digest(altered.live, None), proof, stored.sources, self._context.sequence)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from rewriter.cancellation import Grace, cancellable
 from rewriter.catalog.commit import commit
-from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id, not_open
+from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id, next_write_id, not_open
 from rewriter.catalog.commit.freshness import Sources, as_sources
 from rewriter.catalog.commit.refresh_claims import ClaimRequest, claim
 from rewriter.catalog.commit.stored_timelines import TimelineDifference
@@ -141,15 +141,15 @@ class Transaction:
         """Returns the transaction's write ids of tables, in their order. Takes all missing ones, or none.
 
         Runs one short write transaction, or none if all ids were taken before. Raises TRANSACTION_NOT_OPEN. If the
-        directory of an id exists already, another catalog has given that id, too (``schema.foreign_writes``), and it is
-        noted for VACUUM.
+        directory of an id exists already, another catalog has given that id, such as the one that was lost before an
+        older copy was restored. Then all ids on disk are skipped, and noted for VACUUM (``schema.foreign_writes``).
         """
         missing = {table.id for table in tables} - self._write_ids.keys()
         if missing:
             with self._database.write() as connection:
                 self._check_open(connection)
-                new_ids = {table_id: hold_write_id(connection, self._id, table_id) for table_id in sorted(missing)}
-                _note_foreign(connection, [(table, new_ids[table.id]) for table in tables if table.id in new_ids])
+                least = {table.id: _after_foreign(connection, table) for table in tables if table.id in missing}
+                new_ids = {id: hold_write_id(connection, self._id, id, least=least[id]) for id in sorted(missing)}
             self._write_ids |= new_ids
         return tuple(self._write_ids[table.id] for table in tables)
 
@@ -329,17 +329,20 @@ def note_foreign_write(database: Database, table: Table, write_id: int) -> None:
         _note(connection, {"object_id": table.id, "write_id": write_id})
 
 
-def _note_foreign(connection: sa.Connection, table_write_ids: Sequence[tuple[Table, int]]) -> None:
-    """Notes the write ids that another catalog has used. Accesses the disk once for each; not an object store, which
-    would take long (``note_foreign_write``).
+def _after_foreign(connection: sa.Connection, table: Table) -> int:
+    """Returns the least write id of a table from which on no directory exists, and notes those that another catalog has
+    used. Accesses the disk once, and lists the table's directory if the next id is taken. It looks into no object
+    store, which would take long (``note_foreign_write``).
     """
-    foreign = [
-        {"object_id": table.id, "write_id": write_id}
-        for table, write_id in table_write_ids
-        if not table.external and os.path.lexists(os.path.join(table.location, f"{WRITE_ID_LEVEL}={write_id}"))
-    ]
-    for write in foreign:
-        _note(connection, write)
+    following = next_write_id(connection, table.id)
+    if table.external or not os.path.lexists(os.path.join(table.location, f"{WRITE_ID_LEVEL}={following}")):
+        return following
+    levels = (name.rpartition("=") for name in os.listdir(table.location))
+    ids = [int(id) for level, _, id in levels if level == WRITE_ID_LEVEL and id.isdecimal() and id.isascii()]
+    foreign = sorted(id for id in ids if id >= following)
+    for id in foreign:
+        _note(connection, {"object_id": table.id, "write_id": id})
+    return max(foreign, default=following - 1) + 1
 
 
 def _note(connection: sa.Connection, write: Mapping[str, int]) -> None:

@@ -70,6 +70,14 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
             hint="Give one value for each partition column.",
         )
     for column, value in zip(columns, values, strict=True):
+        if value is not None and not isinstance(value, str):
+            raise DataError(
+                f"the value of {column.name} is a {type(value).__name__}, and partition values are texts",
+                condition="INVALID_PARTITION_SPEC",
+                sqlstate="42601",
+                object=column.name,
+                hint=f"pass a str, such as '{value}', or None for NULL",
+            )
         canonical_value = canonical(column, value)
         if canonical_value != value:
             shown = "NULL" if canonical_value is None else f"'{canonical_value}'"

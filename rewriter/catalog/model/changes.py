@@ -197,19 +197,21 @@ class TruncatePartitions:
 
 @dataclass(frozen=True)
 class PartitionAlteration:
-    """The changes of one partition besides its content: a location that is not ``None``, properties that are added, and
-    those that are removed.
+    """The changes of one partition: a location that is not ``None``, properties that are added, and those that are
+    removed. ``has_other_files`` says of a partition of an external table that others have changed its files.
     """
 
     key: bytes
     location: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
+    has_other_files: bool = False
 
 
 @dataclass(frozen=True)
 class AlterPartitions:
-    """ALTER TABLE … [PARTITION …] SET LOCATION, SET SERDE, …: content, statistics and freshness stay as they were.
+    """ALTER TABLE … [PARTITION …] SET LOCATION, SET SERDE, …: content, statistics and freshness stay as they were, but
+    for partitions of external tables that get another location or have other files.
 
     ``ranges`` are keys that no other transaction may write meanwhile, besides the partitions themselves.
     """

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -28,6 +27,7 @@ from rewriter.cancellation import waits_for
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.catalog.store.sqlite import BUSY_TIMEOUT_SECONDS, SameFile, translated
 from rewriter.errors import OperationalError
+from rewriter.scratch_directories import ScratchDirectory
 
 _LOG_SUFFIXES = ("-wal", "-shm")
 #: The number of attempts to copy while another process writes, and the pause after each, in seconds.
@@ -89,7 +89,7 @@ class _Source:
     def __init__(self, path: Path) -> None:
         self._path = str(path)
         self._lock = threading.Lock()
-        self._copy: tuple[tuple[object, ...], tempfile.TemporaryDirectory[str]] | None = None
+        self._copy: tuple[tuple[object, ...], ScratchDirectory] | None = None
 
     def connect(self) -> _Connection:
         """Returns a connection to the current content of the files."""
@@ -137,14 +137,14 @@ class _Source:
         """Returns the copy's path; ``None`` if the files changed meanwhile. Threads share one copy."""
         with self._lock:
             if self._copy is None or self._copy[0] != access_mode:
-                folder = tempfile.TemporaryDirectory(prefix="rewriter-catalog-")
+                folder = ScratchDirectory("catalog")
                 for suffix in ("", "-wal") if with_log else ("",):
-                    shutil.copyfile(self._path + suffix, os.path.join(folder.name, "catalog.db" + suffix))
+                    shutil.copyfile(self._path + suffix, os.path.join(folder.path, "catalog.db" + suffix))
                 if self._access_mode() != access_mode:
-                    folder.cleanup()
+                    folder.remove()
                     return None
                 self._copy = access_mode, folder
-            return os.path.join(self._copy[1].name, "catalog.db")
+            return os.path.join(self._copy[1].path, "catalog.db")
 
 
 def _opened(path: str, options: str) -> _Connection:

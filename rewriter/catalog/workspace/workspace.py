@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rewriter.catalog.commit.merged_changes import WrittenKeys
@@ -19,6 +18,7 @@ from rewriter.catalog.store.database import Database
 from rewriter.catalog.workspace.affected_tables import affected_tables
 from rewriter.catalog.workspace.net_changes import net_changes
 from rewriter.catalog.workspace.table_copies import copy_objects, copy_tables
+from rewriter.scratch_directories import ScratchDirectory
 
 #: Numbers that no identity of an opened catalog equals, which are positive.
 _IDENTITIES = itertools.count(-1, -1)
@@ -44,7 +44,7 @@ class Workspace:
         #: The changes of the statements that are not in the private catalog yet.
         self._waiting: tuple[Sequence[Change], ...] = ()
         self._count = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchDirectory | None = None
         self._private: Database | None = None
         self._copied: set[int] = set()
 
@@ -113,8 +113,7 @@ class Workspace:
         if self._private is not None:
             self._private.close()
         if self._folder is not None:
-            with suppress(OSError):
-                self._folder.cleanup()
+            self._folder.remove()
 
     def _note(self, changes: Sequence[Change]) -> None:
         self._count += 1
@@ -122,9 +121,9 @@ class Workspace:
         self._affected |= affected_tables(changes, self._snapshot)
 
     def _created(self) -> Database:
-        self._folder = tempfile.TemporaryDirectory(prefix="rewriter-transaction-", ignore_cleanup_errors=True)
+        self._folder = ScratchDirectory("transaction")
         warehouse = Path(self._source.warehouse) if self._source.warehouse else None
-        private = Database(Path(self._folder.name) / "workspace.db", warehouse=warehouse)
+        private = Database(Path(self._folder.path) / "workspace.db", warehouse=warehouse)
         with self._source.read() as source, private.write() as target:
             queries.check_readable(source, self._snapshot.sequence)
             copy_objects(source, target, self._snapshot.sequence)

@@ -41,13 +41,13 @@ from rewriter.exec.engine import (
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import Measured, interruptible
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import literal_tables
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
 from rewriter.exec.write_target import file_sink
+from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import duckdb

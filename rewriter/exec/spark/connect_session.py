@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.interrupts import Measured
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.executor_watch import ExecutorWatch
 from rewriter.exec.spark.reachability import reach, says_lost, unreachable
@@ -28,6 +27,7 @@ from rewriter.exec.spark.session_settings import (
     silence,
 )
 from rewriter.exec.spark.task_progress import ConnectTasks
+from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -36,7 +36,6 @@ from rewriter.exec.engine import (
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.assigned_columns import assigned
@@ -49,6 +48,8 @@ from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.spark.shared_files import check_shared
 from rewriter.exec.write_target import file_sink
+from rewriter.scratch_directories import ScratchDirectory
+from rewriter.uris import masked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -330,7 +331,7 @@ class SparkEngine:
                 may_keep = directory is None and all(map(is_managed, query.relations))
 
                 def define() -> DataFrame:
-                    started.enter_job(session, _group(current_cancellation()), query.sql[:_SHOWN])
+                    started.enter_job(session, _group(current_cancellation()), masked(query.sql)[:_SHOWN])
                     self._views.close_expired()
                     if not may_keep or self._views.get(query) is None:
                         views.append(Views(session, scratch))
@@ -430,7 +431,7 @@ class SparkEngine:
         group = group or _group(current_cancellation())
 
         def work() -> T:
-            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {sql[:_SHOWN]}")
+            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {masked(sql)[:_SHOWN]}")
             return run()
 
         with self._lock:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rewriter.errors import JavaNotFoundError
-from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.scratch_directories import ScratchDirectory
 
 MINIMUM_VERSION = 17
 _MODULE = "jdk.incubator.vector"

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.interrupts import Measured
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.executor_watch import TIMEOUT_SETTING, ExecutorWatch, seconds_of
 from rewriter.exec.spark.java import find_java_home
@@ -31,6 +30,7 @@ from rewriter.exec.spark.session_settings import (
     silence,
 )
 from rewriter.exec.spark.task_progress import tasks_of_group
+from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

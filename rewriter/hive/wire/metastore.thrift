@@ -22,6 +22,24 @@ struct PrincipalPrivilegeSet {
   3: map<string, list<PrivilegeGrantInfo>> rolePrivileges
 }
 
+struct Catalog {
+  1: string name
+  2: string description
+  3: string locationUri
+}
+
+struct GetCatalogRequest {
+  1: string name
+}
+
+struct GetCatalogResponse {
+  1: Catalog catalog
+}
+
+struct GetCatalogsResponse {
+  1: list<string> names
+}
+
 struct Database {
   1: string name
   2: string description
@@ -222,6 +240,56 @@ struct AddPartitionsRequest {
   6: string catName
   101: optional string validWriteIdList
   102: optional string cluster
+}
+
+struct AlterPartitionsRequest {
+  1: string catName
+  2: string dbName
+  3: string tableName
+  4: list<Partition> partitions
+  5: EnvironmentContext environmentContext
+  6: i64 writeId
+  7: string validWriteIdList
+  102: optional string cluster
+}
+
+struct AlterPartitionsResponse {
+}
+
+struct PartitionValuesRequest {
+  1: string dbName
+  2: string tblName
+  3: list<FieldSchema> partitionKeys
+  4: bool applyDistinct
+  5: string filter
+  6: list<FieldSchema> partitionOrder
+  7: bool ascending
+  8: i64 maxParts
+  9: string catName
+  101: optional string validWriteIdList
+  102: optional string cluster
+}
+
+struct PartitionValuesRow {
+  1: list<string> row
+}
+
+struct PartitionValuesResponse {
+  1: list<PartitionValuesRow> partitionValues
+}
+
+// Indexes are those of Hive 2. No table has any.
+struct Index {
+  1: string indexName
+  2: string indexHandlerClass
+  3: string dbName
+  4: string origTableName
+  5: i32 createTime
+  6: i32 lastAccessTime
+  7: string indexTableName
+  8: StorageDescriptor sd
+  9: map<string, string> parameters
+  10: bool deferredRebuild
 }
 
 struct DropPartitionsResult {
@@ -666,6 +734,15 @@ service ThriftHiveMetastore extends FacebookService {
   // The session of a client.
   list<string> set_ugi(1: string user_name, 2: list<string> group_names) throws (1: MetaException o1)
 
+  string getMetaConf(1: string key) throws (1: MetaException o1)
+  void setMetaConf(1: string key, 2: string value) throws (1: MetaException o1)
+
+  // Catalogs.
+  GetCatalogResponse get_catalog(
+    1: GetCatalogRequest catName
+  ) throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  GetCatalogsResponse get_catalogs() throws (1: MetaException o1)
+
   // Databases.
   list<string> get_databases(1: string pattern) throws (1: MetaException o1)
   list<string> get_all_databases() throws (1: MetaException o1)
@@ -747,6 +824,12 @@ service ThriftHiveMetastore extends FacebookService {
     optional string cluster
   ) throws (1: MetaException o1)
 
+  // Indexes.
+  list<Index> get_indexes(
+    1: string db_name, 2: string tbl_name, 3: i16 max_indexes
+  ) throws (1: NoSuchObjectException o1, 2: MetaException o2)
+  list<string> get_index_names(1: string db_name, 2: string tbl_name, 3: i16 max_indexes) throws (1: MetaException o2)
+
   // Partitions.
   Partition get_partition(
     1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 101: optional string validWriteIdList, 102:
@@ -795,6 +878,9 @@ service ThriftHiveMetastore extends FacebookService {
   list<Partition> get_partitions_by_names(
     1: string db_name, 2: string tbl_name, 3: list<string> names, 101: optional string validWriteIdList, 102:
     optional string cluster
+  ) throws (1: MetaException o1, 2: NoSuchObjectException o2)
+  PartitionValuesResponse get_partition_values(
+    1: PartitionValuesRequest request
   ) throws (1: MetaException o1, 2: NoSuchObjectException o2)
   PartitionsByExprResult get_partitions_by_expr(
     1: PartitionsByExprRequest req
@@ -854,6 +940,9 @@ service ThriftHiveMetastore extends FacebookService {
   void alter_partitions_with_environment_context(
     1: string db_name, 2: string tbl_name, 3: list<Partition> new_parts, 4: EnvironmentContext
     environment_context, 101: optional string validWriteIdList, 102: optional string cluster
+  ) throws (1: InvalidOperationException o1, 2: MetaException o2)
+  AlterPartitionsResponse alter_partitions_req(
+    1: AlterPartitionsRequest req
   ) throws (1: InvalidOperationException o1, 2: MetaException o2)
   void rename_partition(
     1: string db_name, 2: string tbl_name, 3: list<string> part_vals, 4: Partition new_part, 101: optional string

@@ -16,7 +16,7 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
-from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span
+from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span, is_of_signal_handler
 from rewriter.gc_pause import paused
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.planner.model.plan import SqlTemplate, TableToken
@@ -72,6 +72,8 @@ class QueryText:
         except RecursionError:
             raise self._too_deep() from None
         except Exception as error:  # sqlglot stumbles over some texts with errors of any kind
+            if is_of_signal_handler(error):
+                raise
             full_position = self.place(Span(0, len(self.text)))
             raise ParseError(
                 f"This query cannot be parsed ({type(error).__name__} in the parser).", position=full_position

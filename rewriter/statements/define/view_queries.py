@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rewriter.catalog.commit.stored_credentials import refused
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import ColumnDef, Name, Query
@@ -15,6 +16,7 @@ from rewriter.planner.scope.output_columns import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.statement_context import Context
+from rewriter.uris import has_credentials
 
 
 def check_query(
@@ -40,6 +42,8 @@ def check_query(
                 object=name,
                 hint="Write the value itself, or move the condition to the query that reads the view.",
             )
+        if has_credentials(token.text):
+            raise refused(name).at(token.span.shifted(query.span.start))
     text = QueryText(query.text, query.span.start)
     unread = text.unread()
     if unread is not None:

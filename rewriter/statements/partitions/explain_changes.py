@@ -14,17 +14,17 @@ from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import Column, Partition, Table
-from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import InternalError
 from rewriter.grammar.families import maintenance, partitions, storage
 from rewriter.grammar.families.queries import ExplainChange
 from rewriter.grammar.statements import Statement
 from rewriter.runtime.multi_statement import not_in_transaction
-from rewriter.runtime.result import Result, Row
+from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import RUNNERS, runs
 from rewriter.statements.partitions import add_drop, rename_exchange, repair_table, storage_location
+from rewriter.statements.query.explain import explained
 
 #: The most partitions that are shown of each change.
 _PARTITIONS = 50
@@ -62,10 +62,9 @@ def explain_change(statement: ExplainChange, context: Context) -> Result:
             for _, status, location, reason in result.rows()
             if status in (repair_table.AMBIGUOUS, repair_table.IGNORED)
         ]
-    rows: list[Row] = [
-        (plainly(line, context.snapshot.session),) for line in lines or ["nothing changes in the catalog or on disk"]
-    ]
-    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), warnings=result.warnings)
+    explanation = explained(lines or ["nothing changes in the catalog or on disk"], context)
+    explanation.warnings = result.warnings
+    return explanation
 
 
 def _described(change: c.Change, context: Context) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
@@ -27,6 +28,7 @@ from rewriter.statements.query.select import expanded, planned, prepare, read_fo
 from rewriter.statements.query.words_relied_on import words_of_plan
 from rewriter.statements.resolve.partition_lookup import dropped, listed
 from rewriter.storage.discovered_partitions import Discovery
+from rewriter.uris import masked
 
 
 @runs(ExplainScan, in_transaction=True, without_warehouse=True)
@@ -48,7 +50,14 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
                 f"{lookup.table.name} PARTITION ({conditions}): {_found_partitions(lookup)}",
                 *indented(lookup),
             ]
-    rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
+    return explained(lines, context)
+
+
+def explained(lines: Iterable[str], context: Context) -> Result:
+    """Returns the result of EXPLAIN: rows of one column, with the names of temporary tables as they were typed, and
+    without the passwords and signatures of URIs.
+    """
+    rows: list[Row] = [(masked(plainly(line, context.snapshot.session)),) for line in lines]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
 
 
@@ -80,8 +89,9 @@ def explain(statement: Explain, context: Context) -> Result:
         planning_context = context if statement.what == "REWRITE" else tolerant
         plan, route = planned(query, planning_context)
         text = _explained(statement.what, plan, route, query, planning_context.on(route.cluster))
-    rows: list[Row] = [(line,) for line in plainly(text, context.snapshot.session).splitlines()]
-    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows), coverage=plan.coverage, plan=plan)
+    result = explained(text.splitlines(), context)
+    result.coverage, result.plan = plan.coverage, plan
+    return result
 
 
 def _explained(form: str, plan: Plan, route: Route, query: Query, context: Context) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rewriter.catalog.cache.metrics import MEANINGS
 from rewriter.runtime.result import Row
 from rewriter.statements.system_tables.system_read import SystemRead, microseconds
+from rewriter.terminal_text import encodable
 
 
 def cache(read: SystemRead) -> Iterator[Row]:
@@ -24,11 +25,11 @@ def queries(read: SystemRead) -> Iterator[Row]:
             statement.query_id,
             microseconds(statement.started_at),
             microseconds(statement.ended_at),
-            statement.text,
+            encodable(statement.text),
             statement.status,
             None if stats is None else stats.planning_seconds,
             None if stats is None else stats.execution_seconds,
             statement.row_count,
             None if failure is None else failure.condition,
-            None if failure is None else failure.message,
+            None if failure is None else encodable(failure.message),
         )

@@ -16,7 +16,6 @@ from rewriter.catalog.model.proofs import BY_APPEND
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 from rewriter.exec.arrow_input import batches_of, spool
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
-from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Name, Query
 from rewriter.runtime.multi_statement import not_in_transaction
@@ -24,6 +23,7 @@ from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.batch_notes import with_batch

@@ -8,16 +8,16 @@ from itertools import groupby
 from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
-from rewriter.catalog.model.temporary_names import plainly
+from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families.multi_inserts import joined
 from rewriter.grammar.families.queries import ExplainWrite
 from rewriter.grammar.families.writes import Insert, LoadData
 from rewriter.planner.explain import counted
-from rewriter.runtime.result import Result, Row
+from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.query.explain import explained
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_specs import key_range, read_static
@@ -60,8 +60,7 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
             prepare(joined(explained_statement.source, insert.query), context)
             target = read_target(insert, context.table(insert.table))
             lines += _explained(target, insert, context, _sink_line(target, None, insert.by_name, context))
-    rows: list[Row] = [(plainly(line, context.snapshot.session),) for line in lines]
-    return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
+    return explained(lines, context)
 
 
 def _sink_line(target: Target, query: EngineQuery | None, by_name: bool, context: Context) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from fake_metastore import FakeMetastore
 from imported import imported, picture
 
@@ -75,3 +76,41 @@ def _merged(rows: object) -> list[tuple[str, str, int, str | None, str]]:
     total = sum(row[2] for row in listed)
     first = next(row for row in listed if row[3] == "ds=nonsense")
     return [(first[0], first[1], total, first[3], first[4])]
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("key", ["numFiles", "totalSize", "transient_lastDdlTime"])
+def test_what_is_written_at_the_source_outdates_rollups(tmp_path: Path, key: str) -> None:
+    metastore = FakeMetastore()
+    metastore.add_table("days", {"n": "bigint"}, {"ds": "string"})
+    names = [f"ds=2026-02-{day:02d}" for day in range(1, 29)]
+    for name in names:
+        (tmp_path / name).mkdir()
+        metastore.add_partition("days", name, f"file:{tmp_path}/{name}").parameters = {
+            "numFiles": "1",
+            "totalSize": "5",
+        }
+    written = metastore.partitions["default", "days"][names[-1]]
+    with metastore.serving() as url:
+        imported(tmp_path / "a", url)
+        with Session(tmp_path / "a", "duckdb") as session:
+            session.execute(FACT[0])
+            session.execute("CREATE TABLE months (n BIGINT) PARTITIONED BY (ds STRING)")
+            session.execute(
+                "CREATE FACT f OF CUBE visits STORED IN (TABLE days PERIOD DAILY PARTITIONED BY at AS (ds), "
+                "TABLE months PERIOD MONTHLY PARTITIONED BY at AS (ds))"
+            )
+            session.execute("INSERT OVERWRITE months PARTITION (ds = '2026-02') SELECT SUM(n) FROM days")
+        assert _is_fresh(tmp_path / "a")
+        written.parameters = {**written.parameters, "numRows": "7"}
+        assert imported(tmp_path / "a", url).summary == "partitions: 0 created, 1 changed, 0 dropped"
+        assert _is_fresh(tmp_path / "a")
+        written.parameters = {**written.parameters, key: "1800000000"}
+        assert imported(tmp_path / "a", url).summary == "partitions: 0 created, 1 changed, 0 dropped"
+        assert not _is_fresh(tmp_path / "a")
+
+
+def _is_fresh(warehouse: Path) -> bool:
+    with Session(warehouse, "duckdb") as session:
+        query = "EXPLAIN COVER SELECT SUM(n) FROM visits WHERE at >= '2026-02-01' AND at < '2026-03-01'"
+        return "f.months MONTHLY: 1 partition" in str(list(session.execute(query).rows()))

@@ -347,3 +347,17 @@ def test_missing_and_repeated_partitions(w: Warehouse):
     assert state(w) == ({}, None, [(("a",), {})])
     calls.add_partitions("t", [("b",), ("a",)], ids, if_not_exists=True)
     assert [values for values, _ in state(w)[2]] == [("a",), ("b",)]  # type: ignore[misc, union-attr, attr-defined]
+
+
+@pytest.mark.parametrize("value", [1, 1.5, True, b"b", ("b",), ["b"], object()])
+def test_values_that_are_no_texts(w: Warehouse, value: object):
+    calls, before = made(w, external=True), state(w)
+    for write in (
+        lambda: calls.append_partition("t", (value,)),  # type: ignore[arg-type]
+        lambda: calls.add_partitions("t", [("b",), (value,)]),  # type: ignore[list-item]
+        lambda: calls.rename_partition("t", ("a",), (value,)),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(DataError, match=f"is a {type(value).__name__}, and partition values are texts") as raised:
+            write()
+        assert raised.value.condition == "INVALID_PARTITION_SPEC"
+    assert state(w) == before

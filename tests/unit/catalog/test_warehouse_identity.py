@@ -106,13 +106,13 @@ def test_a_lost_catalog_is_told_and_no_file_goes(
 def test_a_lost_catalog_is_restored(warehouse: Path, catalog_url: str | None, tmp_path: Path) -> None:
     with Session(warehouse, "duckdb", catalog=catalog_url) as session:
         lines = list(dump(session.catalog.database, warehouse))
-        session.execute("INSERT INTO t VALUES (3, 'c')")  # It is not in the dump.
+        for _ in range(3):
+            session.execute("INSERT INTO t VALUES (3, 'c')")  # They are not in the dump.
     before = tree(warehouse)
     lost(warehouse, catalog_url, "deleted")
     assert Catalog.restore(warehouse, catalog_url, lines) == len(lines) - 2
     assert run(warehouse, "SELECT SUM(x) FROM t", catalog_url) == [(3,)]
-    # The number of the lost write is given again: neither the INSERT nor VACUUM touches its files.
-    refused(lambda: run(warehouse, "INSERT INTO t VALUES (4, 'c')", catalog_url), "WRITE_DIRECTORY_EXISTS")
+    # The next write goes on behind the numbers of the lost ones: neither it nor VACUUM touches their files.
     run(warehouse, "INSERT INTO t VALUES (4, 'c')", catalog_url)
     long_ago(warehouse, catalog_url)
     assert run(warehouse, "VACUUM", catalog_url) == []
@@ -132,11 +132,10 @@ def test_a_catalog_put_back_by_hand_deletes_no_newer_file(tmp_path: Path) -> Non
     before = tree(warehouse)
     shutil.copy(tmp_path / "kept.db", warehouse / "catalog.db")
     refused(lambda: run(warehouse, "CREATE TABLE n AS SELECT 1 AS x"), "WRITE_DIRECTORY_EXISTS")
-    refused(lambda: run(warehouse, "INSERT INTO t VALUES (4, 'c')"), "WRITE_DIRECTORY_EXISTS")
+    run(warehouse, "INSERT INTO t VALUES (4, 'c')")
     long_ago(warehouse)
     assert run(warehouse, "VACUUM") == []
-    assert tree(warehouse) == before
-    run(warehouse, "INSERT INTO t VALUES (4, 'c')")
+    assert before.items() <= tree(warehouse).items()
     assert run(warehouse, "SELECT SUM(x) FROM t") == [(7,)]
 
 

@@ -274,6 +274,56 @@ def test_interrupted(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+#: Sends Ctrl-C to the process when it begins to load a module.
+_INTERRUPTING = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPTED_MODULE"]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    "module", ["rewriter.dbapi", "rewriter.cli.main", "rewriter.cli.shell", "rewriter.shell.executor"]
+)
+def test_interrupted_before_the_first_statement(tmp_path: Path, module: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(_INTERRUPTING)
+    script = tmp_path / "s.sql"
+    script.write_text("SELECT 1;\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "INTERRUPTED_MODULE": module}
+    words = [
+        sys.executable,
+        "-m",
+        "rewriter",
+        "sql",
+        "-w",
+        str(tmp_path / "w"),
+        "--engine",
+        "duckdb",
+        "-f",
+        str(script),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+
+
+def test_interrupted_between_statements(tmp_path: Path) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text("SELECT 1 AS a;\n" * 20_000)
+    process = run("sql", "-w", str(tmp_path / "w"), "--engine", "duckdb", "-f", str(script))
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert err.endswith("Interrupted.\n")
+    assert "Traceback" not in err
+    assert len(out.splitlines()) < 60_000
+
+
 def test_a_closed_pipe_is_quiet(warehouse: str) -> None:
     sql = "SET;" * 3000
     process = run("sql", "-w", warehouse, "-e", sql)

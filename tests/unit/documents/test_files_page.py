@@ -13,9 +13,9 @@ from rewriter.catalog.maintenance import warehouse_identity
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL
 from rewriter.catalog.store.readonly_sqlite import _LOG_SUFFIXES
 from rewriter.cli import demo
-from rewriter.exec.scratch_directories import PREFIX
 from rewriter.exec.sinks import held_rows, packed
 from rewriter.runtime import profiles, temporary_tables
+from rewriter.scratch_directories import PREFIX
 from rewriter.serve.metastore.calls import files
 from rewriter.shell.configuration import history_path
 from rewriter.statements.resolve.locations import FORMATS
@@ -56,7 +56,7 @@ def test_each_constant_is_on_the_page() -> None:
 
 def test_each_temporary_name_in_the_source_is_on_the_page() -> None:
     names = {name for path in SOURCES.rglob("*.py") for name in _names(ast.parse(path.read_text(encoding="utf-8")))}
-    assert names >= {"rewriter-scratch-duckdb-", "rewriter-transaction-", ".rewriter-doctor-"}
+    assert names >= {"rewriter-scratch-duckdb-", "rewriter-scratch-transaction-", ".rewriter-doctor-"}
     assert sorted(name for name in names - _INSIDE if name not in PAGE) == []
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.exec import scratch_directories
-from rewriter.exec.scratch_directories import PREFIX, ScratchDirectory, remove_dead
+from rewriter import scratch_directories
+from rewriter.scratch_directories import PREFIX, ScratchDirectory, remove_dead
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def killed(process: subprocess.Popen[str]) -> None:
 
 
 SPILLING = """
-    from rewriter.exec.scratch_directories import ScratchDirectory
+    from rewriter.scratch_directories import ScratchDirectory
     kept = ScratchDirectory("test")
     open(kept.path + "/spilled", "w").write("x")
 """
@@ -134,4 +134,30 @@ def test_a_forked_child_leaves_its_parents_directory(root: Path) -> None:
     # The child has closed its copy of the lock; the parent's holds.
     remove_dead(str(root))
     assert os.path.isdir(own.path)
+    own.remove()
+
+
+def test_what_a_killed_process_leaves_is_removed_by_the_next(root: Path, tmp_path: Path) -> None:
+    """Private catalogs, too: of an open transaction, of a warehouse that is not there, and of one that is only read."""
+    process = started(f"""
+        from pathlib import Path
+        from rewriter.catalog.store import readonly_sqlite
+        from rewriter.session import Session
+        session = Session("{tmp_path}/w", "duckdb")
+        session.execute("CREATE TABLE t (n INT)")
+        session.execute("START TRANSACTION")
+        session.execute("INSERT INTO t VALUES (1)")
+        session.execute("SELECT * FROM t")
+        absent = Session("{tmp_path}/absent", "duckdb")
+        assert list(absent.execute("SELECT 1").rows()) == [(1,)]
+        source = readonly_sqlite._Source(Path("{tmp_path}/w/catalog.db"))
+        source._access_mode = lambda: ("copy", readonly_sqlite._file_state(source._path), None)
+        source.connect()
+    """)
+    kinds = {path.name.removeprefix(PREFIX).split("-")[0] for path in root.iterdir()}
+    assert kinds >= {"transaction", "absent", "catalog", "duckdb"}
+    assert all(path.name.startswith(PREFIX) for path in root.iterdir())
+    killed(process)
+    own = ScratchDirectory("test")
+    assert [str(path) for path in root.iterdir()] == [own.path]
     own.remove()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import socket
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -205,6 +207,28 @@ class TestProfiles:
         project.chmod(project.stat().st_mode | stat.S_IWOTH | stat.S_ISVTX)
         assert parts(folder=project / "own").warehouse is None
         assert parts(folder=project).warehouse == str(project / "planted")
+
+    @pytest.mark.share(1)
+    @pytest.mark.parametrize("kind", ["pipe", "socket", "directory", "device"])
+    @pytest.mark.parametrize("place", ["project", "config"])
+    def test_what_is_no_regular_file_is_an_error_at_once(self, project: Path, kind: str, place: str) -> None:
+        folder = project if place == "project" else project.parent / "config" / "rewriter"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "rewriter.toml"
+        with contextlib.ExitStack() as stack:
+            if kind == "pipe":
+                os.mkfifo(path)
+            elif kind == "socket":
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                stack.enter_context(contextlib.chdir(folder))
+                listener.bind("rewriter.toml")
+            elif kind == "directory":
+                path.mkdir()
+            else:
+                path.symlink_to("/dev/zero")
+            with pytest.raises(rewriter.InterfaceError, match="is not a regular file") as caught:
+                parts(folder=project)
+        assert caught.value.object == str(path)
 
     def test_a_home_in_a_path(self, project: Path, tmp_path: Path) -> None:
         write(project, '[profiles.default]\nwarehouse = "~/w"')

@@ -10,11 +10,10 @@ import os
 from collections.abc import Mapping
 
 from rewriter.catalog.keys.paths import is_hidden
+from rewriter.catalog.model.file_parameters import BYTES, CHANGED_AT, COUNT
 from rewriter.serve.metastore.calls.call import Service
 from rewriter.serve.metastore.calls.files import is_below_roots
 
-_TIME = "transient_lastDdlTime"
-_FILES, _BYTES = "numFiles", "totalSize"
 #: A client asks not to count files.
 _KEEP = "DO_NOT_UPDATE_STATS"
 
@@ -22,9 +21,12 @@ _KEEP = "DO_NOT_UPDATE_STATS"
 def with_time(parameters: Mapping[str, str] | None, now: float) -> dict[str, str]:
     """Returns the parameters with the time of the change, in seconds since 1970, unless the client gives one."""
     given = dict(parameters or {})
-    if given.get(_TIME, "0") == "0":
-        given[_TIME] = str(int(now))
-    return given
+    return given if has_time(given) else {**given, CHANGED_AT: str(int(now))}
+
+
+def has_time(parameters: Mapping[str, str] | None) -> bool:
+    """Returns whether a client gives the time of its change. Those of Hive leave it out, so that the server sets it."""
+    return (parameters or {}).get(CHANGED_AT, "0") != "0"
 
 
 def with_counts(
@@ -36,11 +38,11 @@ def with_counts(
     """
     given = dict(parameters)
     keeps = given.pop(_KEEP, "").lower() == "true"
-    if keeps or (not is_changed and {_FILES, _BYTES} <= given.keys()) or not is_below_roots(location, service):
+    if keeps or (not is_changed and {COUNT, BYTES} <= given.keys()) or not is_below_roots(location, service):
         return given
     try:
         with os.scandir(location) as entries:
             sizes = [entry.stat().st_size for entry in entries if entry.is_file() and not is_hidden(entry.name)]
     except (OSError, ValueError):  # A name that no path can have.
         return given
-    return {**given, _FILES: str(len(sizes)), _BYTES: str(sum(sizes))}
+    return {**given, COUNT: str(len(sizes)), BYTES: str(sum(sizes))}

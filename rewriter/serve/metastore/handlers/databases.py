@@ -13,7 +13,7 @@ from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
 from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
-from rewriter.hive.descriptors import KEPT, kept, path, uri
+from rewriter.hive.descriptors import CATALOG, KEPT, kept, path, uri
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.files import (
@@ -30,6 +30,20 @@ _Database: Any = structure("Database")
 #: How the names of this project's own properties begin.
 _OWN = "rewriter."
 _OWNER_IS_USER, _OWNER_IS_ROLE = 1, 2
+
+
+def get_catalogs(call: Call) -> Any:
+    return structure("GetCatalogsResponse")(names=[CATALOG])
+
+
+def get_catalog(call: Call) -> Any:
+    """Returns the one catalog of Hive that there is."""
+    name = str(call.arguments.catName.name or "")
+    if name.lower() != CATALOG:
+        raise structure("NoSuchObjectException")(message=f"Catalog {name} does not exist: there is {CATALOG} alone.")
+    root = database_root(call.snapshot.database(DEFAULT_DATABASE), call.catalog)
+    described = structure("Catalog")(name=CATALOG, description="Default Hive catalog", locationUri=uri(root))
+    return structure("GetCatalogResponse")(catalog=described)
 
 
 def get_all_databases(call: Call) -> list[str]:
@@ -53,6 +67,7 @@ def get_database(call: Call) -> Any:
         parameters={key: value for key, value in database.properties.items() if key != KEPT},
         ownerName=values.get("ownerName", ""),
         ownerType=values.get("ownerType", _OWNER_IS_USER),
+        catalogName=CATALOG,
     )
 
 
@@ -143,6 +158,8 @@ def _objects_in(name: str, call: Call) -> Sequence[Object]:
 
 
 HANDLERS: Handlers = {
+    "get_catalogs": get_catalogs,
+    "get_catalog": get_catalog,
     "get_all_databases": get_all_databases,
     "get_databases": get_databases,
     "get_database": get_database,

@@ -13,6 +13,7 @@ from rewriter.catalog.catalog import Event
 from rewriter.catalog.following.log_follower import newest_numbers
 from rewriter.catalog.model.qualified_names import parts_of
 from rewriter.catalog.reading.transaction_records import commit_times
+from rewriter.hive.descriptors import CATALOG
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.names import database_name
@@ -106,6 +107,7 @@ def _notification(event: Event, moment: float) -> Any:
         tableName=table,
         message=_message(event, database, table),
         messageFormat=FORMAT,
+        catName=CATALOG,
     )
 
 

@@ -43,6 +43,7 @@ from rewriter.serve.metastore.calls.lookup import named_values as _named
 from rewriter.serve.metastore.calls.lookup import seen_partition as _find
 from rewriter.serve.metastore.calls.names import table_name
 from rewriter.serve.metastore.calls.partition_filters import read_filter
+from rewriter.serve.metastore.handlers.changed_content import has_new_content
 from rewriter.serve.metastore.handlers.copied_partitions import register_copies, shown_copies
 
 _MetaException: Any = structure("MetaException")
@@ -52,9 +53,13 @@ _InvalidOperation: Any = structure("InvalidOperationException")
 
 
 def _table(call: Call, is_write: bool = False) -> Table:
-    """Returns the table of a call about partitions. Raises DISCOVERED_PARTITIONS if the catalog has none of it."""
-    arguments = call.arguments
-    table = seen_table(call, table_name(arguments.db_name, arguments.tbl_name), is_write)
+    """Returns the table of a call about partitions. Raises the errors of ``_with_partitions``."""
+    return _with_partitions(call, table_name(call.arguments.db_name, call.arguments.tbl_name), is_write)
+
+
+def _with_partitions(call: Call, name: str, is_write: bool = False) -> Table:
+    """Returns a table by its name. Raises DISCOVERED_PARTITIONS if the catalog has none of its partitions."""
+    table = seen_table(call, name, is_write)
     if is_discovered(table):
         raise not_registered(table)
     return table
@@ -161,6 +166,43 @@ def get_partitions_by_names(call: Call) -> list[Any]:
     return _shown(call, table, sorted(partitions, key=lambda partition: partition.key))
 
 
+def get_partition_values(call: Call) -> Any:
+    """Returns the values of some columns of the partitions that satisfy a filter: those of all columns if the client
+    names none, each combination once unless it says otherwise, in the order of the columns that it names.
+    """
+    request = call.arguments.request
+    inner = replace(call, arguments=request)
+    table = _with_partitions(inner, table_name(request.dbName, request.tblName))
+    shown, order = _positions(table, request.partitionKeys), _positions(table, request.partitionOrder)
+    types = [table.partition_columns[position].type for position in order]
+    partitions = sorted(
+        _filtered(inner, table),
+        key=lambda partition: encode(table.id, types, tuple(partition.values[position] for position in order)),
+        reverse=request.ascending is False,
+    )
+    rows = [tuple(_text(partition.values[position]) for position in shown) for partition in partitions]
+    kept_rows = rows if request.applyDistinct is False else list(dict.fromkeys(rows))
+    most = request.maxParts
+    limited = kept_rows if most is None or most < 0 else kept_rows[:most]
+    return structure("PartitionValuesResponse")(
+        partitionValues=[structure("PartitionValuesRow")(row=list(row)) for row in limited]
+    )
+
+
+def _positions(table: Table, fields: Sequence[Any] | None) -> list[int]:
+    """Returns the positions of partition columns that a client names; of all if it names none."""
+    names = [column.name.lower() for column in table.partition_columns]
+    wanted = [str(field.name or "").lower() for field in fields or ()] or names
+    unknown = next((name for name in wanted if name not in names), None)
+    if unknown is not None:
+        raise _MetaException(message=f"{unknown} is no partition column of {table.name}.")
+    return [names.index(name) for name in wanted]
+
+
+def _text(value: str | None) -> str:
+    return DEFAULT_PARTITION if value is None else value
+
+
 def get_partitions_by_expr(call: Call) -> Any:
     """Serialized Java is never read. Clients list partitions by a filter then."""
     raise _MetaException(message="Expressions of Java are not supported: use get_partitions_by_filter.")
@@ -187,8 +229,9 @@ def _checked_write(maker: PartitionMaker, given: Any, call: Call, before: Partit
         raise _Invalid(message=f"Partitions of the managed table {table.name} have no locations of their own.")
     parameters = with_time(given.parameters, call.now)
     place = location or default_directory(table, values)
-    given.parameters = with_counts(parameters, place, call.service, is_changed=before is not None)
-    properties = partition_properties(given, call.now)
+    stored = copy(given)  # The call may run again, and then sees what the client has given.
+    stored.parameters = with_counts(parameters, place, call.service, is_changed=before is not None)
+    properties = partition_properties(stored, call.now)
     known = {} if before is None else before.properties
     check_properties({key: text for key, text in properties.items() if key != KEPT and known.get(key) != text})
     return PartitionWrite(values, location=_own(table, values, location), properties=properties)
@@ -258,7 +301,7 @@ def append_partition_by_name(call: Call) -> Any:
 
 def _append(call: Call, values: PartitionValues) -> Any:
     given = structure("Partition")(
-        values=[DEFAULT_PARTITION if value is None else value for value in values],
+        values=list(map(_text, values)),
         dbName=call.arguments.db_name,
         tableName=call.arguments.tbl_name,
     )
@@ -302,16 +345,25 @@ def drop_partitions_req(call: Call) -> Any:
 
 
 def alter_partition(call: Call) -> None:
-    _alter(call, [call.arguments.new_part])
+    call.check_writable()
+    _alter(call, _table(call, is_write=True), [call.arguments.new_part])
 
 
 def alter_partitions(call: Call) -> None:
-    _alter(call, call.arguments.new_parts or ())
-
-
-def _alter(call: Call, given: Sequence[Any]) -> None:
     call.check_writable()
-    table = _table(call, is_write=True)
+    _alter(call, _table(call, is_write=True), call.arguments.new_parts or ())
+
+
+def alter_partitions_req(call: Call) -> Any:
+    call.check_writable()
+    request = call.arguments.req
+    inner = replace(call, arguments=request)
+    table = _with_partitions(inner, table_name(request.dbName, request.tableName), is_write=True)
+    _alter(inner, table, request.partitions or ())
+    return structure("AlterPartitionsResponse")()
+
+
+def _alter(call: Call, table: Table, given: Sequence[Any]) -> None:
     maker = PartitionMaker(table)
     alterations: list[PartitionAlteration] = []
     moved: list[PartitionWrite] = []
@@ -329,11 +381,9 @@ def _alter(call: Call, given: Sequence[Any]) -> None:
             location = default_directory(table, write.values)
         gone = (key for key in before.properties if key not in write.properties)
         removed = tuple(key for key in gone if not is_hidden_of_partition(key))
-        alterations.append(
-            PartitionAlteration(
-                before.key, None if location == before.location else location, write.properties, removed
-            )
-        )
+        moved_to = None if location == before.location else location
+        is_written = has_new_content(call, table, before, part.parameters, write.properties)
+        alterations.append(PartitionAlteration(before.key, moved_to, write.properties, removed, is_written))
         if alterations[-1].location is not None:
             moved.append(replace(write, location=location))
     call.check_partition_locations(table, moved)
@@ -350,7 +400,7 @@ def rename_partition(call: Call) -> None:
     values, given = _values(table, call.arguments.part_vals), call.arguments.new_part
     new_values = _values(table, given.values)
     if values == new_values:
-        return _alter(call, [given])
+        return _alter(call, table, [given])
     if call.snapshot.partition(table, values) is None:
         raise _InvalidOperation(
             message=f"Rename partition source partition [{', '.join(map(str, values))}] does not exist"
@@ -361,19 +411,19 @@ def rename_partition(call: Call) -> None:
     if given.sd is not None:
         wanted.sd = copy(given.sd)
         wanted.sd.location = None  # The client sends the old one.
-    _alter(call, [wanted])
+    _alter(call, table, [wanted])
     call.catalog.rename_partition(table.name, values, new_values)
     return None
 
 
 def partition_name_to_vals(call: Call) -> list[str]:
     pairs = parse_partition_name(call.arguments.part_name) if call.arguments.part_name else ()
-    return [DEFAULT_PARTITION if value is None else value for _, value in pairs]
+    return [_text(value) for _, value in pairs]
 
 
 def partition_name_to_spec(call: Call) -> dict[str, str]:
     pairs = parse_partition_name(call.arguments.part_name) if call.arguments.part_name else ()
-    return {column: DEFAULT_PARTITION if value is None else value for column, value in pairs}
+    return {column: _text(value) for column, value in pairs}
 
 
 HANDLERS: Handlers = {
@@ -389,6 +439,7 @@ HANDLERS: Handlers = {
     "get_partitions_by_filter": get_partitions_by_filter,
     "get_num_partitions_by_filter": get_num_partitions_by_filter,
     "get_partitions_by_names": get_partitions_by_names,
+    "get_partition_values": get_partition_values,
     "get_partitions_by_expr": get_partitions_by_expr,
     "add_partition": add_partition,
     "add_partition_with_environment_context": add_partition,
@@ -405,6 +456,7 @@ HANDLERS: Handlers = {
     "alter_partition_with_environment_context": alter_partition,
     "alter_partitions": alter_partitions,
     "alter_partitions_with_environment_context": alter_partitions,
+    "alter_partitions_req": alter_partitions_req,
     "rename_partition": rename_partition,
     "partition_name_to_vals": partition_name_to_vals,
     "partition_name_to_spec": partition_name_to_spec,

@@ -59,6 +59,11 @@ def get_config_value(call: Call) -> str:
     return str(call.arguments.defaultValue or "")
 
 
+def refuse_setting(call: Call) -> None:
+    """Settings of Hive have no meaning here: setting or reading one is the error that Hive has for unknown keys."""
+    raise structure("MetaException")(message=f"Invalid configuration key {call.arguments.key}: there are no settings.")
+
+
 HANDLERS: Handlers = {
     "set_ugi": set_ugi,
     "getName": get_name,
@@ -73,4 +78,6 @@ HANDLERS: Handlers = {
     "list_privileges": nothing,
     "get_privilege_set": get_privilege_set,
     "get_config_value": get_config_value,
+    "getMetaConf": refuse_setting,
+    "setMetaConf": refuse_setting,
 }

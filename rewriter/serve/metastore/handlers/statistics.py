@@ -17,7 +17,7 @@ from rewriter.hive.column_statistics import (
     read_statistics,
     statistics_text,
 )
-from rewriter.hive.descriptors import STATISTICS
+from rewriter.hive.descriptors import CATALOG, STATISTICS
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call, Handlers
 from rewriter.serve.metastore.calls.lookup import named_values, seen_partition, seen_table
@@ -110,6 +110,7 @@ def _single(call: Call, table: Table, statistics: Statistics, partition: str | N
         tableName=str(call.arguments.tbl_name).lower(),
         partName=partition,
         lastAnalyzed=column.analyzed,
+        catName=CATALOG,
     )
     return structure("ColumnStatistics")(statsDesc=description, statsObj=[column.object])
 

@@ -11,6 +11,7 @@ from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Table, View
 from rewriter.catalog.model.qualified_names import database_of, parts_of, short_name
 from rewriter.hive.descriptors import (
+    CATALOG,
     EXTERNAL,
     MANAGED,
     VIEW,
@@ -103,7 +104,15 @@ def get_table_meta(call: Call) -> list[Any]:
         database, name = parts_of(object_.name)
         kind = _kind(object_)
         if databases.fullmatch(database) and tables.fullmatch(name) and kind in (arguments.tbl_types or [kind]):
-            metas.append(_TableMeta(dbName=database, tableName=name.lower(), tableType=kind, comments=object_.comment))
+            metas.append(
+                _TableMeta(
+                    dbName=database,
+                    tableName=name.lower(),
+                    tableType=kind,
+                    comments=object_.comment,
+                    catName=CATALOG,
+                )
+            )
     return metas
 
 
@@ -179,6 +188,16 @@ def drop_table(call: Call) -> None:
         remove_locations(object_, [object_.location], call)
 
 
+def get_indexes(call: Call) -> list[Any]:
+    """Returns none: no table has indexes. Raises ``NoSuchObjectException`` if the table does not exist."""
+    call.snapshot.table(table_name(call.arguments.db_name, call.arguments.tbl_name))
+    return []
+
+
+def get_index_names(call: Call) -> list[str]:
+    return []
+
+
 def truncate_table(call: Call) -> None:
     raise _MetaException(
         message="TRUNCATE is not supported: the client removes the files, or a session of rewriter runs it."
@@ -207,4 +226,6 @@ HANDLERS: Handlers = {
     "drop_table": drop_table,
     "drop_table_with_environment_context": drop_table,
     "truncate_table": truncate_table,
+    "get_indexes": get_indexes,
+    "get_index_names": get_index_names,
 }

@@ -87,6 +87,9 @@ _CHANGES: dict[str, Callable[[], dict[str, Any]]] = {
     "alter_partition_with_environment_context": lambda: {**_NAMED, "new_part": _partition("x")},
     "alter_partitions": lambda: {**_NAMED, "new_parts": [_partition("x")]},
     "alter_partitions_with_environment_context": lambda: {**_NAMED, "new_parts": [_partition("x")]},
+    "alter_partitions_req": lambda: {
+        "req": structure("AlterPartitionsRequest")(dbName="default", tableName="t", partitions=[_partition("x")])
+    },
     "rename_partition": lambda: {**_NAMED, "part_vals": ["x"], "new_part": _partition("z")},
     "create_function": lambda: {"func": structure("Function")(functionName="g", dbName="default", className="a.B")},
     "alter_function": lambda: {
@@ -114,6 +117,8 @@ _OTHERS = {
         "getCounters",
         "getCounter",
         "getVersion",
+        "getMetaConf",
+        "setMetaConf",
         "getStatus",
         "aliveSince",
         "shutdown",

@@ -98,7 +98,7 @@ def _described(chance: random.Random, name: str, location: str) -> Any:
 def _comparable(shown: Any) -> Any:
     """Returns what a client has given of a table that it is shown: less what the service adds."""
     result = changed(shown, parameters={k: v for k, v in shown.parameters.items() if k != "transient_lastDdlTime"})
-    for name in ("viewOriginalText", "viewExpandedText", "temporary", "rewriteEnabled", "writeId"):
+    for name in ("viewOriginalText", "viewExpandedText", "temporary", "rewriteEnabled", "writeId", "catName"):
         setattr(result, name, None)
     result.sd.skewedInfo = None
     return result

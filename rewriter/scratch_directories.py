@@ -1,4 +1,5 @@
-"""Directories that live as long as their process: spill files of engines, and their working files beside a query.
+"""Directories that live as long as their process: spill files of engines, their working files beside a query, and
+private copies of catalogs.
 
 Each directory is locked (``flock``) while its process lives, and the kernel releases the locks of dead processes, so a
 reused process id is harmless. When a process makes its first directory, it removes those of killed processes.
@@ -24,8 +25,9 @@ _swept: set[str] = set()
 class ScratchDirectory:
     """A new directory below the system's temporary directory, readable only by its user.
 
-    It is removed by ``remove``, by the garbage collector, or when the process ends. If the process is killed, the next
-    process of the same user that makes one removes it. Raises ``OSError`` if none can be made.
+    It is removed by ``remove``, at the end of a ``with`` block, which gets its path, by the garbage collector, or when
+    the process ends. If the process is killed, the next process of the same user that makes one removes it. Raises
+    ``OSError`` if none can be made.
     """
 
     def __init__(self, kind: str) -> None:
@@ -36,6 +38,12 @@ class ScratchDirectory:
                 remove_dead(root)
         self.path, descriptor = _locked_directory(f"{PREFIX}{kind}-", root)
         self._finalizer = weakref.finalize(self, _remove, self.path, descriptor, os.getpid())
+
+    def __enter__(self) -> str:
+        return self.path
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
 
     def remove(self) -> None:
         """Removes the directory and its contents. Idempotent."""
