@@ -35,13 +35,14 @@ from rewriter.exec.engine import (
     LoadBatch,
     Write,
     WrittenFile,
-    check_partitions,
     engine_closed,
+    too_many_partitions,
     written_file,
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import Measured, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
+from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import literal_tables
 from rewriter.exec.translate.casts import quote
@@ -202,11 +203,16 @@ class DuckDBEngine:
                 reader = relation.to_arrow_reader(_BATCH_ROWS)
                 try:
                     sink.write(_cast(batch, schema) for batch in reader)
+                except BaseException:
+                    opened.connection.interrupt()  # Otherwise ``close`` computes the rows that are left.
+                    raise
                 finally:
                     reader.close()
 
-            interruptible(run, opened.connection.interrupt, opened.measure)
-        check_partitions(len({key for _, key, *_ in sink.written}) + sink.unwritten_partitions, write)
+            try:
+                interruptible(run, opened.connection.interrupt, opened.measure)
+            except TooManyPartitionsError:
+                raise too_many_partitions(write) from None
         return tuple(starmap(written_file, sink.written))
 
     def _translation(self, query: EngineQuery) -> Translation:

@@ -29,10 +29,10 @@ from rewriter.exec.engine import (
     Relation,
     Write,
     WrittenFile,
-    check_partitions,
     disk_content,
     engine_closed,
     input_bytes,
+    too_many_partitions,
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
@@ -397,10 +397,11 @@ class SparkEngine:
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        files, is_within_limit = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        if not is_within_limit:
+            raise too_many_partitions(write)
         if not self._awaited_spark().shares_files:
             check_shared(files)
-        check_partitions(len({file.values for file in files}) + left, write)
         return files
 
     def _write_one(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:

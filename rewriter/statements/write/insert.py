@@ -243,17 +243,18 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
     ``check_events`` and ``check_not_null``.
     """
-    table, limit = target.table, context.settings.max_dynamic_partitions
+    table = target.table
     refuse_spark_write(table, context)
     sink = sink_of(target, query, context)
+    packing = packing_of(table, sink)
     write = Write(
         folder,
         table.format,
         table.columns,
         table.partition_columns,
         target.static,
-        limit,
-        packing_of(table, sink),
+        context.settings.max_dynamic_partitions(is_packed=packing is not None),
+        packing,
         options=table.file_options,
         sink=sink,
     )
