@@ -189,9 +189,9 @@ def _opened(
     line = ProgressLine(sys.stderr)
     with opened.session(progress=line if sys.stderr.isatty() else None) as session:
         try:
-            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
+            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line)
         finally:
-            line.clear()
+            line.hide()
 
 
 def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:

@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 # Small results are copied on purpose.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
 
+#: The rows of a batch that is written, and those that are computed before the first row of a stream is asked for.
 _BATCH_ROWS = 122_880
+#: The rows of a batch of a stream: DuckDB makes a batch of this many rows, whatever their size.
+_STREAMED_ROWS = 8_192
 #: The most connections that wait for the next queries.
 _MOST_IDLE = 4
 #: The conditions of DuckDB's errors for a file that it cannot read.
@@ -149,7 +152,7 @@ class DuckDBEngine:
 
             def start() -> pa.RecordBatchReader:
                 relation = opened.connection.sql(statement, params=_parameters(translation))
-                return relation.to_arrow_reader(_BATCH_ROWS)
+                return relation.to_arrow_reader(_STREAMED_ROWS)
 
             reader = interruptible(start, opened.connection.interrupt, opened.measure)
             _check_arrow_types(reader.schema, schema, translation)

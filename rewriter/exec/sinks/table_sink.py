@@ -66,7 +66,9 @@ class FileTableSink:
         if self._dynamic and not self._was_asked:
             choice = replace(choice, kind=SinkKind.UNGROUPED)
         self._sink = open_sink(choice, self._target, self._static, self._packed_columns, self._packed_keys)
-        write_rows(partition_rows(choice, batches, self._data_columns), self._sink, self._static, self._text, self._limit)
+        write_rows(
+            partition_rows(choice, batches, self._data_columns), self._sink, self._static, self._text, self._limit
+        )
 
     @property
     def written(self) -> Sequence[WrittenEntry]:

@@ -397,7 +397,9 @@ class SparkEngine:
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        files, is_within_limit = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        files, is_within_limit = self._job(
+            query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True
+        )
         if not is_within_limit:
             raise too_many_partitions(write)
         if not self._awaited_spark().shares_files:
