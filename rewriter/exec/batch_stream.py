@@ -152,7 +152,7 @@ def _closed() -> InterfaceError:
 
 
 #: The bytes of the rows that are computed before the first is asked for.
-_MOST_PREFETCHED = 32 << 20
+_MOST_PREFETCHED = 16 << 20
 
 
 def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:

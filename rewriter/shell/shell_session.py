@@ -13,6 +13,7 @@ from rewriter.errors import Error, OperationalError
 from rewriter.planner.explain import counted
 from rewriter.planner.model.coverage_chart import CoverageChart
 from rewriter.runtime.multi_statement import not_committed
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
 from rewriter.session import Session
 from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page, terminal_columns, terminal_lines
@@ -27,8 +28,8 @@ from rewriter.terminal_text import printable
 
 #: A longer cell is cut on a terminal, so that the layout of one value never takes long.
 _LONGEST_CELL = 65_536
-#: A terminal takes so many characters at once. It may be slow, and Ctrl-C is looked for between them.
-_PIECE = 4096
+#: The rows between two reports of how many were read.
+_REPORTED_ROWS = 4096
 #: The seconds after the end of the pager in which a request of Ctrl-C, which ended it, arrives.
 _PAGER_SECONDS = 0.2
 
@@ -122,7 +123,8 @@ class ShellSession:
                     self._write_chunk(chunk)
             return _Shown(counter.rows)
         is_bounded = self.rows.is_terminal and form in BOUNDED_FORMATS and self.display.max_rows > 0
-        rows = _CountedRows(self._watched(islice(result.rows(), self.display.max_rows if is_bounded else None)))
+        taken = islice(result.rows(), self.display.max_rows if is_bounded else None)
+        rows = _CountedRows(self._watched(taken), self.progress)
         null = "NULL" if self.display.null is None else self.display.null
         if form == "table" and self.rows.is_terminal and [*names] != [STATEMENT]:
             with self._progress_shown():
@@ -143,10 +145,8 @@ class ShellSession:
             self.check_interruption()
             self.rows.write_text(chunk)
             return
-        text = printable(chunk)
-        for start in range(0, len(text), _PIECE):
-            self.check_interruption()
-            self.rows.write_text(text[start : start + _PIECE])
+        for line in self._watched(printable(chunk).splitlines(keepends=True)):
+            self.rows.write_text(line)
 
     def write(self, lines: Iterable[str], form: str) -> None:
         """Writes lines: to the pager, if they are many and the destination is the terminal of a prompt."""
@@ -260,13 +260,15 @@ class _Shown:
 
 
 class _CountedRows:
-    """Rows, and the number of those that were taken."""
+    """Rows, and the number of those that were taken, which is reported to a line of progress."""
 
-    def __init__(self, rows: Iterable[tuple[object, ...]]) -> None:
-        self._rows, self.count = rows, 0
+    def __init__(self, rows: Iterable[tuple[object, ...]], progress: ProgressLine | None) -> None:
+        self._rows, self._progress, self.count = rows, progress, 0
 
     def __iter__(self) -> Iterator[tuple[object, ...]]:
         for row in self._rows:
+            if self._progress is not None and self.count % _REPORTED_ROWS == 0:
+                self._progress(Progress("reading", self.count, unit="rows"))
             self.count += 1
             yield row
 
