@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import TextIO
 
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
@@ -24,6 +25,8 @@ EXPANDED = ("off", "on", "auto")
 BOUNDED_FORMATS = ("table", "vertical")
 #: The rows that a terminal shows by default.
 MOST_ROWS = 1000
+#: The requests of Ctrl-C after which a pager is killed that did not end by itself.
+_PATIENT_REQUESTS = 3
 #: Characters that a CSV field cannot have without quotes.
 _NOT_IN_CSV = ',"\r\n'
 
@@ -195,10 +198,21 @@ def page(lines: Iterable[str], interruption: Interruption) -> bool:
     except (OSError, ValueError):
         return False
     assert process.stdin is not None
-    with interruption.ending(process.terminate):
-        with contextlib.suppress(BrokenPipeError):
-            for line in lines:
-                process.stdin.write(f"{line}\n")
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        return process.wait() == 0
+    requests = count()
+
+    def end() -> None:
+        process.kill() if next(requests) >= _PATIENT_REQUESTS else process.terminate()
+
+    with interruption.ending(end):
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                for line in lines:
+                    process.stdin.write(f"{line}\n")
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+    return process.returncode == 0

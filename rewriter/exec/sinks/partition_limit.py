@@ -100,11 +100,12 @@ def counted_ahead(
     held_bytes = 0
     for key, batch in rows:
         limit.count(key)
-        held.append((key, batch, batch.nbytes))
-        held_bytes += batch.nbytes
+        size = batch.nbytes
+        held.append((key, batch, size))
+        held_bytes += size
         while held_bytes > AHEAD_BYTES:
-            first_key, first_batch, size = held.popleft()
-            held_bytes -= size
+            first_key, first_batch, first_size = held.popleft()
+            held_bytes -= first_size
             yield first_key, first_batch
     while held:
         last_key, last_batch, _ = held.popleft()

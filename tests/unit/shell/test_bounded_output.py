@@ -11,7 +11,9 @@ from terminals import Terminal
 from rewriter.cli.main import main
 
 #: A query of so many rows that nobody waits for all of them.
-ENDLESS = "SELECT a.n, b.n AS m, 'zwölf' AS t FROM many a" + "".join(f" CROSS JOIN many {name}" for name in "bcde")
+ENDLESS = "SELECT a.n, b.n AS m, concat('zw', 'ölf') AS t FROM many a" + "".join(
+    f" CROSS JOIN many {name}" for name in "bcde"
+)
 COUNTED = "SELECT explode(sequence(1, {})) AS n"
 
 
