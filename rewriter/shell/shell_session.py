@@ -125,20 +125,24 @@ class ShellSession:
         is_bounded = self.rows.is_terminal and form in BOUNDED_FORMATS and self.display.max_rows > 0
         taken = islice(result.rows(), self.display.max_rows if is_bounded else None)
         rows = _CountedRows(self._watched(taken), self.progress)
-        null = "NULL" if self.display.null is None else self.display.null
-        if form == "table" and self.rows.is_terminal and [*names] != [STATEMENT]:
+        longest = _LONGEST_CELL if self.rows.is_terminal and form in BOUNDED_FORMATS else None
+        if self.rows.is_terminal and form in ("table", "markdown") and names != [STATEMENT]:
             with self._progress_shown():
-                layout = Layout(names, rows, null, _LONGEST_CELL)
+                layout = Layout(names, rows, "NULL" if self.display.null is None else self.display.null, longest)
             with layout:
-                is_wide = self.display.expanded == "auto" and layout.width > terminal_columns()
-                self.write(layout.vertical() if is_wide else layout.table(), form)
+                self.write(self._lines(layout, form), form)
         else:
-            longest = _LONGEST_CELL if is_bounded else None
             self.write(rendered(names, rows, form, self.display.null, longest), form)
         if not is_bounded or rows.count < self.display.max_rows or next(result.rows(), None) is None:
             return _Shown(rows.count)
         total = rows.count + 1 + sum(1 for _ in result.rows()) if result.stream is None else None
         return _Shown(rows.count, has_more=True, total=total)
+
+    def _lines(self, layout: Layout, form: str) -> Iterator[str]:
+        if form == "markdown":
+            return layout.markdown()
+        is_wide = self.display.expanded == "auto" and layout.width > terminal_columns()
+        return layout.vertical() if is_wide else layout.table()
 
     def _write_chunk(self, chunk: str) -> None:
         if not self.rows.is_terminal:

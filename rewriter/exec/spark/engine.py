@@ -38,6 +38,7 @@ from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.scratch_directories import ScratchDirectory
 from rewriter.exec.sinks.choice import SinkKind
+from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
@@ -397,11 +398,12 @@ class SparkEngine:
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        files, is_within_limit = self._job(
-            query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True
-        )
-        if not is_within_limit:
-            raise too_many_partitions(write)
+        try:
+            files = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        except Exception as error:
+            if isinstance(error, TooManyPartitionsError) or TooManyPartitionsError.__name__ in str(error):
+                raise too_many_partitions(write) from None
+            raise
         if not self._awaited_spark().shares_files:
             check_shared(files)
         return files

@@ -63,12 +63,13 @@ def _plan(write: Write, report: str, found: str) -> str:
     )
 
 
-def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[tuple[WrittenFile, ...], bool]:
+def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[WrittenFile, ...]:
     """Writes the frame: data columns, then the dynamic partition columns as texts. For a grouped sink, the rows of a
     partition are adjacent. ``scratch`` is a working directory.
 
-    Returns the files, and whether ``write.most_partitions`` allows their partitions. If it does not, tasks have left
-    rows unread.
+    Returns the files. Raises ``TooManyPartitionsError`` if they have more than ``write.most_partitions``; a task that
+    finds so many fails with this error's name in its message. It does not end early by itself: Spark would compute the
+    rows that it leaves.
     """
     found = os.path.join(write.directory, f".found-{uuid.uuid4().hex}")
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
@@ -76,14 +77,13 @@ def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[tupl
     try:
         frame.write.format(FORMAT).mode("append").option("plan", _plan(write, report, found)).save()
         with open(report, encoding="utf-8") as file:
-            entries, is_within_limit = json.load(file)
+            files = tuple(starmap(written_file, json.load(file)))
     finally:
         os.unlink(report)
         shutil.rmtree(found, ignore_errors=True)
-    files = tuple(starmap(written_file, entries))
     if write.most_partitions is not None and len({file.values for file in files}) > write.most_partitions:
-        is_within_limit = False
-    return files, is_within_limit
+        raise TooManyPartitionsError
+    return files
 
 
 def _source() -> Any:
@@ -93,12 +93,11 @@ def _source() -> Any:
     # Local names travel with the class; names of this module would be imported by the workers.
     name_of_format, make_sink = FORMAT, FileTableSink
     make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
-    make_limit, make_shared, excess = PartitionLimit, SharedPartitions, TooManyPartitionsError
+    make_limit, make_shared = PartitionLimit, SharedPartitions
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
         files: list[Any]
-        is_within_limit: bool
 
     class Writer(DataSourceArrowWriter):  # type: ignore[misc]
         def __init__(self, plan: dict[str, Any]) -> None:
@@ -128,19 +127,15 @@ def _source() -> Any:
             sink.set_static_partition(plan["static"])
             if plan["dynamic"]:
                 sink.enable_dynamic_partition_grouping()  # as the driver did, before it sorted the rows
-            try:
-                sink.write(iterator)
-            except excess:  # An error would make Spark run the task again.
-                return Written([], False)
-            return Written([list(file) for file in sink.written], True)
+            sink.write(iterator)
+            return Written([list(file) for file in sink.written])
 
         def commit(self, messages: Any) -> None:
             import json
 
-            reports = [message for message in messages if message is not None]
-            written_files = [file for message in reports for file in message.files]
+            written_files = [file for message in messages if message is not None for file in message.files]
             with open(self.plan["report"], "w", encoding="utf-8") as file:
-                json.dump([written_files, all(message.is_within_limit for message in reports)], file)
+                json.dump(written_files, file)
 
         def abort(self, messages: Any) -> None:
             pass

@@ -141,9 +141,10 @@ def test_late_reports_draw_nothing(terminal: tuple[TextIO, int], monkeypatch: py
     shown.hide()
     shown(TASKS)
     shown(WRITER)
+    assert shown_by(master) == "\r\x1b[2K"
     stream.write("prompt")
     stream.flush()
-    assert shown_by(master) == "\r\x1b[2Kprompt"
+    assert shown_by(master) == "prompt"
     shown.show()
     shown(TASKS)
     assert shown_by(master) == "\r\x1b[2KRunning   54%  0:00"
