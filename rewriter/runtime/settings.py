@@ -135,7 +135,6 @@ _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _mode: ("dynamic", "static"),
     _cost: ("partitions", "bytes"),
     _sink: tuple(SINK_SETTINGS),
-    _partition_limit: (_AUTOMATIC,),
 }
 
 _OVERRIDES = "overrides the property of the catalog; empty is that of the catalog"
