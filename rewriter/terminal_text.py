@@ -30,11 +30,12 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def width(text: str) -> int:
-    """Returns the columns that the text takes in a terminal: wide characters two, combining ones none."""
+    """Returns the columns that the text takes in a terminal: wide characters two, marks on the one before none."""
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+        0 if unicodedata.category(char) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
     )
 
 

@@ -186,12 +186,13 @@ def _opened(
     from rewriter.shell.shell_session import ShellSession
     from rewriter.terminal.progress_line import ProgressLine
 
-    line = ProgressLine(sys.stderr)
-    with opened.session(progress=line if sys.stderr.isatty() else None) as session:
+    line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
+    with opened.session(progress=line) as session:
         try:
-            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line.clear)
+            yield ShellSession(session, display, variables, rows, sys.stderr, is_prompt, debug, line)
         finally:
-            line.clear()
+            if line is not None:
+                line.hide()
 
 
 def _run_texts(shell: ShellSession, texts: Sequence[str], bail: bool) -> int:

@@ -152,19 +152,25 @@ def _closed() -> InterfaceError:
     )
 
 
+#: The bytes of the rows that are computed before the first is asked for.
+_MOST_PREFETCHED = 16 << 20
+
+
 def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:
     """Returns the stream of a query whose first rows are computed now, so that most errors are raised here.
 
-    A result of fewer than ``least_rows`` rows is complete then, and the query has ended.
+    A result of fewer than ``least_rows`` rows, and fewer bytes than ``_MOST_PREFETCHED``, is complete then, and the
+    query has ended.
     """
     first: list[pa.RecordBatch] = []
-    rows = 0
-    while rows < least_rows:
+    rows = size = 0
+    while rows < least_rows and size < _MOST_PREFETCHED:
         batch = next(batches, None)
         if batch is None:
             return BatchStream(schema, iter(first))
         first.append(batch)
         rows += batch.num_rows
+        size += batch.nbytes
     return BatchStream(schema, _joined(first, batches))
 
 

@@ -129,9 +129,8 @@ class Write:
     ``directory/<col>=<escaped value>/…`` for all partition columns, static ones first.
     NULL, ``''`` and ``__HIVE_DEFAULT_PARTITION__`` are one partition: NULL.
 
-    More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS with their number. The
-    writer stops at the limit and only counts the rest, so that a mistake cannot fill the disk. On Spark, each task
-    writes up to that many.
+    More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS while the rows are read:
+    a writer reads no rows beyond the first excess, and a task of Spark none after the tasks together have found one.
 
     ``options`` are those of a ``Relation`` that reads the files.
 
@@ -203,14 +202,14 @@ def disk_content(directory: str | None) -> str:
     return "The spill data of the query" if directory is None else f"The directory {directory}"
 
 
-def check_partitions(count: int, write: Write) -> None:
-    """Raises ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS if a write makes more partitions than allowed."""
-    if write.most_partitions is not None and count > write.most_partitions:
-        raise EngineError(
-            f"The INSERT would write {count:,} partitions, more than {write.most_partitions:,}.",
-            condition="TOO_MANY_DYNAMIC_PARTITIONS",
-            hint=f"Check the partition columns of the query, or SET rewriter.max_dynamic_partitions = {count}.",
-        )
+def too_many_partitions(write: Write) -> EngineError:
+    """Returns ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS, for a write whose rows have more partitions than allowed."""
+    return EngineError(
+        f"The INSERT would write more than {write.most_partitions:,} partitions, the limit of "
+        "rewriter.max_dynamic_partitions.",
+        condition="TOO_MANY_DYNAMIC_PARTITIONS",
+        hint="Check the partition columns of the query, or SET rewriter.max_dynamic_partitions to a larger number.",
+    )
 
 
 #: The time that ``close`` waits for interrupted queries, in seconds.

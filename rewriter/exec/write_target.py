@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.exec.engine import Write
 from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.partition_limit import PartitionLimit
 from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.sql_types import arrow_type, parse_type
 
@@ -20,6 +21,7 @@ ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char
 
 def file_sink(write: Write, text: Callable[[int, Any], str | None] | None = None) -> FileTableSink:
     """Returns the sink of a write in this process. ``text`` is that of ``FileTableSink``."""
+    most = write.most_partitions
     sink = FileTableSink(
         write.used_sink,
         file_target(write),
@@ -28,6 +30,7 @@ def file_sink(write: Write, text: Callable[[int, Any], str | None] | None = None
         packed_columns(write),
         () if write.packing is None else write.packing.keys,
         text,
+        None if most is None or not write.dynamic_columns else PartitionLimit(most),
     )
     names = [column.name for column in write.partition_columns]
     sink.set_static_partition(dict(zip(names, write.static, strict=False)))
@@ -44,7 +47,6 @@ def file_target(write: Write) -> FileTarget:
         ESCAPES,
         DEFAULT_PARTITION,
         write.sink.target_file_bytes,
-        write.most_partitions,
         write.options,
     )
 

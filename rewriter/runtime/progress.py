@@ -36,7 +36,7 @@ class Progress:
     ``committing``. REFRESH FACT is ``refreshing`` (partitions, the subject is the table), COMPACT ``compacting``
     (partitions), CHECK FACT ``checking``, ANALYZE ``analyzing`` (tables), VACUUM ``removing`` (files). The
     import of a metastore is ``comparing`` (the subject is a database) and ``importing`` (partitions of a table). Each
-    statement may be ``waiting``: ``subject`` is what it waits for.
+    statement may be ``waiting``: ``subject`` is what it waits for. The shell is ``reading`` the rows of a result.
 
     ``phase`` is one of these words. ``done`` is a number of units, of ``total``, which is ``None`` where it is unknown;
     ``unit`` is a plural, empty where nothing is counted. ``bytes`` are those of written files so far. ``fraction`` is

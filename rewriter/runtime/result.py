@@ -186,7 +186,8 @@ class Result:
             self.stream.close()
 
 
-_SLICE = 4096
+#: The most rows, and about the most bytes, of which Python values are made at a time.
+_SLICE, _SLICE_BYTES = 4096, 8 << 20
 #: The beginning of Arrow's time. Its own conversion of an instant takes ten times as long as an addition.
 _EPOCH, _UTC_EPOCH = datetime(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
@@ -227,8 +228,9 @@ class _Slices:
         batch = next(self._stream, None) if self._rest is None else self._rest
         if batch is None:
             return False
-        self._slice = batch.slice(0, _SLICE)
-        self._rest = batch.slice(_SLICE) if batch.num_rows > _SLICE else None
+        size = max(1, min(_SLICE, batch.num_rows * _SLICE_BYTES // max(batch.nbytes, 1)))
+        self._slice = batch.slice(0, size)
+        self._rest = batch.slice(size) if batch.num_rows > size else None
         with only_ours():
             columns = [python_values(column) for column in self._slice.columns]
         self._slice_rows = iter(list(zip(*columns, strict=True)) if columns else [()] * self._slice.num_rows)

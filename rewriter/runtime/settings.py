@@ -101,6 +101,23 @@ def _whole_number(minimum: int, example: int) -> Callable[[str], str]:
     return check
 
 
+#: The value of a setting whose default depends on the statement.
+_AUTOMATIC = "auto"
+#: The default limits of the partitions of an INSERT. Where each has files of its own, they cost an inode each at least.
+_MOST_PACKED_PARTITIONS = 200_000
+_MOST_PARTITIONS_WITH_FILES = 10_000
+
+
+def _partition_limit(text: str) -> str:
+    if text.strip().lower() == _AUTOMATIC:
+        return _AUTOMATIC
+    try:
+        return _whole_number(1, 10000)(text)
+    except DataError as error:
+        error.hint = "Use a number such as 10000, or auto."
+        raise
+
+
 def _accept_only(value: str, reason: str) -> Callable[[str], str]:
     """Returns the check of a Hive or Spark setting that has only one allowed value here, which scripts may set."""
 
@@ -165,9 +182,9 @@ _SETTINGS = {
         _Setting("rewriter.log_retention_hours", "0", _whole_number(0, 24), "hours of the log to keep; 0 is all"),
         _Setting(
             "rewriter.max_dynamic_partitions",
-            "10000",
-            _whole_number(1, 10000),
-            "maximum partitions that one INSERT may write",
+            "auto",
+            _partition_limit,
+            "maximum partitions that one INSERT may write; auto: 200000 packed, else 10000",
         ),
         _Setting("rewriter.now", "", _instant, "fixes the current time; empty is the clock"),
         _Setting(
@@ -287,9 +304,12 @@ class SessionSettings:
         """Returns whether INSERT OVERWRITE wipes all partitions under the static prefix, as Spark does by default."""
         return self.get("rewriter.partition_overwrite_mode") == "static"
 
-    @property
-    def max_dynamic_partitions(self) -> int:
-        return int(self.get("rewriter.max_dynamic_partitions"))
+    def max_dynamic_partitions(self, *, is_packed: bool) -> int:
+        """Returns the most partitions that one INSERT may write, in packed files or in files of each partition."""
+        limit = self.get("rewriter.max_dynamic_partitions")
+        if limit != _AUTOMATIC:
+            return int(limit)
+        return _MOST_PACKED_PARTITIONS if is_packed else _MOST_PARTITIONS_WITH_FILES
 
     @property
     def sink(self) -> str:

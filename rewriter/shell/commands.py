@@ -218,7 +218,7 @@ def _expanded(shell: ShellSession, argument: str) -> None:
 @_command("\\format", "\\pset", ".mode", takes="[FORMAT]", kind="format", help=f"set the format: {', '.join(FORMATS)}")
 def _format(shell: ShellSession, argument: str) -> None:
     name, _, value = argument.partition(" ")
-    others = {"null": _null, "pager": _pager, "expanded": _expanded}
+    others = {"null": _null, "pager": _pager, "expanded": _expanded, "max_rows": _max_rows}
     if name in others:
         others[name](shell, value.strip())
         return
@@ -239,6 +239,18 @@ def _null(shell: ShellSession, argument: str) -> None:
 def _pager(shell: ShellSession, argument: str) -> None:
     shell.display.pager = _switched(shell.display.pager, argument)
     shell.say(f"The pager is {'on' if shell.display.pager else 'off'}.")
+
+
+@_command("\\maxrows", ".maxrows", takes="[NUMBER]", help="set how many rows a terminal shows; 0 is all")
+def _max_rows(shell: ShellSession, argument: str) -> None:
+    if argument:
+        if not (argument.isascii() and argument.isdigit() and len(argument) <= 18):
+            raise InterfaceError(
+                f"'{argument}' is no number of rows.", object=argument, hint="Write a whole number; 0 is all rows."
+            )
+        _changed(shell, max_rows=int(argument))
+    most = shell.display.max_rows
+    shell.say(f"A terminal shows {'all rows' if not most else f'the first {most:,} rows'} of a table.")
 
 
 @_command("\\o", ".output", takes="[FILE]", kind="file", help="write rows into a file; alone, to the terminal again")
@@ -387,7 +399,7 @@ def _switched(value: bool, argument: str) -> bool:
     return not value if not argument else argument == "on"
 
 
-def _changed(shell: ShellSession, **values: str | None) -> None:
+def _changed(shell: ShellSession, **values: str | int | None) -> None:
     """Changes settings of the display, if they are valid together."""
     changed = Display(**{**vars(shell.display), **values})
     changed.check()

@@ -8,6 +8,7 @@
     expanded = "auto"       # on, off, auto
     timing = true           # the number of rows, the time, and what was read
     pager = true            # the program is that of $PAGER
+    max_rows = 1000         # the rows that the terminal shows of a table; 0 is all
     vi = false              # the keys of vi instead of those of Emacs
     history = true          # keep the history in a file
 
@@ -25,7 +26,11 @@ from pathlib import Path
 
 from rewriter.errors import InterfaceError
 from rewriter.runtime.profiles import shell_tables
-from rewriter.shell.display import Display
+from rewriter.shell.display import MOST_ROWS, Display
+
+#: The types of keys, by their names, and how a value of each is written.
+_TYPES: Mapping[str, type] = {"str": str, "bool": bool, "int": int}
+_HINTS: Mapping[type, str] = {str: 'Write {key} = "…".', bool: "Write true or false.", int: "Write {key} = 1000."}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Configuration:
     expanded: str | None = None
     timing: bool | None = None
     pager: bool | None = None
+    max_rows: int | None = None
     vi: bool = False
     history: bool = True
 
@@ -52,6 +58,7 @@ class Configuration:
             self.expanded or "off",
             timing=timing or self.timing is not False,
             pager=self.pager is not False,
+            max_rows=MOST_ROWS if self.max_rows is None else self.max_rows,
         )
 
 
@@ -59,15 +66,15 @@ def configuration(environ: Mapping[str, str], directory: Path) -> Configuration:
     """Returns the settings of the files. Raises ``InterfaceError`` for unknown keys and wrong values, with the file."""
     chosen = Configuration()
     taken: set[str] = set()
-    types = {field.name: str if "str" in str(field.type) else bool for field in fields(Configuration)}
+    types = {field.name: _TYPES[str(field.type).removesuffix(" | None")] for field in fields(Configuration)}
     for path, table in shell_tables(environ, directory):
         for key, value in table.items():
             if key not in types:
                 nearest = difflib.get_close_matches(key, types, 1)
                 hint = f"Did you mean {nearest[0]}?" if nearest else f"The keys are {', '.join(types)}."
                 raise InterfaceError(f"The file {path} has an unknown key, shell.{key}.", object=key, hint=hint)
-            if not isinstance(value, types[key]):
-                hint = "Write true or false." if types[key] is bool else f'Write {key} = "…".'
+            if type(value) is not types[key]:
+                hint = _HINTS[types[key]].format(key=key)
                 raise InterfaceError(f"The file {path} has a wrong value of shell.{key}.", object=key, hint=hint)
             if key not in taken:
                 taken.add(key)

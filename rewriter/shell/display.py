@@ -12,13 +12,21 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import TextIO
 
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
+from rewriter.shell.interrupts import Interruption
 from rewriter.terminal.rendering import FORMATS, RAW_FORMATS
 from rewriter.terminal_text import cut, printable
 
 EXPANDED = ("off", "on", "auto")
+#: The formats for people, of which a terminal shows the first rows. The others are data, and complete.
+BOUNDED_FORMATS = ("table", "vertical")
+#: The rows that a terminal shows by default.
+MOST_ROWS = 1000
+#: The requests of Ctrl-C after which a pager is killed that did not end by itself.
+_PATIENT_REQUESTS = 3
 #: Characters that a CSV field cannot have without quotes.
 _NOT_IN_CSV = ',"\r\n'
 
@@ -28,7 +36,8 @@ class Display:
     """The settings of a shell. ``null`` is the text of NULL, or ``None`` for that of the format.
 
     ``expanded`` shows tables vertically: always, never, or where they are wider than the terminal. ``timing`` shows the
-    number of rows and the time, ``pager`` long results in a pager; both are for people at a prompt.
+    number of rows and the time, ``pager`` long results in a pager; both are for people at a prompt. A terminal shows
+    the first ``max_rows`` rows of ``BOUNDED_FORMATS``; 0 is all.
     """
 
     format: str = "table"
@@ -36,6 +45,7 @@ class Display:
     expanded: str = "off"
     timing: bool = False
     pager: bool = False
+    max_rows: int = MOST_ROWS
 
     def check(self) -> None:
         """Raises ``InterfaceError`` for values that no setting has."""
@@ -46,6 +56,12 @@ class Display:
         if self.expanded not in EXPANDED:
             raise InterfaceError(
                 f"'{self.expanded}' is no form of \\x.", object="expanded", hint="Write on, off or auto."
+            )
+        if self.max_rows < 0:
+            raise InterfaceError(
+                f"{self.max_rows} is no number of rows.",
+                object="max_rows",
+                hint="Write a whole number; 0 is all rows.",
             )
         if self.null and self.format == "csv" and any(char in self.null for char in _NOT_IN_CSV):
             raise InterfaceError(
@@ -169,22 +185,34 @@ def not_written(path: str, error: OSError | ValueError) -> OperationalError:
     )
 
 
-def page(lines: Iterable[str]) -> bool:
+def page(lines: Iterable[str], interruption: Interruption) -> bool:
     """Shows lines in the pager of the environment (``PAGER``, otherwise ``less``). Returns False if it cannot be
-    started, or fails: the lines are to be shown otherwise.
+    started, or fails: the lines are to be shown otherwise. Ctrl-C ends it.
 
     The pager is a program of the user's environment, never of a file or a catalog.
     """
-    environment = {"LESS": "-SRFX", "LESSCHARSET": "utf-8", **os.environ}
+    environment = {"LESS": "-SRFXK", "LESSCHARSET": "utf-8", **os.environ}
     try:
         command = shlex.split(os.environ.get("PAGER") or "less") or ["less"]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, encoding="utf-8", env=environment)
     except (OSError, ValueError):
         return False
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        for line in lines:
-            process.stdin.write(f"{line}\n")
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.close()
-    return process.wait() == 0
+    requests = count()
+
+    def end() -> None:
+        process.kill() if next(requests) >= _PATIENT_REQUESTS else process.terminate()
+
+    with interruption.ending(end):
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                for line in lines:
+                    process.stdin.write(f"{line}\n")
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.wait()
+    return process.returncode == 0

@@ -52,7 +52,6 @@ def _run_piece(shell: ShellSession, piece: Piece, text: str, bail: bool, depth: 
         return True
     except Error as error:
         if shell.interruption.is_requested and error.condition == "OPERATION_CANCELED":
-            shell.clear_progress()
             raise Interrupted from None
         if is_command:
             error.position = None  # It was in a text that the command made.

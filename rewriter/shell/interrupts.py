@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TypeVar
 
@@ -24,8 +24,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interruption:
     """The request of Ctrl-C that the shell's current work ends."""
 
-    def __init__(self, cancel: Callable[[], None]) -> None:
-        self._cancel = cancel
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        self._cancels: list[Callable[[], object]] = [cancel]
         self._requested = threading.Event()
         #: Set by the handler of signals, which may be called within itself: an event's lock would not bear that.
         self._is_signaled = False
@@ -40,6 +40,15 @@ class Interruption:
     def ends_program(self) -> bool:
         """True after SIGTERM or SIGHUP."""
         return self.is_requested and self.signal is not signal.SIGINT
+
+    @contextmanager
+    def ending(self, cancel: Callable[[], object]) -> Iterator[None]:
+        """Lets a request call ``cancel``, too, again and again while the block runs."""
+        self._cancels = [*self._cancels, cancel]
+        try:
+            yield
+        finally:
+            self._cancels = self._cancels[:-1]
 
     def wait(self, seconds: float) -> bool:
         """Waits for a request, and returns whether there was one."""
@@ -73,10 +82,12 @@ class Interruption:
                 if self.is_requested:
                     self._requested.set()
                     # Again and again: the next statement may just begin, and an engine that plans may ignore a call.
-                    with suppress(Exception):  # The work goes on until it ends, whatever this does.
-                        self._cancel()
+                    for cancel in self._cancels:
+                        with suppress(Exception):  # The work goes on until it ends, whatever this does.
+                            cancel()
         finally:
-            for number, handler in before.items():
+            # SIGINT at last: its handler may raise here.
+            for number, handler in reversed(before.items()):
                 signal.signal(number, handler)
         if failures:
             raise failures[0]

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TextIO
+from itertools import islice
+from typing import TextIO, TypeVar
 
 from rewriter.errors import Error, OperationalError
 from rewriter.planner.explain import counted
 from rewriter.planner.model.coverage_chart import CoverageChart
 from rewriter.runtime.multi_statement import not_committed
+from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
 from rewriter.session import Session
-from rewriter.shell.display import Destination, Display, page, terminal_columns, terminal_lines
+from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
 from rewriter.shell.variables import Variables
 from rewriter.terminal import arrow_text
 from rewriter.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
-from rewriter.terminal.rendering import rendered
+from rewriter.terminal.progress_line import ProgressLine
+from rewriter.terminal.rendering import STATEMENT, Layout, rendered
+from rewriter.terminal.spooled_rows import SpooledRows
 from rewriter.terminal_text import printable
 
-#: After so many lines, a request of Ctrl-C is looked for.
-_LINES = 1000
+#: A longer cell is cut on a terminal, so that the layout of one value never takes long.
+_LONGEST_CELL = 65_536
+#: The rows between two reports of how many were read.
+_REPORTED_ROWS = 4096
+#: The seconds after the end of the pager in which a request of Ctrl-C, which ended it, arrives.
+_PAGER_SECONDS = 0.2
+
+T = TypeVar("T")
 
 
 class QuitShell(Exception):
@@ -38,7 +48,7 @@ class Interrupted(Exception):
 class ShellSession:
     """A session, the settings of the shell, its variables, and the streams for rows and for all else.
 
-    ``clear_progress`` removes the line of progress before anything is written.
+    ``progress`` is the line of progress, which is hidden while anything is written to the terminal, and at the prompt.
     """
 
     session: Session
@@ -48,7 +58,7 @@ class ShellSession:
     messages: TextIO
     is_interactive: bool = False
     debug: bool = False
-    clear_progress: Callable[[], object] = lambda: None
+    progress: ProgressLine | None = None
     #: The last statement and the next text of the prompt.
     last_statement: str = ""
     next_text: str = ""
@@ -59,18 +69,22 @@ class ShellSession:
 
     def __post_init__(self) -> None:
         self.terminal = self.rows
+        if self.progress is not None:
+            self.progress.hide()
         self.interruption = Interruption(self.session.cancel)
 
     def finish(self) -> None:
         """Ends a script: reports an open transaction, and waits for streams in the background."""
         if self.session.in_transaction:
             raise not_committed()
-        self.session.streams.wait(self.check_interruption)
+        with self._progress_shown():
+            self.session.streams.wait(self.check_interruption)
 
     def execute(self, statement: str, is_vertical: bool = False) -> None:
         """Executes a statement and shows its result. Raises its errors."""
         start = time.monotonic()
-        result = self.session.execute(statement)
+        with self._progress_shown():
+            result = self.session.execute(statement)
         if result.differs:
             self.exit_code = self.exit_code or FAILED
         try:
@@ -80,68 +94,101 @@ class ShellSession:
 
     def show(self, result: Result, start: float, is_vertical: bool = False) -> None:
         """Writes rows to their destination; notes, warnings, the number of rows and the time go to messages."""
-        self.clear_progress()
         display = self.display
         form = "vertical" if is_vertical or (display.expanded == "on" and display.format == "table") else display.format
-        count = None
+        shown = None
         if result.kind == "EXPLAIN" and form == "table":
             self.write([printable(str(row[0])) for row in result.rows()], "text")
             if self.rows.is_terminal:
                 self._draw(result)
         elif result.columns is not None:
-            count = self._write_rows(result, form)
+            shown = self._write_rows(result, form)
         self.rows.flush()
         for note in result.coverage.notes if result.kind != "EXPLAIN" else ():
             self.say(f"Note: {note}")
         for warning in result.warnings:
             self.say(f"Warning: {warning}")
+        if shown is not None and shown.has_more:
+            self.say(f"Note: {shown.sentence} \\maxrows 0 shows all rows, and \\o FILE writes all into a file.")
         if display.timing and result.kind != "EXPLAIN":
-            self.say(_footer(result, count, time.monotonic() - start))
+            self.say(_footer(result, shown, time.monotonic() - start))
 
-    def _write_rows(self, result: Result, form: str) -> int:
+    def _write_rows(self, result: Result, form: str) -> _Shown:
+        """Writes the rows of a result; to a terminal, in a format for people, at most ``max_rows`` of them."""
         names = [column.name for column in result.columns or ()]
         if result.stream is not None and form in arrow_text.FORMATS:
             counter = _Counter(result.batches())
-            for chunk in arrow_text.chunks(names, counter, form, self.display.null):
-                self.check_interruption()
-                self.clear_progress()
-                self.rows.write_text(printable(chunk) if self.rows.is_terminal else chunk)
-            return counter.rows
-        rows = list(result.rows()) if form in ("table", "markdown") else None
-        total = 0
+            with self._progress_shown(on_terminal=False):
+                for chunk in arrow_text.chunks(names, counter, form, self.display.null):
+                    self._write_chunk(chunk)
+            return _Shown(counter.rows)
+        is_bounded = self.rows.is_terminal and form in BOUNDED_FORMATS and self.display.max_rows > 0
+        taken = islice(result.rows(), self.display.max_rows if is_bounded else None)
+        rows = _CountedRows(self._watched(taken), self.progress)
+        longest = _LONGEST_CELL if self.rows.is_terminal and form in BOUNDED_FORMATS else None
+        if self.rows.is_terminal and form in ("table", "markdown") and names != [STATEMENT]:
+            with self._progress_shown():
+                layout = Layout(names, rows, "NULL" if self.display.null is None else self.display.null, longest)
+            with layout:
+                self.write(self._lines(layout, form), form)
+        else:
+            self.write(rendered(names, rows, form, self.display.null, longest), form)
+        if not is_bounded or rows.count < self.display.max_rows or next(result.rows(), None) is None:
+            return _Shown(rows.count)
+        total = rows.count + 1 + sum(1 for _ in result.rows()) if result.stream is None else None
+        return _Shown(rows.count, has_more=True, total=total)
 
-        def counted_rows() -> Iterator[tuple[object, ...]]:
-            nonlocal total
-            for row in result.rows():
-                total += 1
-                yield row
+    def _lines(self, layout: Layout, form: str) -> Iterator[str]:
+        if form == "markdown":
+            return layout.markdown()
+        is_wide = self.display.expanded == "auto" and layout.width > terminal_columns()
+        return layout.vertical() if is_wide else layout.table()
 
-        lines = rendered(names, counted_rows() if rows is None else rows, form, self.display.null)
-        if rows is not None and form == "table" and self.display.expanded == "auto" and self.rows.is_terminal:
-            lines = self._fitting(names, rows)
-        self.write(lines, form)
-        return total if rows is None else len(rows)
-
-    def _fitting(self, names: list[str], rows: list[tuple[object, ...]]) -> Iterator[str]:
-        table = list(rendered(names, rows, "table", self.display.null))
-        if table and len(table[1 if len(table) > 1 else 0]) <= terminal_columns():
-            return iter(table)
-        return rendered(names, rows, "vertical", self.display.null)
+    def _write_chunk(self, chunk: str) -> None:
+        if not self.rows.is_terminal:
+            self.check_interruption()
+            self.rows.write_text(chunk)
+            return
+        for line in self._watched(printable(chunk).splitlines(keepends=True)):
+            self.rows.write_text(line)
 
     def write(self, lines: Iterable[str], form: str) -> None:
         """Writes lines: to the pager, if they are many and the destination is the terminal of a prompt."""
-        if self.display.pager and self.rows.is_terminal:
-            lines = list(self._watched(lines))
-            if len(lines) >= terminal_lines() and page(printable(line) for line in lines):
-                return
-        self.rows.write_lines(self._watched(lines), form)
-
-    def _watched(self, lines: Iterable[str]) -> Iterator[str]:
-        for number, line in enumerate(lines):
-            if number % _LINES == 0:
+        if not self.display.pager or not self.rows.is_terminal:
+            with self._progress_shown(on_terminal=False):
+                self.rows.write_lines(self._watched(lines), form)
+            return
+        with self._progress_shown():
+            spooled = SpooledRows(self._watched(lines))
+        with spooled:
+            if len(spooled) >= terminal_lines():
+                is_shown = page(map(printable, self._watched(spooled)), self.interruption)
+                if not is_shown:
+                    self.interruption.wait(_PAGER_SECONDS)  # The pager may have seen Ctrl-C first.
                 self.check_interruption()
-                self.clear_progress()
-            yield line
+                if is_shown:
+                    return
+            self.rows.write_lines(self._watched(spooled), form)
+
+    def _watched(self, rows: Iterable[T]) -> Iterator[T]:
+        for row in rows:
+            self.check_interruption()
+            yield row
+
+    @contextlib.contextmanager
+    def _progress_shown(self, *, on_terminal: bool = True) -> Iterator[None]:
+        """Shows progress while the block runs, which writes nothing for people; with ``on_terminal=False``, only if it
+        writes rows elsewhere.
+        """
+        line = None if self.rows.is_terminal and not on_terminal else self.progress
+        if line is None:
+            yield
+            return
+        line.show()
+        try:
+            yield
+        finally:
+            line.hide()
 
     def check_interruption(self) -> None:
         if self.interruption.is_requested:
@@ -190,9 +237,44 @@ class ShellSession:
     def report(self, error: Error, text: str | None) -> None:
         """Writes an error, with a caret under the text that it is about."""
         self.exit_code = self.exit_code or (NOT_CONNECTED if is_of_connection(error) else FAILED)
-        self.clear_progress()
         self._end_rows()
         write_error(error, text, self.debug, self.messages)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The number of rows that were written, and the ``total`` of a result that ``has_more``, if it is known."""
+
+    rows: int
+    has_more: bool = False
+    total: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        if self.total is None:
+            return f"The first {self.rows:,} rows are shown, the result has more."
+        return f"The first {self.rows:,} of {self.total:,} rows are shown."
+
+    @property
+    def amount(self) -> str:
+        """``3 rows``, ``first 1,000 rows`` or ``1,000 of 26,280 rows``."""
+        if not self.has_more:
+            return counted(self.rows, "row")
+        return f"first {self.rows:,} rows" if self.total is None else f"{self.rows:,} of {self.total:,} rows"
+
+
+class _CountedRows:
+    """Rows, and the number of those that were taken, which is reported to a line of progress."""
+
+    def __init__(self, rows: Iterable[tuple[object, ...]], progress: ProgressLine | None) -> None:
+        self._rows, self._progress, self.count = rows, progress, 0
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        for row in self._rows:
+            if self._progress is not None and self.count % _REPORTED_ROWS == 0:
+                self._progress(Progress("reading", self.count, unit="rows"))
+            self.count += 1
+            yield row
 
 
 class _Counter:
@@ -207,9 +289,9 @@ class _Counter:
             yield batch
 
 
-def _footer(result: Result, rows: int | None, seconds: float) -> str:
+def _footer(result: Result, shown: _Shown | None, seconds: float) -> str:
     """Returns a line as ``(3 rows, 0.120 s, 27 of 744 partitions)``."""
-    parts = [] if rows is None and result.rowcount < 0 else [counted(result.rowcount if rows is None else rows, "row")]
+    parts = [shown.amount] if shown is not None else [counted(result.rowcount, "row")] if result.rowcount >= 0 else []
     parts.append(f"{seconds:.3f} s")
     if result.stats.scans:
         try:
@@ -218,5 +300,5 @@ def _footer(result: Result, rows: int | None, seconds: float) -> str:
             every = result.stats.partitions
         if every:
             parts.append(f"{result.stats.partitions:,} of {counted(every, 'partition')}")
-    shown = ", ".join(parts)
-    return f"({shown})" if result.columns is not None else f"OK ({shown})"
+    text = ", ".join(parts)
+    return f"({text})" if result.columns is not None else f"OK ({text})"

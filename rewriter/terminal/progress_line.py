@@ -38,7 +38,8 @@ BLOCKS, ASCII = Glyphs("█", "░", "…"), Glyphs("#", "-", "...")
 class ProgressLine:
     """Writes progress over the previous line; ``clear`` removes it. Its stream is a terminal. Any thread may use it.
 
-    The line appears when the work has taken half a second, and the time on it goes on between two reports.
+    The line appears when the work has taken half a second, and the time on it goes on between two reports. Between
+    ``hide`` and ``show``, reports are ignored: a thread that reports late draws over nothing that others write.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -48,10 +49,12 @@ class ProgressLine:
         self._progress: Progress | None = None
         self._started_at = 0.0
         self._stopped = threading.Event()
-        self._is_shown = False
+        self._is_shown = self._is_hidden = False
 
     def __call__(self, progress: Progress) -> None:
         with self._lock:
+            if self._is_hidden:
+                return
             is_first = self._progress is None
             self._progress = progress
             if is_first:
@@ -81,16 +84,30 @@ class ProgressLine:
             self._stream.flush()
             self._is_shown = True
 
+    def show(self) -> None:
+        """Lets the next report draw the line again. Idempotent."""
+        with self._lock:
+            self._is_hidden = False
+
+    def hide(self) -> None:
+        """Restores the terminal, until ``show``. Idempotent."""
+        with self._lock:
+            self._is_hidden = True
+            self._clear()
+
     def clear(self) -> None:
         """Restores the terminal, until the next report. Idempotent."""
         with self._lock:
-            self._stopped.set()
-            self._progress = None
-            if self._is_shown:
-                self._is_shown = False
-                with suppress(OSError, ValueError):
-                    self._stream.write(_CLEAR)
-                    self._stream.flush()
+            self._clear()
+
+    def _clear(self) -> None:
+        self._stopped.set()
+        self._progress = None
+        if self._is_shown:
+            self._is_shown = False
+            with suppress(OSError, ValueError):
+                self._stream.write(_CLEAR)
+                self._stream.flush()
 
 
 def glyphs_of(encoding: str | None) -> Glyphs:

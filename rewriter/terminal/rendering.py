@@ -14,11 +14,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Self
 
+from rewriter.terminal.spooled_rows import SpooledRows
 from rewriter.terminal_text import printable, width
 
 #: Spark's name of the column of SHOW CREATE.
-_STATEMENT = "createtab_stmt"
+STATEMENT = "createtab_stmt"
 
 FORMATS = ("table", "vertical", "csv", "tsv", "json", "jsonl", "markdown")
 #: The formats whose lines are unchanged data; the lines of the others act on no terminal.
@@ -27,12 +29,14 @@ RAW_FORMATS = ("csv", "tsv")
 Row = Sequence[object]
 
 
-def rendered(names: Sequence[str], rows: Iterable[Row], form: str, null: str | None = None) -> Iterator[str]:
-    r"""Returns lines of text, without line breaks at their ends. Tables and Markdown need all rows at once; the others
-    stream.
+def rendered(
+    names: Sequence[str], rows: Iterable[Row], form: str, null: str | None = None, longest: int | None = None
+) -> Iterator[str]:
+    r"""Returns lines of text, without line breaks at their ends. Tables and Markdown take all rows before the first
+    line; the others stream. All hold a bounded number of bytes.
 
     ``null`` is the text of NULL: ``NULL`` by default; ``\N`` in TSV; nothing at all in CSV, where a string of that text
-    is quoted. JSON has its own null.
+    is quoted. JSON has its own null. In vertical rows, cells of more than ``longest`` characters are cut.
     """
     if form == "csv":
         return _csv(names, rows, null or "")
@@ -44,7 +48,7 @@ def rendered(names: Sequence[str], rows: Iterable[Row], form: str, null: str | N
         return _json_lines(names, rows)
     shown_null = "NULL" if null is None else null
     if form == "vertical":
-        return _vertical(names, rows, shown_null)
+        return _vertical(names, rows, shown_null, longest)
     return _markdown(names, rows, shown_null) if form == "markdown" else _table(names, rows, shown_null)
 
 
@@ -83,34 +87,89 @@ def _float(value: float) -> str:
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def _cell(value: object, null: str = "NULL") -> str:
-    """Returns a value on one line: control characters become escapes."""
+def _cell(value: object, null: str = "NULL", longest: int | None = None) -> str:
+    """Returns a value on one line: control characters become escapes. A text longer than ``longest`` is cut."""
     text = null if value is None else text_of(value)
+    if longest is not None and len(text) > longest:
+        text = f"{text[:longest]}…"
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _ESCAPES.get(char, f"\\u{ord(char):04x}") for char in text)
 
 
+class Layout:
+    """The cells of all rows and the widths of their columns, in bounded memory. Close it.
+
+    Cells of more than ``longest`` characters are cut.
+    """
+
+    def __init__(
+        self, names: Sequence[str], rows: Iterable[Row], null: str = "NULL", longest: int | None = None
+    ) -> None:
+        self._header = [_cell(name) for name in names]
+        self._widths = [width(name) for name in self._header]
+        #: Of each column, whether it has a value, and whether it has a value that is no number.
+        self._has_values, self._has_others = ([False] * len(self._header) for _ in range(2))
+        self._cells = SpooledRows(self._row(row, null, longest) for row in rows)
+
+    def _row(self, row: Row, null: str, longest: int | None) -> list[str]:
+        cells = [_cell(value, null, longest) for value in row]
+        for index, (value, cell) in enumerate(zip(row, cells, strict=True)):
+            self._widths[index] = max(self._widths[index], width(cell))
+            if value is not None:
+                self._has_values[index] = True
+                self._has_others[index] |= not _is_number(value)
+        return cells
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cells.__exit__()
+
+    @property
+    def width(self) -> int:
+        """The columns of a terminal that the table takes."""
+        return sum(self._widths) + 3 * max(len(self._widths) - 1, 0)
+
+    @property
+    def _right(self) -> list[bool]:
+        return [some and not others for some, others in zip(self._has_values, self._has_others, strict=True)]
+
+    def table(self) -> Iterator[str]:
+        """Yields the lines of a table: numbers to the right, all else to the left, with a line below the header."""
+        yield _line(self._header, self._widths, self._right)
+        yield "-+-".join("-" * column_width for column_width in self._widths)
+        for row in self._cells:
+            yield _line(row, self._widths, self._right)
+
+    def vertical(self) -> Iterator[str]:
+        """Yields a line for each value, below a line for each row."""
+        return _vertical_lines(self._header, self._cells)
+
+    def markdown(self) -> Iterator[str]:
+        yield "| " + " | ".join(map(_markdown_cell, self._header)) + " |"
+        yield "| " + " | ".join("---:" if to_right else "---" for to_right in self._right) + " |"
+        for row in self._cells:
+            yield "| " + " | ".join(map(_markdown_cell, row)) + " |"
+
+
 def _table(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
-    """Yields the lines of a table: numbers to the right, all else to the left, with a line below the header."""
-    values = [tuple(row) for row in rows]
-    if list(names) == [_STATEMENT]:
+    if list(names) == [STATEMENT]:
         # The statement is to be read and copied, so it is not aligned.
-        yield from (_cell(line) for (text,) in values for line in str(text).split("\n"))
+        yield from (_cell(line) for (text,) in rows for line in str(text).split("\n"))
         return
-    cells = [[_cell(value, null) for value in row] for row in values]
-    header = [_cell(name) for name in names]
-    widths = [max(map(width, column), default=0) for column in zip(header, *cells, strict=True)]
-    right = [is_numeric([row[i] for row in values]) for i in range(len(header))]
-    yield _line(header, widths, right)
-    yield "-+-".join("-" * column_width for column_width in widths)
-    for row in cells:
-        yield _line(row, widths, right)
+    with Layout(names, rows, null) as layout:
+        yield from layout.table()
 
 
 def is_numeric(column: Sequence[object]) -> bool:
     values = [value for value in column if value is not None]
-    return bool(values) and all(isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in values)
+    return bool(values) and all(map(_is_number, values))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
@@ -121,27 +180,26 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
     return " | ".join(padded).rstrip()
 
 
-def _vertical(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
-    """Yields a line for each value, below a line for each row."""
-    header = [_cell(name) for name in names]
+def _vertical(names: Sequence[str], rows: Iterable[Row], null: str, longest: int | None) -> Iterator[str]:
+    cells = ([_cell(value, null, longest) for value in row] for row in rows)
+    return _vertical_lines([_cell(name) for name in names], cells)
+
+
+def _vertical_lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     longest = max(map(width, header), default=0)
     for number, row in enumerate(rows, 1):
         yield f"-[ row {number} ]-".ljust(longest + 3, "-")
-        for name, value in zip(header, row, strict=True):
-            yield f"{name}{' ' * (longest - width(name))} | {_cell(value, null)}".rstrip()
+        for name, cell in zip(header, row, strict=True):
+            yield f"{name}{' ' * (longest - width(name))} | {cell}".rstrip()
 
 
 def _markdown(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:
-    values = [tuple(row) for row in rows]
-    right = [is_numeric([row[i] for row in values]) for i in range(len(names))]
-    yield "| " + " | ".join(map(_markdown_cell, names)) + " |"
-    yield "| " + " | ".join("---:" if to_right else "---" for to_right in right) + " |"
-    for row in values:
-        yield "| " + " | ".join(_markdown_cell(value, null) for value in row) + " |"
+    with Layout(names, rows, null) as layout:
+        yield from layout.markdown()
 
 
-def _markdown_cell(value: object, null: str = "NULL") -> str:
-    return _cell(value, null).replace("|", "\\|")
+def _markdown_cell(cell: str) -> str:
+    return cell.replace("|", "\\|")
 
 
 def _csv(names: Sequence[str], rows: Iterable[Row], null: str) -> Iterator[str]:

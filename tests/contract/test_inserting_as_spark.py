@@ -157,7 +157,7 @@ def test_too_many_partitions(session: Session, tmp_path: Path) -> None:
     with pytest.raises(Error) as caught:
         session.execute(f"INSERT INTO t SELECT * FROM (VALUES {rows}) AS v(a, p, q)")
     assert caught.value.condition == "TOO_MANY_DYNAMIC_PARTITIONS"
-    assert "120 partitions, more than 5" in caught.value.message
+    assert "more than 5 partitions" in caught.value.message
     assert not list(tmp_path.rglob("*.parquet"))
     session.execute("SET rewriter.max_dynamic_partitions = 120")
     session.execute(f"INSERT INTO t SELECT * FROM (VALUES {rows}) AS v(a, p, q)")

@@ -12,6 +12,7 @@ import pytest
 
 from rewriter.errors import DataError, EngineError
 from rewriter.exec.engine import Engine
+from rewriter.runtime import settings
 from rewriter.session import Session
 from rewriter.statements.write import written_files
 
@@ -87,8 +88,38 @@ def test_too_many_partitions_stop_every_sink(session: Session) -> None:
         with pytest.raises(EngineError) as caught:
             session.execute("INSERT INTO t SELECT id, 's', id % 7, 'k' FROM (SELECT explode(sequence(0L, 49L)) AS id)")
         assert caught.value.condition == "TOO_MANY_DYNAMIC_PARTITIONS"
-        assert "would write 7 partitions" in caught.value.message
+        assert "more than 3 partitions, the limit of rewriter.max_dynamic_partitions" in caught.value.message
     assert rows(session, "t") == Counter()
+
+
+def test_too_many_partitions_are_noticed_while_rows_are_read(session: Session) -> None:
+    """The last row fails: its error would come first if all rows were read."""
+    session.execute("SET rewriter.sink = ungrouped")
+    session.execute("SET rewriter.max_dynamic_partitions = 20")
+    create(session, "t")
+    failing = "CAST(IF(id = 2999999L, 'no number', CAST(id % 1000 AS STRING)) AS BIGINT)"
+    with pytest.raises(EngineError) as caught:
+        session.execute(
+            f"INSERT INTO t SELECT id, 's', {failing}, 'k' FROM (SELECT explode(sequence(0L, 2999999L)) AS id)"
+        )
+    assert caught.value.condition == "TOO_MANY_DYNAMIC_PARTITIONS"
+
+
+def test_the_default_of_most_partitions_depends_on_the_files(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "_MOST_PACKED_PARTITIONS", 7)
+    monkeypatch.setattr(settings, "_MOST_PARTITIONS_WITH_FILES", 6)
+    create(session, "packed", packed=True)
+    create(session, "single")
+    query = "SELECT id, 's', CAST(id % 7 AS INT), 'k' FROM (SELECT explode(sequence(0L, 49L)) AS id)"
+    for name in ("rewriter.max_dynamic_partitions", "hive.exec.max.dynamic.partitions"):
+        session.execute(f"INSERT INTO packed {query}")
+        with pytest.raises(EngineError, match="more than 6 partitions") as caught:
+            session.execute(f"INSERT INTO single {query}")
+        assert caught.value.condition == "TOO_MANY_DYNAMIC_PARTITIONS"
+        session.execute(f"SET {name} = 7")
+        session.execute(f"INSERT INTO single {query}")
+        session.execute(f"SET {name} = AUTO")
+    assert len(rows(session, "single")) == len(rows(session, "packed"))
 
 
 def explained(session: Session, statement: str) -> str:

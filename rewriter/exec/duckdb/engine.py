@@ -35,12 +35,13 @@ from rewriter.exec.engine import (
     LoadBatch,
     Write,
     WrittenFile,
-    check_partitions,
     engine_closed,
+    too_many_partitions,
     written_file,
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import Measured, interruptible
+from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.sql_types import arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import literal_tables
 from rewriter.exec.translate.casts import quote
@@ -56,7 +57,10 @@ if TYPE_CHECKING:
 # Small results are copied on purpose.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
 
+#: The rows of a batch that is written, and those that are computed before the first row of a stream is asked for.
 _BATCH_ROWS = 122_880
+#: The rows of a batch of a stream: DuckDB makes a batch of this many rows, whatever their size.
+_STREAMED_ROWS = 8_192
 #: The most connections that wait for the next queries.
 _MOST_IDLE = 4
 #: The conditions of DuckDB's errors for a file that it cannot read.
@@ -148,7 +152,7 @@ class DuckDBEngine:
 
             def start() -> pa.RecordBatchReader:
                 relation = opened.connection.sql(statement, params=_parameters(translation))
-                return relation.to_arrow_reader(_BATCH_ROWS)
+                return relation.to_arrow_reader(_STREAMED_ROWS)
 
             reader = interruptible(start, opened.connection.interrupt, opened.measure)
             _check_arrow_types(reader.schema, schema, translation)
@@ -202,11 +206,16 @@ class DuckDBEngine:
                 reader = relation.to_arrow_reader(_BATCH_ROWS)
                 try:
                     sink.write(_cast(batch, schema) for batch in reader)
+                except BaseException:
+                    opened.connection.interrupt()  # Otherwise ``close`` computes the rows that are left.
+                    raise
                 finally:
                     reader.close()
 
-            interruptible(run, opened.connection.interrupt, opened.measure)
-        check_partitions(len({key for _, key, *_ in sink.written}) + sink.unwritten_partitions, write)
+            try:
+                interruptible(run, opened.connection.interrupt, opened.measure)
+            except TooManyPartitionsError:
+                raise too_many_partitions(write) from None
         return tuple(starmap(written_file, sink.written))
 
     def _translation(self, query: EngineQuery) -> Translation:

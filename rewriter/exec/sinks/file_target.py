@@ -15,8 +15,6 @@ Key = tuple["str | None", ...]
 #: First row group, number of row groups, partitions of the file, bytes of the file, and position, as ``PackedPart`` has
 #: them.
 Place = tuple[int, int, int, int, "int | None"]
-#: Of more partitions that are not written, some may be counted twice.
-_MOST_REMEMBERED = 100_000
 #: Path, key, rows, bytes, and the place of a part of a packed file.
 WrittenEntry = tuple[str, Key, int, int, "Place | None"]
 
@@ -27,7 +25,7 @@ class FileTarget:
 
     ``levels`` are the names of the partition columns in a path, ``escapes`` maps characters to their replacements
     there, and ``null`` is the text for NULL. A file that reaches ``target_bytes`` is closed, and the rows of the
-    partition that follow get another one. If there are more than ``max_partitions``, only the first are written.
+    partition that follow get another one.
     """
 
     directory: str
@@ -36,7 +34,6 @@ class FileTarget:
     escapes: Mapping[str, str]
     null: str
     target_bytes: int | None = None
-    max_partitions: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
     def level_names(self, key: Key) -> list[str]:
@@ -66,42 +63,14 @@ class FileTarget:
         return os.path.join(self.directory, *self.level_names(key))
 
 
-class PartitionLimit:
-    """Counts the partitions of a write. Those beyond the limit are not written."""
-
-    def __init__(self, most: int | None) -> None:
-        self.unwritten = 0
-        self._most = most
-        self._written: set[Key] = set()
-        self._unwritten: set[Key] = set()
-
-    def admits(self, key: Key) -> bool:
-        """Returns whether rows of a partition are written. After the first that is not, none is."""
-        if self._most is None:
-            return True
-        if key in self._written:
-            return not self.unwritten
-        if len(self._written) < self._most:
-            self._written.add(key)
-            return True
-        if key not in self._unwritten:
-            self.unwritten += 1
-            if len(self._unwritten) < _MOST_REMEMBERED:
-                self._unwritten.add(key)
-        return False
-
-
 class PartitionSink(Protocol):
     """Takes rows of partitions and writes files.
 
-    ``written`` lists the finished files. ``unwritten_partitions`` counts those beyond ``FileTarget.max_partitions``.
+    ``written`` lists the finished files.
     """
 
     @property
     def written(self) -> list[WrittenEntry]: ...
-
-    @property
-    def unwritten_partitions(self) -> int: ...
 
     def add(self, key: Key, rows: pa.RecordBatch) -> None:
         """Adds rows of one partition. Raises ``ValueError`` for values that files or directories cannot hold."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
+from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.open_file import OpenFile
 
 if TYPE_CHECKING:
@@ -21,21 +21,15 @@ class GroupedSink:
     def __init__(self, target: FileTarget) -> None:
         self.written: list[WrittenEntry] = []
         self._target = target
-        self._limit = PartitionLimit(target.max_partitions)
         self._key: Key | None = None
         self._file: OpenFile | None = None
 
-    @property
-    def unwritten_partitions(self) -> int:
-        return self._limit.unwritten
-
     def add(self, key: Key, rows: pa.RecordBatch) -> None:
-        if key != self._key:
+        if self._file is None or key != self._key:
             self.close()
             self._key = key
-            self._file = OpenFile(self._target, key) if self._limit.admits(key) else None
-        if self._file is not None:
-            self._file.add(rows)
+            self._file = OpenFile(self._target, key)
+        self._file.add(rows)
 
     def close(self) -> None:
         if self._file is not None:

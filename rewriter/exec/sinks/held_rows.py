@@ -24,10 +24,11 @@ class HeldRows:
         """Tests whether the rows have to be written, because memory is limited."""
         return self.rows >= MOST_HELD_ROWS or self.bytes >= MOST_HELD_BYTES
 
-    def add(self, batch: pa.RecordBatch) -> None:
+    def add(self, batch: pa.RecordBatch, bytes_beside: int = 0) -> None:
+        """Holds a batch. ``bytes_beside`` are those of columns that it gets when it is written."""
         self._batches.append(batch)
         self.rows += batch.num_rows
-        self.bytes += batch.nbytes
+        self.bytes += batch.nbytes + bytes_beside
 
     def take(self) -> pa.Table | None:
         """Returns the rows as one table, and holds none. ``None`` if no batch was added."""

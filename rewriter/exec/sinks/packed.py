@@ -10,11 +10,11 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import PARQUET
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
+from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
@@ -45,22 +45,17 @@ class PackedSink:
     def __init__(self, target: FileTarget, columns: pa.Schema, keys: Sequence[Key] = ()) -> None:
         self.written: list[WrittenEntry] = []
         self._target = target
-        self._limit = PartitionLimit(target.max_partitions)
         self._columns = columns
         self._numbered_keys = keys
         self._key: Key | None = None
-        self._is_admitted = True
         self._writer: Any = None
         self._path = ""
         self._row_groups = 0
-        #: The partitions of the open file, and those with rows in the next row group.
+        #: The partitions of the open file, and those with rows in the next row group, with the rows of each batch.
         self._parts: dict[Key, _Part] = {}
         self._batch_parts: list[_Part] = []
+        self._batch_keys: list[tuple[Key, int]] = []
         self._held = HeldRows()
-
-    @property
-    def unwritten_partitions(self) -> int:
-        return self._limit.unwritten
 
     def add(self, key: Key, rows: pa.RecordBatch) -> None:
         """Adds rows of one partition. A partition that was left and appears again gets a place in another file."""
@@ -71,9 +66,6 @@ class PackedSink:
             if key in self._parts:
                 self.close()
             self._key = key
-            self._is_admitted = self._limit.admits(key)
-        if not self._is_admitted:
-            return
         if key not in self._parts:
             # A partition may move to a file or table whose partitions have directories.
             self._target.level_names(key)
@@ -82,7 +74,8 @@ class PackedSink:
         if not self._batch_parts or self._batch_parts[-1] is not part:
             self._batch_parts.append(part)
         part.rows += rows.num_rows
-        self._held.add(self._with_key(rows, key))
+        self._batch_keys.append((key, rows.num_rows))
+        self._held.add(rows, rows.num_rows * sum([len(text or "") for text in key]))
         if self._held.are_enough:
             self._flush()
 
@@ -109,7 +102,7 @@ class PackedSink:
 
     def _finish_partition(self) -> None:
         """Ends the row group, and the file, where they are large enough."""
-        if self._key is None or not self._is_admitted:
+        if self._key is None:
             return
         is_continued = self._parts[self._key].first < self._row_groups
         if self._held.rows >= GROUP_ROWS or is_continued:
@@ -125,6 +118,10 @@ class PackedSink:
         table = self._held.take()
         if table is None:
             return
+        for index, field in enumerate(self._columns):
+            values = [key[index] for key, _ in self._batch_keys]
+            table = table.append_column(field, _repeated(values, [rows for _, rows in self._batch_keys], field.type))
+        self._batch_keys = []
         if self._writer is None:
             self._open(table.schema)
         self._writer.write_table(table)
@@ -138,26 +135,18 @@ class PackedSink:
         self._path = os.path.join(self._target.directory, f"part-{uuid.uuid4().hex}.parquet")
         self._writer = PARQUET.open(self._path, schema, {})
 
-    def _with_key(self, batch: pa.RecordBatch, key: Key) -> pa.RecordBatch:
-        """Returns the rows with the partition columns."""
-        import pyarrow as pa
 
-        arrays = [
-            pa.repeat(_typed(text, field.type), batch.num_rows) for text, field in zip(key, self._columns, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays([*batch.columns, *arrays], schema=pa.schema([*batch.schema, *self._columns]))
-
-
-def _typed(text: str | None, type_: pa.DataType) -> pa.Scalar:
-    """Returns the value of a canonical text. Timestamps are in UTC."""
+def _repeated(texts: Sequence[str | None], counts: Sequence[int], type_: pa.DataType) -> pa.Array:
+    """Returns the values of canonical texts, each as often as ``counts`` says. Timestamps are in UTC."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if text is None or pa.types.is_string(type_):
-        return pa.scalar(text, type_)
-    texts = pa.array([text], pa.string())
+    values = pa.array(texts, pa.string())
     if pa.types.is_timestamp(type_):
-        return texts.cast(pa.timestamp(type_.unit)).cast(type_)[0]
-    return texts.cast(type_)[0]
+        values = values.cast(pa.timestamp(type_.unit))
+    values = values.cast(type_)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array(accumulate(counts), pa.int32()), values)
+    return pc.run_end_decode(runs)
 
 
 def _are_sorted(keys: Sequence[Key], columns: pa.Schema) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.sinks.file_target import PartitionSink
+from rewriter.exec.sinks.file_target import Key, PartitionSink
+from rewriter.exec.sinks.partition_limit import PartitionLimit, counted_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,18 +24,23 @@ PartitionRows = Iterator["tuple[list[Any], pa.RecordBatch]"]
 def write_rows(
     rows: PartitionRows,
     sink: PartitionSink,
-    static: tuple[str | None, ...] = (),
+    static: Key = (),
     text: Callable[[int, Any], str | None] | None = None,
+    limit: PartitionLimit | None = None,
 ) -> None:
     """Writes rows and finishes the files; discards them after a failure.
 
     ``static`` are the texts of the static columns, which come first in a key. ``text`` converts a value of a dynamic
-    column (by its number) to text; without it, these columns are texts.
+    column (by its number) to text; without it, these columns are texts. Raises ``TooManyPartitionsError`` for rows
+    beyond ``limit``.
     """
+    keyed_rows = (
+        ((*static, *(values if text is None else [text(i, value) for i, value in enumerate(values)])), batch)
+        for values, batch in rows
+    )
     try:
-        for values, batch in rows:
-            texts = values if text is None else [text(i, value) for i, value in enumerate(values)]
-            sink.add((*static, *texts), batch)
+        for key, batch in keyed_rows if limit is None else counted_ahead(keyed_rows, limit):
+            sink.add(key, batch)
         sink.close()
     except BaseException:
         sink.discard()

@@ -15,7 +15,6 @@ class SinglePartitionSink:
     """Writes rows of the partition ``key`` alone."""
 
     def __init__(self, target: FileTarget, key: Key) -> None:
-        self.unwritten_partitions = 0
         self._file = OpenFile(target, key)
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, open_sink, partition_rows
 from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
+from rewriter.exec.sinks.partition_limit import PartitionLimit
 from rewriter.exec.sinks.partition_rows import write_rows
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class FileTableSink:
 
     ``text`` converts a value of a dynamic column (by its number) to text; without it, these columns are texts.
     ``packed_columns`` and ``packed_keys`` are those of ``packed.PackedSink``. A sink that is not asked about grouping
-    gets rows in any order: it is an ungrouped one.
+    gets rows in any order: it is an ungrouped one. ``limit`` is that of the partitions.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class FileTableSink:
         packed_columns: pa.Schema | None = None,
         packed_keys: Sequence[Key] = (),
         text: Callable[[int, Any], str | None] | None = None,
+        limit: PartitionLimit | None = None,
     ) -> None:
         self._choice = choice
         self._target = target
@@ -41,6 +43,7 @@ class FileTableSink:
         self._packed_columns = packed_columns
         self._packed_keys = packed_keys
         self._text = text
+        self._limit = limit
         self._static: Key = ()
         self._was_asked = False
         self._sink: PartitionSink | None = None
@@ -56,19 +59,18 @@ class FileTableSink:
         return self._choice.is_grouped
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Writes all rows. Raises ``ValueError`` for values that files or directories cannot hold."""
+        """Writes all rows. Raises ``ValueError`` for values that files or directories cannot hold, and
+        ``TooManyPartitionsError`` for rows beyond the limit.
+        """
         choice = self._choice
         if self._dynamic and not self._was_asked:
             choice = replace(choice, kind=SinkKind.UNGROUPED)
         self._sink = open_sink(choice, self._target, self._static, self._packed_columns, self._packed_keys)
-        write_rows(partition_rows(choice, batches, self._data_columns), self._sink, self._static, self._text)
+        write_rows(
+            partition_rows(choice, batches, self._data_columns), self._sink, self._static, self._text, self._limit
+        )
 
     @property
     def written(self) -> Sequence[WrittenEntry]:
         """Returns the files that were written."""
         return () if self._sink is None else self._sink.written
-
-    @property
-    def unwritten_partitions(self) -> int:
-        """Returns the number of partitions beyond ``FileTarget.max_partitions``."""
-        return 0 if self._sink is None else self._sink.unwritten_partitions

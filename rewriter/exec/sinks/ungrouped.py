@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionLimit, WrittenEntry
+from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import MOST_HELD_BYTES
 from rewriter.exec.sinks.open_file import OpenFile
 
@@ -22,20 +22,13 @@ class UngroupedSink:
     def __init__(self, target: FileTarget, max_open_writers: int) -> None:
         self.written: list[WrittenEntry] = []
         self._target = target
-        self._limit = PartitionLimit(target.max_partitions)
         self._max_open_writers = max_open_writers
         #: The least recently used first.
         self._open: dict[Key, OpenFile] = {}
         self._held_bytes = 0
 
-    @property
-    def unwritten_partitions(self) -> int:
-        return self._limit.unwritten
-
     def add(self, key: Key, rows: pa.RecordBatch) -> None:
         file = self._open.pop(key, None) or self._opened(key)
-        if file is None:
-            return
         self._open[key] = file
         held_before = file.held_bytes
         file.add(rows)
@@ -54,10 +47,8 @@ class UngroupedSink:
             file.discard()
         self._open = {}
 
-    def _opened(self, key: Key) -> OpenFile | None:
-        """Returns a new file of a partition; ``None`` if too many partitions were written before."""
-        if not self._limit.admits(key):
-            return None
+    def _opened(self, key: Key) -> OpenFile:
+        """Returns a new file of a partition."""
         if len(self._open) >= self._max_open_writers:
             self._close_first()
         return OpenFile(self._target, key)

@@ -29,14 +29,15 @@ from rewriter.exec.engine import (
     Relation,
     Write,
     WrittenFile,
-    check_partitions,
     disk_content,
     engine_closed,
     input_bytes,
+    too_many_partitions,
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.sinks.choice import SinkKind
+from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.spark.arguments import arguments
 from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
@@ -398,10 +399,14 @@ class SparkEngine:
         scratch = self._scratch
         if scratch is None:
             raise engine_closed()
-        files, left = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        try:
+            files = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+        except Exception as error:
+            if isinstance(error, TooManyPartitionsError) or TooManyPartitionsError.__name__ in str(error):
+                raise too_many_partitions(write) from None
+            raise
         if not self._awaited_spark().shares_files:
             check_shared(files)
-        check_partitions(len({file.values for file in files}) + left, write)
         return files
 
     def _write_one(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import tempfile
+import uuid
 from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,7 @@ from rewriter.exec import formats, sinks
 from rewriter.exec.engine import Write, WrittenFile, written_file
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind
 from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.sinks.partition_limit import PartitionLimit, SharedPartitions, TooManyPartitionsError
 from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.write_target import file_target, packed_columns
 
@@ -37,8 +40,10 @@ def data_source() -> Any:
     return _source()
 
 
-def _plan(write: Write, report: str) -> str:
-    """Returns the JSON of which a worker makes its sink. ``report`` is the file for what was written."""
+def _plan(write: Write, report: str, found: str) -> str:
+    """Returns the JSON of which a worker makes its sink. ``report`` is the file for what was written, and ``found`` the
+    directory in which tasks tell each other the partitions of their rows.
+    """
     columns = packed_columns(write)
     return json.dumps(
         {
@@ -51,29 +56,34 @@ def _plan(write: Write, report: str) -> str:
             "data_columns": len(write.columns),
             "packed_columns": None if columns is None else base64.b64encode(columns.serialize()).decode(),
             "packed_keys": () if write.packing is None else write.packing.keys,
+            "most_partitions": write.most_partitions if write.dynamic_columns else None,
+            "found": found,
             "report": report,
         }
     )
 
 
-def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[tuple[WrittenFile, ...], int]:
+def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[WrittenFile, ...]:
     """Writes the frame: data columns, then the dynamic partition columns as texts. For a grouped sink, the rows of a
     partition are adjacent. ``scratch`` is a working directory.
 
-    Returns the files, and the number of partitions that were not written because there are more than
-    ``write.most_partitions``.
+    Returns the files. Raises ``TooManyPartitionsError`` if they have more than ``write.most_partitions``; a task that
+    finds so many fails with this error's name in its message. It does not end early by itself: Spark would compute the
+    rows that it leaves.
     """
+    found = os.path.join(write.directory, f".found-{uuid.uuid4().hex}")
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
     try:
-        frame.write.format(FORMAT).mode("append").option("plan", _plan(write, report)).save()
+        frame.write.format(FORMAT).mode("append").option("plan", _plan(write, report, found)).save()
         with open(report, encoding="utf-8") as file:
-            manifest_files, unwritten = json.load(file)
+            files = tuple(starmap(written_file, json.load(file)))
     finally:
         os.unlink(report)
-    # A grouped partition belongs to one task. Otherwise, several may count the same one.
-    remaining = sum(unwritten) if write.used_sink.is_grouped else max(unwritten, default=0)
-    return tuple(starmap(written_file, manifest_files)), remaining
+        shutil.rmtree(found, ignore_errors=True)
+    if write.most_partitions is not None and len({file.values for file in files}) > write.most_partitions:
+        raise TooManyPartitionsError
+    return files
 
 
 def _source() -> Any:
@@ -83,11 +93,11 @@ def _source() -> Any:
     # Local names travel with the class; names of this module would be imported by the workers.
     name_of_format, make_sink = FORMAT, FileTableSink
     make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
+    make_limit, make_shared = PartitionLimit, SharedPartitions
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
         files: list[Any]
-        unwritten_partitions: int
 
     class Writer(DataSourceArrowWriter):  # type: ignore[misc]
         def __init__(self, plan: dict[str, Any]) -> None:
@@ -104,20 +114,28 @@ def _source() -> Any:
                 import pyarrow as pa
 
                 columns = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(columns)))
-            sink = make_sink(choice, target, plan["data_columns"], plan["dynamic"], columns, plan["packed_keys"])
+            most = plan["most_partitions"]
+            sink = make_sink(
+                choice,
+                target,
+                plan["data_columns"],
+                plan["dynamic"],
+                columns,
+                plan["packed_keys"],
+                limit=None if most is None else make_limit(most, make_shared(plan["found"])),
+            )
             sink.set_static_partition(plan["static"])
             if plan["dynamic"]:
                 sink.enable_dynamic_partition_grouping()  # as the driver did, before it sorted the rows
             sink.write(iterator)
-            return Written([list(file) for file in sink.written], sink.unwritten_partitions)
+            return Written([list(file) for file in sink.written])
 
         def commit(self, messages: Any) -> None:
             import json
 
-            reports = [message for message in messages if message is not None]
-            written_files = [file for message in reports for file in message.files]
+            written_files = [file for message in messages if message is not None for file in message.files]
             with open(self.plan["report"], "w", encoding="utf-8") as file:
-                json.dump([written_files, [message.unwritten_partitions for message in reports]], file)
+                json.dump(written_files, file)
 
         def abort(self, messages: Any) -> None:
             pass

@@ -254,17 +254,18 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
     ``check_events`` and ``check_not_null``.
     """
-    table, limit = target.table, context.settings.max_dynamic_partitions
+    table = target.table
     refuse_spark_write(table, context)
     sink = sink_of(target, query, context)
+    packing = packing_of(table, sink)
     write = Write(
         folder,
         table.format,
         table.columns,
         table.partition_columns,
         target.static,
-        limit,
-        packing_of(table, sink),
+        context.settings.max_dynamic_partitions(is_packed=packing is not None),
+        packing,
         options=table.file_options,
         sink=sink,
     )
@@ -277,7 +278,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
 
 def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
     """Returns the changes that an INSERT commits: the partitions it writes, and the periods it marks complete."""
-    change = change_of(insert.statement, insert.target, write_id, files, insert.doubt, context)
+    change = change_of(insert.statement, insert.target, write_id, files, insert.doubt, context, insert.prepared.plan)
     changes: list[WriteChange] = [] if change is None else [change]
     if insert.statement.complete is not None:
         written_values = [] if change is None else [partition.values for partition in change.partitions]
@@ -294,9 +295,10 @@ def change_of(
     files: Sequence[WrittenFile],
     doubt: str | None,
     context: Context,
+    plan: Plan | None = None,
 ) -> WritePartitions | None:
     """Returns the catalog change of the write; ``None`` where it changes nothing. ``doubt`` is the reason why written
-    rollups are unproven.
+    rollups are unproven, ``plan`` that of the query, if one computed the rows.
     """
     partitions = grouped(files)
     if target.is_static and not partitions:

@@ -162,7 +162,13 @@ def _changes(
     for branch, branch_files in zip(branches, files, strict=True):
         table = branch.target.table
         change = change_of(
-            branch.statement, branch.target, directories[table.id].write_id, branch_files, branch.doubt, context
+            branch.statement,
+            branch.target,
+            directories[table.id].write_id,
+            branch_files,
+            branch.doubt,
+            context,
+            branch.prepared.plan,
         )
         if change is not None:
             sources, unproven = proven(branch.prepared.plan.readings, context)

@@ -50,8 +50,9 @@ def test_the_prompt_shows_what_the_page_says(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     files = {block.title: block.text for block in blocks(PATH) if block.title}
     assert main(["-w", "warehouse", "--engine", "duckdb", "-e", files["flights.sql"]]) == 0
-    first, second = (block.text for block in blocks(PATH) if block.language == "text")
+    first, large, second = (block.text for block in blocks(PATH) if block.language == "text")
     _compare(first, tmp_path)
+    _compare(large, tmp_path)
     (tmp_path / "rewriter.toml").write_text(files["rewriter.toml"], encoding="utf-8")
     _compare(second, tmp_path)
 

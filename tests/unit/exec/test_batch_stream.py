@@ -8,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 from rewriter.errors import DataError, Error, InterfaceError, InternalError
+from rewriter.exec import batch_stream
 from rewriter.exec.batch_stream import BatchStream, prefetched
+from rewriter.runtime import result
 from rewriter.runtime.result import Result
 
 SCHEMA = pa.schema([("a", pa.int64())])
@@ -41,6 +43,30 @@ def test_the_first_rows_are_computed_at_once(sizes: list[int], given: int, ended
     assert (query.given, query.ended) == (given, ended)
     assert stream.read_all().num_rows == sum(sizes)
     assert query.ended
+
+
+def test_few_bytes_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_stream, "_MOST_PREFETCHED", 100)
+    query = Query([10, 10, 10])
+    stream = prefetched(SCHEMA, query.batches(), 1000)
+    assert query.given == 2
+    assert stream.read_all().num_rows == 30
+
+
+def test_python_values_of_large_rows_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    original = result.python_values
+
+    def observed(array: pa.Array) -> list[object]:
+        sizes.append(len(array))
+        return original(array)
+
+    monkeypatch.setattr(result, "python_values", observed)
+    monkeypatch.setattr(result, "_SLICE_BYTES", 4000)
+    table = pa.table({"a": ["x" * 1000] * 50})
+    rows = list(Result("SELECT", (), stream=BatchStream.of_table(table)).rows())
+    assert rows == [("x" * 1000,)] * 50
+    assert max(sizes) <= 4
 
 
 def test_close_ends_the_query() -> None:

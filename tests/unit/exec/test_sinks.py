@@ -14,12 +14,13 @@ import pytest
 
 from rewriter.connectors.table_sink import PartitionableTableSink
 from rewriter.exec.formats.registry import FORMATS
-from rewriter.exec.sinks import held_rows, partition_rows, ungrouped
+from rewriter.exec.sinks import held_rows, partition_limit, partition_rows, ungrouped
 from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink, open_sink
 from rewriter.exec.sinks.choice import partition_rows as rows_of
-from rewriter.exec.sinks.file_target import FileTarget, PartitionLimit, WrittenEntry
+from rewriter.exec.sinks.file_target import FileTarget, WrittenEntry
 from rewriter.exec.sinks.open_file import OpenFile
-from rewriter.exec.sinks.partition_rows import write_rows
+from rewriter.exec.sinks.partition_limit import PartitionLimit, SharedPartitions, TooManyPartitionsError
+from rewriter.exec.sinks.partition_rows import sorted_rows, write_rows
 from rewriter.exec.sinks.table_sink import FileTableSink
 
 PARTITIONED = pa.schema([("x", pa.int64()), ("p", pa.string()), ("q", pa.string())])
@@ -182,27 +183,70 @@ def test_a_file_ends_at_the_target_size(target: FileTarget, monkeypatch: pytest.
     assert sum(rows for _, _, rows, *_ in sink.written) == 5000
 
 
-def test_partitions_beyond_the_limit_are_counted_once(target: FileTarget) -> None:
-    limited = FileTarget(target.directory, "parquet", ("p", "q"), {}, "null", max_partitions=3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_beyond_the_limit_are_not_read(kind: SinkKind, target: FileTarget) -> None:
+    read: list[int] = []
+
+    def given() -> Iterator[pa.RecordBatch]:
+        for number, batch in enumerate(batches(random.Random(4), 8, 10, 50)):
+            read.append(number)
+            yield batch
+
+    sink = open_sink(SinkChoice(kind), target, ())
+    # The batches of the grouped sink are not sorted: a partition comes several times.
+    rows = sorted_rows(given(), 1) if kind is SinkKind.SORTED else rows_of(SinkChoice(kind), given(), 1)
+    with pytest.raises(TooManyPartitionsError):
+        write_rows(rows, sink, limit=PartitionLimit(3))
+    assert read == [0]
+    # The rows that were read before are few, so that they were not written.
+    assert (sink.written, os.listdir(target.directory)) == ([], [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_allows_as_many_partitions(kind: SinkKind, target: FileTarget) -> None:
     given = batches(random.Random(4), 8, 10, 50)
-    for kind in KINDS:
-        sink = open_sink(SinkChoice(kind), limited, ())
-        # The batches of the grouped sink are not sorted: a partition comes several times.
-        write_rows(rows_of(SinkChoice(kind), given, 1), sink)
-        assert sink.unwritten_partitions == 5
-        assert len({key for _, key, *_ in sink.written}) <= 3
+    sink = open_sink(SinkChoice(kind), target, ())
+    write_rows(rows_of(SinkChoice(kind), given, 1), sink, limit=PartitionLimit(8))
+    assert stored(list(sink.written)) == expected(given)
 
 
-def test_a_limit_remembers_a_bounded_number_of_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewriter.exec.sinks import file_target
+def test_a_limit_counts_ahead_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = pa.record_batch({"x": pa.array([1] * 100, pa.int64())})
+    monkeypatch.setattr(partition_limit, "AHEAD_BYTES", 3 * row.nbytes)
+    read: list[int] = []
 
-    monkeypatch.setattr(file_target, "_MOST_REMEMBERED", 10)
-    limit = PartitionLimit(1)
-    for _ in range(2):
-        for number in range(100):
-            limit.admits((str(number),))
-    assert len(limit._unwritten) == 10
-    assert limit.unwritten == 99 + 89
+    def given() -> Iterator[tuple[tuple[str], pa.RecordBatch]]:
+        for number in range(10):
+            read.append(number)
+            yield (str(number),), row
+
+    taken = 0
+    for (text,), _ in partition_limit.counted_ahead(given(), PartitionLimit(10)):
+        assert (int(text), len(read)) == (taken, min(taken + 4, 10))
+        taken += 1
+    assert taken == 10
+
+
+@pytest.mark.parametrize(("most", "together"), [(5, 6), (1000, 1100)])
+def test_tasks_count_their_partitions_together(tmp_path: Path, most: int, together: int) -> None:
+    """Three tasks have less than the limit each, and some partitions in common."""
+    folder = str(tmp_path / "found")
+    limits = [PartitionLimit(most, SharedPartitions(folder)) for _ in range(3)]
+    for key in range(most * 9 // 10):
+        for limit in limits:
+            limit.count((str(key), None))
+    counted = 0
+
+    def count_others() -> None:
+        nonlocal counted
+        for key in range(most):
+            for number, limit in enumerate(limits):
+                limit.count((str(key), str(number)))
+                counted += 1
+
+    with pytest.raises(TooManyPartitionsError):
+        count_others()
+    assert counted <= together - most * 9 // 10
 
 
 @pytest.mark.parametrize("kind", [SinkKind.SINGLE, *KINDS])

@@ -128,6 +128,29 @@ def test_short_statements_show_nothing(terminal: tuple[TextIO, int]) -> None:
         os.read(master, 100)
 
 
+def test_late_reports_draw_nothing(terminal: tuple[TextIO, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread may report after its statement has ended: the prompt stays as it is."""
+    monkeypatch.setattr(module, "DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_TICK_SECONDS", 60.0)
+    stream, master = terminal
+    shown = ProgressLine(stream)
+    resize(stream, 20)
+    shown(TASKS)
+    assert shown_by(master) == "\r\x1b[2KRunning   54%  0:00"
+    shown.hide()
+    shown.hide()
+    shown(TASKS)
+    shown(WRITER)
+    assert shown_by(master) == "\r\x1b[2K"
+    stream.write("prompt")
+    stream.flush()
+    assert shown_by(master) == "prompt"
+    shown.show()
+    shown(TASKS)
+    assert shown_by(master) == "\r\x1b[2KRunning   54%  0:00"
+    shown.hide()
+
+
 def test_the_time_goes_on_without_reports(terminal: tuple[TextIO, int]) -> None:
     stream, master = terminal
     shown = ProgressLine(stream)
