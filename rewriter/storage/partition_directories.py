@@ -179,6 +179,24 @@ def is_directory(path: str) -> bool:
         raise _unreadable(path, error) from error
 
 
+def missing_directories(paths: Iterable[str], advance: Callable[[int], None] = lambda _: None) -> set[str]:
+    """Returns those of the paths that are no directories.
+
+    Lists each directory above them once: in an object store, a request for each thousand of its entries. ``advance``
+    is called with the number of further listings. Raises as ``list_directories`` does.
+    """
+    names_by_parent: dict[str, list[str]] = {}
+    for path in paths:
+        parent, name = os.path.split(path)
+        names_by_parent.setdefault(parent, []).append(name)
+    entry_lists = in_parallel(_entries, list(names_by_parent), advance)
+    missing: set[str] = set()
+    for (parent, names), entries in zip(names_by_parent.items(), entry_lists, strict=True):
+        folders = {name for name, is_folder in entries if is_folder}
+        missing.update(os.path.join(parent, name) for name in names if name not in folders)
+    return missing
+
+
 def in_parallel(
     run: Callable[[_In], _Out], items: Sequence[_In], advance: Callable[[int], None] = lambda _: None
 ) -> list[_Out]:

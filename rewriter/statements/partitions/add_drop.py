@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from rewriter.catalog.commit.directory_moves import default_directory
@@ -17,7 +18,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import seen_from
-from rewriter.errors import Error, Span, partitions_not_found
+from rewriter.errors import Error, OperationalError, Span, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.grammar.terms import Name, PartitionItem
@@ -38,14 +39,15 @@ from rewriter.statements.resolve.partition_specs import (
     spec_text,
 )
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
-from rewriter.storage.partition_directories import is_directory
+from rewriter.storage.partition_directories import in_parallel, is_directory, printable
 from rewriter.uris import is_uri
 
 
 @runs(s.AddPartitions, in_transaction=True)
 def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     """ALTER TABLE … ADD PARTITION: adds all partitions or none. A managed table's partitions begin empty, or with a
-    copy of the files in LOCATION.
+    copy of the files in LOCATION. The directory of an external one may not exist yet; it is not made, and a warning
+    names it.
     """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
@@ -65,7 +67,22 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
             transaction.commit([AddPartitions(table, writes, statement.if_not_exists)])
         except Error as error:
             raise error.at(_faulty(error, statement, writes, table, context)) from None
-    return Result("ALTER TABLE ADD PARTITION")
+    return Result("ALTER TABLE ADD PARTITION", warnings=tuple(_without_directory(table, writes, context)))
+
+
+def _without_directory(table: Table, writes: Sequence[PartitionWrite], context: Context) -> Iterator[str]:
+    """Yields a warning for partitions of an external table whose directories do not exist: queries of them fail.
+
+    Nothing is warned of where that cannot be determined.
+    """
+    if not table.external or context.rehearsed is not None:
+        return
+    paths = [write.location or default_directory(table, write.values) for write in writes]
+    with suppress(OperationalError):
+        missing = [path for path, exists in zip(paths, in_parallel(is_directory, paths), strict=True) if not exists]
+        if missing:
+            others = f", and {len(missing) - 1:,} more do not exist" if len(missing) > 1 else ""
+            yield f"The directory {printable(missing[0])} does not exist{others}: queries fail until it does."
 
 
 def _check_places(
