@@ -21,6 +21,7 @@ from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
+from rewriter.safe_removal import make_directory
 from rewriter.storage.filesystems.registry import current, store_of, using
 from rewriter.uris import is_uri
 
@@ -195,6 +196,29 @@ def missing_directories(paths: Iterable[str], advance: Callable[[int], None] = l
         folders = {name for name, is_folder in entries if is_folder}
         missing.update(os.path.join(parent, name) for name in names if name not in folders)
     return missing
+
+
+def make_directories(table: Table, paths: Sequence[str]) -> None:
+    """Makes directories of an external table's partitions, which may exist; in an object store, their markers.
+
+    Raises ``OperationalError``: EXTERNAL_WRITE_FAILED for errors of the disk, and FAILED_WRITE_FILE for a store.
+    """
+
+    def make(path: str) -> None:
+        if is_uri(path):
+            store_of(path).make_directory(path)
+        else:
+            make_directory(path, (table.location, path), exist_ok=True)
+
+    try:
+        in_parallel(make, paths)
+    except OSError as error:
+        raise OperationalError(
+            f"The external table {table.name} cannot be written: {error}.",
+            condition="EXTERNAL_WRITE_FAILED",
+            object=table.name,
+            hint=f"Check the directory {table.location}.",
+        ) from error
 
 
 def in_parallel(

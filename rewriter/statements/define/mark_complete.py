@@ -1,8 +1,8 @@
 """MARK COMPLETE: makes base periods that are absent from a stretch of time present and empty.
 
 The owner of a fact thereby states that nothing happened in hours for which no data came. The periods are registered
-without rows, in one commit. A rollup that was computed without them is then complete. A period that was dropped had
-rows, so it stays dropped.
+without rows, in one commit; in an external table, their directories are made before. A rollup that was computed without
+them is then complete. A period that was dropped had rows, so it stays dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.facts.time_key_ranges import time_values
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
-from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable
+from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError
 from rewriter.grammar.families import fact_changes as s
 from rewriter.planner.cover.validity import window
@@ -22,7 +22,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import names_in
+from rewriter.storage.partition_directories import make_directories, names_in
 from rewriter.timeline.ranges import RangeSet
 
 #: The most base periods that one statement marks.
@@ -99,6 +99,7 @@ def additions(fact: Fact, action: s.MarkComplete, context: Context) -> tuple[lis
         partitions = absence.partitions(context)
         if partitions:
             table = context.snapshot.table(absence.stored.table.table)
+            _make_directories(table, partitions, context)
             changes.append(AddPartitions(table, partitions, if_not_exists=True))
     return changes, absences_
 
@@ -119,8 +120,15 @@ def loaded_window(
             partition for partition in absence.partitions(context) if partition.values not in written_values
         )
         if partitions:
+            _make_directories(binding.table, partitions, context)
             changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
     return tuple(changes)
+
+
+def _make_directories(table: Table, partitions: Iterable[PartitionWrite], context: Context) -> None:
+    """Makes the directories of empty partitions of an external table: one that does not exist is not empty."""
+    if table.external and context.rehearsed is None:
+        make_directories(table, [directory(table, Partition(b"", partition.values)) for partition in partitions])
 
 
 def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: Context) -> None:

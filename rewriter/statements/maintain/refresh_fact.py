@@ -25,6 +25,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
     base_arms,
     carried,
+    complete_base_time,
     file_listings,
     inside,
     ordinals_of,
@@ -72,8 +73,8 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     """
     fact = named_fact(statement.fact, context)
     cube = context.snapshot.cube(fact.cube)
-    base_time = completebase_time(base_periods(fact), context)
-    everything = TimeRange(base_time.ranges[0].start, base_time.ranges[-1].end) if base_time else None
+    existing = complete_base_time(base_periods(fact), context)
+    everything = TimeRange(existing.ranges[0].start, existing.ranges[-1].end) if existing else None
     requested = asked(statement, fact, context, everything)
     rows: list[Row] = []
     left = statement.most
@@ -170,7 +171,7 @@ class _Search:
                 hint="run the statement again",
             )
         table, period = snapshot.table(stored.table.table), stored.period
-        base_time = completebase_time(base_periods(fact), context)
+        existing = complete_base_time(base_periods(fact), context)
         unused = {
             was: inside(line(table.name, period, stored.table.time).ranges(), period, self.requested)
             for was, line in context.snapshot.unused_timelines.items()
@@ -237,7 +238,7 @@ class _Rollups:
         """Yields the rows of unused rollups that nothing computes, and of those that a stream fills."""
         for was, time in self.by_state.items():
             for range_ in time & (self.whole - self.computable):
-                lost = [lost for lost in self.unlisted if lost.time & RangeSet.of(range_)]
+                lost = [base for base in self.unlisted if base.time & RangeSet.of(range_)]
                 yield from self._rows(RangeSet.of(range_), was, f"skipped: {_shortened(lost)}")
             yield from self._rows(time - self.whole, was, "skipped: its base is incomplete")
         yield from self._rows(self.filled, "open", "skipped: a stream still fills it")

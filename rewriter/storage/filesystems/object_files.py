@@ -190,6 +190,13 @@ class ObjectFiles:
         except OSError as error:
             raise _failed("FAILED_WRITE_FILE", path, error) from None
 
+    def make_directory(self, path: str) -> None:
+        """Writes the markers of a directory and of those above it. Raises ``OperationalError`` FAILED_WRITE_FILE."""
+        try:
+            repeated(lambda: self._client.create_dir(bucket_and_key(path), recursive=True))
+        except OSError as error:
+            raise _failed("FAILED_WRITE_FILE", path, error) from None
+
     def open_output(self, path: str) -> pa.NativeFile:
         """Opens a file for writing. It appears when it is closed. Raises ``OSError``."""
         return self._client.open_output_stream(bucket_and_key(path))
