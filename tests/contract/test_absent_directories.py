@@ -183,7 +183,7 @@ def test_writing_into_an_absent_directory(session: Session, tmp_path: Path) -> N
     session.execute(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/loaded' USING PARQUET SELECT 4 AS x")
     added = session.execute("ALTER TABLE e ADD PARTITION (p = 1) PARTITION (p = 2) PARTITION (p = 3) PARTITION (p = 4)")
     assert added.warnings == (
-        f"The directory {tmp_path}/e/p=1 does not exist, and 3 more do not exist: queries fail until it does.",
+        f"The directory {tmp_path}/e/p=1 does not exist, nor do 3 more: queries of its partition fail.",
     )
     assert failure(session, "SELECT * FROM e").condition == "PATH_NOT_FOUND"
     session.execute("INSERT INTO e PARTITION (p = 1) VALUES (1)")
@@ -195,6 +195,62 @@ def test_writing_into_an_absent_directory(session: Session, tmp_path: Path) -> N
     session.execute("INSERT OVERWRITE e PARTITION (p = 1) VALUES (5)")
     assert rows(session, "SELECT * FROM e ORDER BY x") == [(3, 3), (4, 4), (5, 1)]
     assert session.execute("ALTER TABLE e ADD IF NOT EXISTS PARTITION (p = 1)").warnings == ()
+
+
+def test_the_directory_of_an_added_partition(session: Session, tmp_path: Path) -> None:
+    """ADD PARTITION makes it below the directory of the table, as Hive does, once."""
+    session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p INT, q INT) LOCATION '{tmp_path}/e'")
+    session.execute("INSERT INTO e VALUES (1, 1, 1)")
+    assert session.execute("EXPLAIN ALTER TABLE e ADD PARTITION (p = 1, q = 2)").fetch()
+    assert not (tmp_path / "e" / "p=1" / "q=2").exists()
+    assert session.execute("ALTER TABLE e ADD PARTITION (p = 1, q = 2) PARTITION (p = 2, q = 2)").warnings == ()
+    assert rows(session, "SELECT * FROM e") == [(1, 1, 1)]
+    removed(tmp_path / "e" / "p=2" / "q=2")
+    again = session.execute("ALTER TABLE e ADD IF NOT EXISTS PARTITION (p = 2, q = 2) PARTITION (p = 3, q = 3)")
+    assert again.warnings == (f"The directory {tmp_path}/e/p=2/q=2 does not exist: queries of its partition fail.",)
+    assert failure(session, "SELECT * FROM e WHERE p > 1").object == f"{tmp_path}/e/p=2/q=2"
+    elsewhere = session.execute(f"ALTER TABLE e ADD PARTITION (p = 4, q = 4) LOCATION '{tmp_path}/elsewhere'")
+    assert len(elsewhere.warnings) == 1
+    session.execute("START TRANSACTION")
+    assert len(session.execute("ALTER TABLE e ADD PARTITION (p = 5, q = 5)").warnings) == 1
+    session.execute("ROLLBACK")
+    assert not (tmp_path / "e" / "p=5").exists()
+
+
+def test_hours_that_are_marked_complete(session: Session, tmp_path: Path) -> None:
+    """The owner's word that nothing happened makes an empty directory, which may be lost as any other."""
+    fill(session, tmp_path)
+    session.execute("INSERT INTO h MARK COMPLETE FROM '2024-01-03' TO '2024-01-04' VALUES (7, '2024-01-03-07')")
+    session.execute("ALTER FACT f MARK COMPLETE FROM '2024-01-04' TO '2024-01-05'")
+    query = "SELECT COUNT(*), SUM(n) FROM h WHERE p >= '2024-01-03'"
+    assert rows(session, query) == [(1, 7)]
+    removed(tmp_path / "h" / "p=2024-01-04-23")
+    assert failure(session, query).object == f"{tmp_path}/h/p=2024-01-04-23"
+
+
+def test_rollups_that_another_program_computed(session: Session, tmp_path: Path) -> None:
+    """An accepted rollup whose directory is absent is neither used nor taken for changed."""
+    fill(session, tmp_path)
+    session.execute(f"CREATE EXTERNAL TABLE o (n BIGINT) PARTITIONED BY (q STRING) LOCATION '{tmp_path}/o'")
+    session.execute("INSERT INTO o VALUES (276, '2024-01-01'), (852, '2024-01-02')")
+    session.execute("ALTER FACT f ADD STORAGE (TABLE o PERIOD DAILY PARTITIONED BY t AS (q))")
+    session.execute("CHECK FACT f ACCEPT")
+    query = f"SELECT SUM(n) FROM c WHERE {BOTH_DAYS}"
+    assert rows(session, query) == [(1128,)]
+    place = tmp_path / "o" / "q=2024-01-02"
+    moved_away(place)
+    assert failure(session, query).object == str(place)
+    refreshed = session.execute("REFRESH FACT f FROM '2024-01-01' TO '2024-01-01T01'")
+    assert refreshed.warnings == ()
+    assert session.execute("REFRESH FACT f DRY RUN").warnings == (
+        f"o cannot be listed completely: the directory {place} of the partition q=2024-01-02 of o does not exist.",
+    )
+    assert rows(session, "MSCK REPAIR TABLE o") == [
+        ("q=2024-01-02", "missing on disk", str(place), "SYNC PARTITIONS drops it")
+    ]
+    place.with_name("_moved").rename(place)
+    assert rows(session, query) == [(1128,)]
+    assert rows(session, "SHOW UNPROVEN PARTITIONS OF f") == []
 
 
 def test_a_directory_that_vanishes_while_it_is_listed(

@@ -66,7 +66,7 @@ def test_a_prefix_without_keys_is_absent(session: Session, object_store: ObjectS
     place = f"{object_store.uri}/e/p=1"
     session.execute(f"CREATE EXTERNAL TABLE e (n BIGINT) PARTITIONED BY (p INT) LOCATION '{object_store.uri}/e'")
     added = session.execute("ALTER TABLE e ADD PARTITION (p = 1)")
-    assert added.warnings == (f"The directory {place} does not exist: queries fail until it does.",)
+    assert added.warnings == (f"The directory {place} does not exist: queries of its partition fail.",)
     for sql in ("SELECT * FROM e", "SELECT COUNT(*) FROM e", "SELECT MAX(n) FROM e", "SELECT * FROM e LIMIT 1"):
         error = failure(session, sql)
         assert (error.condition, error.object) == ("PATH_NOT_FOUND", place), sql
@@ -110,6 +110,14 @@ def test_rollups_over_an_absent_prefix(on_duckdb: Session, object_store: ObjectS
     put(object_store, "h/p=2024-01-02-05/part.parquet", 1029)
     session.execute("REFRESH FACT f")
     assert rows(session, "SELECT SUM(n) FROM d") == [(2128,)]
+
+
+def test_hours_that_are_marked_complete(on_duckdb: Session, object_store: ObjectStore) -> None:
+    """The owner's word that nothing happened makes the marker of a directory."""
+    session = on_duckdb
+    fill(session, object_store)
+    session.execute("ALTER FACT f MARK COMPLETE FROM '2024-01-03' TO '2024-01-03T02'")
+    assert rows(session, "SELECT COUNT(*) FROM h WHERE p >= '2024-01-03'") == [(0,)]
 
 
 def test_no_further_request_is_made(on_duckdb: Session, object_store: ObjectStore) -> None:

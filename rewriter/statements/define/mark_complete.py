@@ -8,7 +8,7 @@ them is then complete. A period that was dropped had rows, so it stays dropped.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.facts.time_binding import TimeBinding
@@ -40,13 +40,15 @@ class Absence:
     dropped: RangeSet
     filled: RangeSet
 
-    def partitions(self, context: Context) -> tuple[PartitionWrite, ...]:
-        """Returns the partitions, without rows, that make the absent periods complete.
+    def partitions(
+        self, context: Context, written: Collection[PartitionValues] = frozenset()
+    ) -> tuple[PartitionWrite, ...]:
+        """Returns the partitions, without rows, that make the absent periods complete, beside the ``written`` ones.
 
         Raises ``AnalysisError`` FILES_NOT_REGISTERED where the directory of such a partition in an external table
         has files.
         """
-        return tuple(PartitionWrite(values) for values in _values(self.stored, self.time, context))
+        return tuple(PartitionWrite(values) for values in _values(self.stored, self.time, written, context))
 
 
 def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | None = None) -> tuple[Absence, ...]:
@@ -116,9 +118,7 @@ def loaded_window(
     written_values = set(written)
     changes = []
     for absence in absences(binding.fact, action, context, binding.table.name):
-        partitions = tuple(
-            partition for partition in absence.partitions(context) if partition.values not in written_values
-        )
+        partitions = absence.partitions(context, written_values)
         if partitions:
             _make_directories(binding.table, partitions, context)
             changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
@@ -146,7 +146,9 @@ def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: C
     absences(binding.fact, action, context, binding.table.name)
 
 
-def _values(stored: StoredPeriod, ranges: RangeSet, context: Context) -> Iterator[PartitionValues]:
+def _values(
+    stored: StoredPeriod, ranges: RangeSet, written: Collection[PartitionValues], context: Context
+) -> Iterator[PartitionValues]:
     table, period = context.snapshot.table(stored.table.table), stored.period
     layout = stored.table.layouts[period]
     combinations = list(_combinations(stored.table, table.partition_columns[len(layout.columns) :]))
@@ -156,6 +158,8 @@ def _values(stored: StoredPeriod, ranges: RangeSet, context: Context) -> Iterato
                 continue  # A date that the zone leaves out has no partition.
             for other_values in combinations:
                 values = (*time_values(table, layout, ordinal), *other_values)
+                if values in written:
+                    continue
                 if table.external:
                     _check_empty(directory(table, Partition(b"", values)), table.name)
                 yield values
