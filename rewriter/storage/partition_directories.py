@@ -180,22 +180,32 @@ def is_directory(path: str) -> bool:
         raise _unreadable(path, error) from error
 
 
-def missing_directories(paths: Iterable[str], advance: Callable[[int], None] = lambda _: None) -> set[str]:
-    """Returns those of the paths that are no directories.
+def unlisted_directories(paths: Sequence[str], advance: Callable[[int], None] = lambda _: None) -> set[str]:
+    """Returns those of the paths that are no directories, or may not be listed.
 
-    Lists each directory above them once: in an object store, a request for each thousand of its entries. ``advance``
-    is called with the number of further listings. Raises as ``list_directories`` does.
+    Opens each local directory. In an object store, lists each directory above the paths once, by a request for each
+    thousand of its entries. ``advance`` is called with the number of further listings. Raises ``OperationalError``
+    FAILED_READ_FILE for a store that does not respond.
     """
+    local_paths = [path for path in paths if not is_uri(path)]
+    are_listed = in_parallel(_may_be_listed, local_paths, advance)
+    unlisted = {path for path, is_listed in zip(local_paths, are_listed, strict=True) if not is_listed}
     names_by_parent: dict[str, list[str]] = {}
-    for path in paths:
-        parent, name = os.path.split(path)
+    for parent, name in (os.path.split(path) for path in paths if is_uri(path)):
         names_by_parent.setdefault(parent, []).append(name)
     entry_lists = in_parallel(_entries, list(names_by_parent), advance)
-    missing: set[str] = set()
     for (parent, names), entries in zip(names_by_parent.items(), entry_lists, strict=True):
         folders = {name for name, is_folder in entries if is_folder}
-        missing.update(os.path.join(parent, name) for name in names if name not in folders)
-    return missing
+        unlisted.update(os.path.join(parent, name) for name in names if name not in folders)
+    return unlisted
+
+
+def _may_be_listed(path: str) -> bool:
+    try:
+        os.scandir(path).close()
+    except OSError:
+        return False
+    return True
 
 
 def make_directories(table: Table, paths: Sequence[str]) -> None:

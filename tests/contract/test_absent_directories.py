@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,6 +154,56 @@ def test_each_way_to_be_absent(session: Session, tmp_path: Path, lose: Callable[
     assert str(last[5]).startswith(f"skipped: the directory {tmp_path}/h/p=2024-01-02-")
     assert rows(session, "SELECT p, n FROM d ORDER BY p") == kept
     assert rows(session, f"SELECT SUM(n) FROM c WHERE {BOTH_DAYS}") == [(1128,)]
+
+
+def test_a_directory_that_may_not_be_listed(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(session, tmp_path)
+    session.execute("REFRESH FACT f")
+    kept = rows(session, "SELECT p, n FROM d ORDER BY p")
+    place, scandir = f"{tmp_path}/h/p={LOST}", os.scandir
+
+    def refused(path: str) -> object:
+        if path == place:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    for sql in ("SELECT COUNT(*) FROM h", "REFRESH TABLE h", "ANALYZE TABLE h COMPUTE STATISTICS"):
+        error = failure(session, sql)
+        assert (error.condition, error.object) == ("FAILED_READ_FILE", place)
+    assert [(row[2], row[5]) for row in rows(session, "REFRESH FACT f FORCE")] == [
+        ("2024-01-01", "refreshed"),
+        ("2024-01-02", f"skipped: the directory {place} cannot be read: permission denied"),
+    ]
+    assert rows(session, "SELECT p, n FROM d ORDER BY p") == kept
+    assert rows(session, "SHOW MISSING PARTITIONS OF f") == [
+        ("h", "HOURLY", "2024-01-02T05", "2024-01-02T06", 1, "load")
+    ]
+
+
+def test_what_is_to_be_done_agrees_with_what_a_refresh_does(session: Session, tmp_path: Path) -> None:
+    fill(session, tmp_path)
+    session.execute("REFRESH FACT f FROM '2024-01-01' TO '2024-01-02'")
+    place = tmp_path / "h" / f"p={LOST}"
+    removed(place)
+    assert rows(session, "SHOW MISSING PARTITIONS OF f") == [
+        ("h", "HOURLY", "2024-01-02T05", "2024-01-02T06", 1, "load"),
+        ("d", "DAILY", "2024-01-02", "2024-01-03", 1, "load, then refresh"),
+    ]
+    reason = f"the directory {place} of the partition p={LOST} of h does not exist"
+    for options in ("", " DRY RUN", " MAX 5 PARTITIONS", " FORCE FROM '2024-01-02' TO '2024-01-03'"):
+        refreshed = session.execute(f"REFRESH FACT f{options}")
+        assert refreshed.fetch() == [("d", "DAILY", "2024-01-02", "2024-01-03", "missing", f"skipped: {reason}", 1)]
+        assert refreshed.warnings == (f"h cannot be listed completely: {reason}.",)
+    session.execute("INSERT INTO d VALUES (1, '2024-01-02')")
+    assert rows(session, "SHOW UNPROVEN PARTITIONS OF f") == [
+        ("d", "DAILY", "2024-01-02", "2024-01-03", 1, "load, then check")
+    ]
+    place.mkdir()
+    assert [row[5] for row in rows(session, "SHOW UNPROVEN PARTITIONS OF f")] == ["check"]
+    assert [row[4:6] for row in rows(session, "REFRESH FACT f")] == [("unproven", "refreshed")]
+    assert rows(session, "SHOW MISSING PARTITIONS OF f") == []
+    assert rows(session, f"SELECT SUM(n) FROM c WHERE {BOTH_DAYS}") == [(1128 - 29,)]
 
 
 def test_an_unpartitioned_table(session: Session, tmp_path: Path) -> None:

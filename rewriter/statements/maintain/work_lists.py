@@ -1,8 +1,8 @@
 """SHOW MISSING, OUTDATED and UNPROVEN PARTITIONS: what is to be loaded, refreshed or checked in a fact, in order.
 
 A scheduler reads what it has to do: base periods are loaded first, because all rollups are computed from them. Reads
-timelines, and no partition of a managed table. A base partition of an external table whose directory does not exist is
-missing, as for REFRESH FACT, which computes nothing from it.
+timelines, and no partition of a managed table. A base partition of an external table whose directory does not exist, or
+may not be listed, is missing, as for REFRESH FACT, which computes nothing from it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
 from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import missing_directories
+from rewriter.storage.partition_directories import unlisted_directories
 from rewriter.timeline.ranges import RangeSet
 
 
@@ -71,8 +71,8 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     """Returns rows of (table, period, from, to, periods, action), in the order in which they are to be done.
 
     Without bounds the range is that of a query over all time: the extent of all partitions, and the time that LATENESS
-    promises. O(ranges), and for an external base a listing of the directories above those of its partitions. Raises
-    ``OperationalError`` FAILED_READ_FILE for one that may not be read.
+    promises. O(ranges), and for an external base a look at the directory of each of its partitions in the range. Raises
+    ``OperationalError`` FAILED_READ_FILE for an object store that does not respond.
     """
     fact = named_fact(statement.fact, context)
     everything = coverage_of(fact, context).extent() if statement.start is None else None
@@ -121,7 +121,9 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
 
 
 def _unlisted(stored: StoredPeriod, wanted: RangeSet, context: Context) -> RangeSet:
-    """Returns the time of the base partitions of an external table whose directories do not exist."""
+    """Returns the time of the base partitions of an external table whose directories do not exist, or may not be
+    listed.
+    """
     table = context.snapshot.table(stored.table.table)
     binding = external_binding(table, context)
     if binding is None:
@@ -130,8 +132,8 @@ def _unlisted(stored: StoredPeriod, wanted: RangeSet, context: Context) -> Range
     keys = merged(key for periods in ordinals for key in binding.key_ranges(stored.period, periods))
     located = [(directory(table, partition), partition) for partition in context.snapshot.partitions(table, keys)]
     counter = context.progress.counter("listing", "directories")
-    missing = missing_directories([path for path, _ in located], counter)
-    return base_time(binding, [partition for path, partition in located if path in missing])
+    unlisted = unlisted_directories([path for path, _ in located], counter)
+    return base_time(binding, [partition for path, partition in located if path in unlisted])
 
 
 def _of_rollups(
