@@ -112,10 +112,10 @@ def directory_not_found(table: Table, partition: Partition | None) -> Operationa
 def _absence(table: Table, path: str) -> str:
     if is_uri(path):
         return "does not exist: the object store has no file below it, and no marker of an empty directory"
-    if os.path.islink(path):
-        return "does not exist: it is a broken symbolic link"
     if os.path.exists(path):
         return "is not a directory"
+    if os.path.islink(path):
+        return "does not exist: it is a broken symbolic link"
     if path.startswith(os.path.join(table.location, "")) and not os.path.isdir(table.location):
         return f"does not exist: the location {printable(table.location)} of the table is absent"
     return "does not exist"

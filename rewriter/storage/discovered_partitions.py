@@ -21,8 +21,7 @@ from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, OperationalError, Span
-from rewriter.storage.data_files import directory_not_found
-from rewriter.storage.partition_directories import is_directory, list_directories, printable
+from rewriter.storage.partition_directories import list_directories, printable
 
 #: The partitions that a statement, which has one snapshot, has listed: it lists them once.
 _DISCOVERED: WeakKeyDictionary[Snapshot, dict[tuple[int, ScanFilter | None], dict[bytes, Partition]]] = (
@@ -34,8 +33,8 @@ def discovered(table: Table, scan_filter: ScanFilter | None, snapshot: Snapshot)
     """Returns the partitions that satisfy a filter by key, in key order, each with its directory; the same for one
     snapshot.
 
-    Raises ``OperationalError`` INVALID_PARTITION_DIRECTORY and AMBIGUOUS_PARTITION_DIRECTORY, PATH_NOT_FOUND if the
-    table's location does not exist, and the errors of ``list_directories``, which also states the cost.
+    Raises ``OperationalError`` INVALID_PARTITION_DIRECTORY and AMBIGUOUS_PARTITION_DIRECTORY, and the errors of
+    ``list_directories``, which also states the cost.
     """
     partitions_by_filter = _DISCOVERED.setdefault(snapshot, {})
     if (table.id, scan_filter) not in partitions_by_filter:
@@ -45,8 +44,6 @@ def discovered(table: Table, scan_filter: ScanFilter | None, snapshot: Snapshot)
 
 def _listed_partitions(table: Table, scan_filter: ScanFilter | None) -> dict[bytes, Partition]:
     listing = list_directories(table, scan_filter)
-    if not listing.directories and not is_directory(table.location):
-        raise directory_not_found(table, None)
     for stray in listing.stray_directories:
         raise OperationalError(
             f"{printable(stray.path)}, below the table {table.name}, is not a partition: {stray.reason}.",

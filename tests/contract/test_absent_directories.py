@@ -220,7 +220,7 @@ def test_an_unpartitioned_table(session: Session, tmp_path: Path) -> None:
 def test_the_location_of_discovered_partitions(session: Session, tmp_path: Path) -> None:
     properties = "TBLPROPERTIES ('rewriter.partitions' = 'discovered')"
     session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p INT) LOCATION '{tmp_path}/e' {properties}")
-    for sql in ("SELECT * FROM e", "SELECT COUNT(*) FROM e WHERE p = 1", "SHOW PARTITIONS e"):
+    for sql in ("SELECT * FROM e", "SELECT COUNT(*) FROM e WHERE p = 1", "EXPLAIN SCAN SELECT * FROM e"):
         error = failure(session, sql)
         assert (error.condition, error.object) == ("PATH_NOT_FOUND", f"{tmp_path}/e")
     session.execute("INSERT INTO e VALUES (1, 1)")
@@ -233,10 +233,7 @@ def test_writing_into_an_absent_directory(session: Session, tmp_path: Path) -> N
     """INSERT and LOAD DATA make the directory."""
     session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p INT) LOCATION '{tmp_path}/e'")
     session.execute(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/loaded' USING PARQUET SELECT 4 AS x")
-    added = session.execute("ALTER TABLE e ADD PARTITION (p = 1) PARTITION (p = 2) PARTITION (p = 3) PARTITION (p = 4)")
-    assert added.warnings == (
-        f"The directory {tmp_path}/e/p=1 does not exist, nor do 3 more: queries of its partition fail.",
-    )
+    session.execute("ALTER TABLE e ADD PARTITION (p = 1) PARTITION (p = 2) PARTITION (p = 3) PARTITION (p = 4)")
     assert failure(session, "SELECT * FROM e").condition == "PATH_NOT_FOUND"
     session.execute("INSERT INTO e PARTITION (p = 1) VALUES (1)")
     session.execute("INSERT OVERWRITE e PARTITION (p = 2) SELECT 1 WHERE false")
@@ -246,27 +243,9 @@ def test_writing_into_an_absent_directory(session: Session, tmp_path: Path) -> N
     removed(tmp_path / "e" / "p=1")
     session.execute("INSERT OVERWRITE e PARTITION (p = 1) VALUES (5)")
     assert rows(session, "SELECT * FROM e ORDER BY x") == [(3, 3), (4, 4), (5, 1)]
-    assert session.execute("ALTER TABLE e ADD IF NOT EXISTS PARTITION (p = 1)").warnings == ()
-
-
-def test_the_directory_of_an_added_partition(session: Session, tmp_path: Path) -> None:
-    """ADD PARTITION makes it below the directory of the table, as Hive does, once."""
-    session.execute(f"CREATE EXTERNAL TABLE e (x INT) PARTITIONED BY (p INT, q INT) LOCATION '{tmp_path}/e'")
-    session.execute("INSERT INTO e VALUES (1, 1, 1)")
-    assert session.execute("EXPLAIN ALTER TABLE e ADD PARTITION (p = 1, q = 2)").fetch()
-    assert not (tmp_path / "e" / "p=1" / "q=2").exists()
-    assert session.execute("ALTER TABLE e ADD PARTITION (p = 1, q = 2) PARTITION (p = 2, q = 2)").warnings == ()
-    assert rows(session, "SELECT * FROM e") == [(1, 1, 1)]
-    removed(tmp_path / "e" / "p=2" / "q=2")
-    again = session.execute("ALTER TABLE e ADD IF NOT EXISTS PARTITION (p = 2, q = 2) PARTITION (p = 3, q = 3)")
-    assert again.warnings == (f"The directory {tmp_path}/e/p=2/q=2 does not exist: queries of its partition fail.",)
-    assert failure(session, "SELECT * FROM e WHERE p > 1").object == f"{tmp_path}/e/p=2/q=2"
-    elsewhere = session.execute(f"ALTER TABLE e ADD PARTITION (p = 4, q = 4) LOCATION '{tmp_path}/elsewhere'")
-    assert len(elsewhere.warnings) == 1
-    session.execute("START TRANSACTION")
-    assert len(session.execute("ALTER TABLE e ADD PARTITION (p = 5, q = 5)").warnings) == 1
-    session.execute("ROLLBACK")
-    assert not (tmp_path / "e" / "p=5").exists()
+    # ADD PARTITION registers a place, and makes nothing there: it would be empty where a file system is not mounted.
+    session.execute("ALTER TABLE e ADD PARTITION (p = 5)")
+    assert failure(session, "SELECT * FROM e").object == f"{tmp_path}/e/p=5"
 
 
 def test_hours_that_are_marked_complete(session: Session, tmp_path: Path) -> None:

@@ -65,8 +65,7 @@ def test_a_prefix_without_keys_is_absent(session: Session, object_store: ObjectS
     """Spark has no client for the store here. The listing is ours, and comes before it."""
     place = f"{object_store.uri}/e/p=1"
     session.execute(f"CREATE EXTERNAL TABLE e (n BIGINT) PARTITIONED BY (p INT) LOCATION '{object_store.uri}/e'")
-    added = session.execute("ALTER TABLE e ADD PARTITION (p = 1)")
-    assert added.warnings == (f"The directory {place} does not exist: queries of its partition fail.",)
+    session.execute("ALTER TABLE e ADD PARTITION (p = 1)")
     for sql in ("SELECT * FROM e", "SELECT COUNT(*) FROM e", "SELECT MAX(n) FROM e", "SELECT * FROM e LIMIT 1"):
         error = failure(session, sql)
         assert (error.condition, error.object) == ("PATH_NOT_FOUND", place), sql
@@ -89,6 +88,20 @@ def test_an_unpartitioned_table_and_a_bucket_that_does_not_exist(session: Sessio
     assert failure(session, "SELECT * FROM e").condition == "PATH_NOT_FOUND"
     session.execute(f"CREATE EXTERNAL TABLE b (n BIGINT) LOCATION '{object_store.uri}-absent/e'")
     assert failure(session, "SELECT COUNT(*) FROM b").condition in ("PATH_NOT_FOUND", "FAILED_READ_FILE")
+
+
+def test_a_partition_in_the_store_of_a_table_on_disk(
+    on_duckdb: Session, tmp_path: Path, object_store: ObjectStore
+) -> None:
+    session, place = on_duckdb, f"{object_store.uri}/elsewhere"
+    put(object_store, "elsewhere/part.parquet", 5)
+    session.execute(f"CREATE EXTERNAL TABLE e (n BIGINT) PARTITIONED BY (p INT) LOCATION '{tmp_path}/e'")
+    session.execute("INSERT INTO e VALUES (1, 1)")
+    session.execute(f"ALTER TABLE e ADD PARTITION (p = 2) LOCATION '{place}'")
+    assert rows(session, "SELECT SUM(n) FROM e") == [(6,)]
+    assert rows(session, "SELECT COUNT(*) FROM e") == [(2,)]
+    object_store.client.delete_dir(f"{object_store.bucket}/elsewhere")
+    assert failure(session, "SELECT SUM(n) FROM e").object == place
 
 
 def test_rollups_over_an_absent_prefix(on_duckdb: Session, object_store: ObjectStore) -> None:
@@ -130,7 +143,7 @@ def test_no_further_request_is_made(on_duckdb: Session, object_store: ObjectStor
         ("REFRESH FACT f", 48),
         ("SHOW MISSING PARTITIONS OF f", 1),
         ("SHOW OUTDATED PARTITIONS OF f FROM '2024-01-02' TO '2024-01-03'", 1),
-        ("ALTER TABLE h ADD IF NOT EXISTS PARTITION (p = '2024-01-01-00')", 1),
+        ("ALTER TABLE h ADD PARTITION (p = '2024-01-03-00')", 0),
     ):
         object_store.forget()
         session.execute(sql).fetch()

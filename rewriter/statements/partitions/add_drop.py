@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from itertools import islice
 
 from rewriter.catalog.commit.directory_moves import default_directory
-from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.model.changes import (
     AddPartitions,
@@ -19,7 +17,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import seen_from
-from rewriter.errors import Error, OperationalError, Span, partitions_not_found
+from rewriter.errors import Error, Span, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.grammar.terms import Name, PartitionItem
@@ -40,15 +38,14 @@ from rewriter.statements.resolve.partition_specs import (
     spec_text,
 )
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
-from rewriter.storage.partition_directories import in_parallel, is_directory, make_directories, printable
+from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 
 @runs(s.AddPartitions, in_transaction=True)
 def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     """ALTER TABLE … ADD PARTITION: adds all partitions or none. A managed table's partitions begin empty, or with a
-    copy of the files in LOCATION. The directory of an external one is made below the table's; a warning names one that
-    does not exist then.
+    copy of the files in LOCATION.
     """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
@@ -63,48 +60,12 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
         for partition in statement.partitions
     )
     _check_places(table, list(zip(statement.partitions, writes, strict=True)), context)
-    new = _new(table, writes, context) if statement.if_not_exists else writes
     with context.begin() as transaction:
         try:
             transaction.commit([AddPartitions(table, writes, statement.if_not_exists)])
         except Error as error:
             raise error.at(_faulty(error, statement, writes, table, context)) from None
-    if not table.external or context.rehearsed is not None:
-        return Result("ALTER TABLE ADD PARTITION")
-    if context.transaction is None:
-        _make_directories(table, new)
-    return Result("ALTER TABLE ADD PARTITION", warnings=tuple(_without_directory(table, writes)))
-
-
-def _new(table: Table, writes: Sequence[PartitionWrite], context: Context) -> list[PartitionWrite]:
-    """Returns those of the partitions that the catalog lacks."""
-    keys = [KeyRange.of_key(partition_key(table, write.values)) for write in writes]
-    existing = {partition.values for partition in context.snapshot.partitions(table, merged(keys))}
-    return [write for write in writes if write.values not in existing]
-
-
-def _make_directories(table: Table, new: Sequence[PartitionWrite]) -> None:
-    """Makes the default directories of new partitions, as Hive does, if the directory of the table exists: otherwise
-    its file system is perhaps not mounted, and its partitions would be empty. Not in an object store.
-
-    A directory that cannot be made is left out; ``_without_directory`` names it.
-    """
-    if not is_uri(table.location) and os.path.isdir(table.location):
-        with suppress(OperationalError):
-            make_directories(table, [default_directory(table, write.values) for write in new if write.location is None])
-
-
-def _without_directory(table: Table, writes: Sequence[PartitionWrite]) -> Iterator[str]:
-    """Yields a warning for partitions of an external table whose directories do not exist: queries of them fail.
-
-    Nothing is warned of where that cannot be determined.
-    """
-    paths = [write.location or default_directory(table, write.values) for write in writes]
-    with suppress(OperationalError):
-        missing = [path for path, exists in zip(paths, in_parallel(is_directory, paths), strict=True) if not exists]
-        if missing:
-            others = f", nor do {len(missing) - 1:,} more" if len(missing) > 1 else ""
-            yield f"The directory {printable(missing[0])} does not exist{others}: queries of its partition fail."
+    return Result("ALTER TABLE ADD PARTITION")
 
 
 def _check_places(

@@ -43,6 +43,7 @@ from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.storage.data_files import FoundFile, directory, directory_not_found, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
+from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 
@@ -212,10 +213,15 @@ def _routed(plan: Plan, query: Query, context: Context) -> tuple[Plan, Route]:
 
 
 def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
-    """Returns the partitions of a table that a plan reads, in key order."""
+    """Returns the partitions of a table that a plan reads, in key order. Raises ``OperationalError`` PATH_NOT_FOUND if
+    they are discovered and the location of the table does not exist.
+    """
     if is_discovered(use.table):
         is_read = use.ranges is None or use.wanted is not None
-        return tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
+        partitions = tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
+        if is_read and not partitions and not is_directory(use.table.location):
+            raise directory_not_found(use.table, None)
+        return partitions
     covered = context.snapshot.partitions(use.table, use.ranges)
     if use.selections:
         covered = tuple([partition for partition in covered if use.keeps(partition.values)])
@@ -311,7 +317,9 @@ def _external_files(
 
 
 def _without_directory(table: Table, partitions: Iterable[Partition]) -> list[Partition]:
-    return [partition for partition in partitions if not os.path.isdir(directory(table, partition))]
+    """Returns those of the partitions whose directory, if it is local, does not exist."""
+    located = ((directory(table, partition), partition) for partition in partitions)
+    return [partition for path, partition in located if not is_uri(path) and not os.path.isdir(path)]
 
 
 #: The most files of an external table whose rows are counted for a LIMIT.

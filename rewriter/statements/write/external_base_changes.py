@@ -20,6 +20,7 @@ from rewriter.exec.engine import Relation
 from rewriter.planner.model.plan import TableUse
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
+from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.show.content_statistics import listed_content
 from rewriter.storage.data_files import FoundFile, external_files
 from rewriter.storage.partition_directories import in_parallel
@@ -89,8 +90,9 @@ def list_files(binding: TimeBinding, partitions: Collection[Partition], context:
     """Lists the files of the base partitions and the accepted rollups among the partitions. Costs a listing of the
     directory of each.
 
-    Raises ``OperationalError`` FAILED_READ_FILE for an object store that does not respond. Other directories that
-    cannot be listed are in the result.
+    Raises ``OperationalError`` FAILED_READ_FILE for an object store that does not respond, and ``ConflictError`` for
+    partitions that have moved since the statement's snapshot. Other directories that cannot be listed are in the
+    result.
     """
     return _listed(binding.table, list(_watched(binding, partitions).values()), context)
 
@@ -118,6 +120,8 @@ def _listed(table: Table, partitions: Sequence[Partition], context: Context) -> 
     digests = {partition.key: found for partition, found in contents if not isinstance(found, Unlisted)}
     listed_partitions = {partition.key: partition for partition in partitions if partition.key in digests}
     unlisted = tuple([found for _, found in contents if isinstance(found, Unlisted)])
+    if unlisted and table.partition_columns:
+        check_unmoved(table, [lost.partition for lost in unlisted], context)
     return Listing(table, listed_partitions, digests, unlisted)
 
 

@@ -426,6 +426,7 @@ class TestDiscovered:
     def test_each_statement_looks_anew_and_once(
         self, session: Session, directory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        directory.mkdir()
         assert rows(session, "SELECT * FROM f") == []
         for c in "abcd":
             for d in range(3):
