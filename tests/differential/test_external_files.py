@@ -152,6 +152,8 @@ class World:
 
     def lose(self) -> None:
         """Directories of some days are absent for a while: their rows are in no result, nor are they missed in one."""
+        if isinstance(self.engine, Meddled):
+            self.engine.before = self.engine.after = lambda: None
         self.compare()
         lost = {day: self.places[day] for day in self.rng.sample(DAYS, self.rng.choice((1, 2, 5)))}
         for day, place in lost.items():
@@ -160,6 +162,7 @@ class World:
         assert sorted(lost) == sorted(
             day for row in missing for day in DAYS if str(row[2]) <= str(day) < str(row[3]) and row[5] == "load"
         )
+        assert self.fails("SELECT COUNT(*), MAX(v) FROM base", lost)
         for _ in range(self.rng.randrange(2, 6)):
             self.rng.choice((self.read_rest, self.count_rest, self.roll_up_rest, self.refresh_rest))(lost)
         for day, place in lost.items():
@@ -251,7 +254,7 @@ def history(folder: Path, engine: Engine, seed: int, rounds: int) -> tuple[int, 
     world, used = World(folder, engine, seed), 0
     with world.session:
         world.roll_up(meddled=1.0)  # Nothing is known of the files before.
-        world.compare()
+        world.lose()
         used += world.check()
         for _ in range(rounds):
             for _ in range(world.rng.randrange(1, 5)):
@@ -275,7 +278,7 @@ def test_what_is_answered_is_what_the_files_hold(tmp_path: Path, seed: int) -> N
     try:
         used, absences = history(tmp_path, engine, seed, 12)
         assert used > 5
-        assert absences > 5
+        assert absences
     finally:
         engine.close()
 
