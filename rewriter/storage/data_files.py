@@ -12,6 +12,7 @@ from functools import partial
 
 from rewriter.catalog.commit.directory_moves import directory as directory
 from rewriter.catalog.keys.paths import is_hidden
+from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import NotSupportedError, OperationalError
 from rewriter.storage.filesystems.object_files import StoredFile
@@ -43,7 +44,7 @@ def expand(path: str) -> tuple[FoundFile, ...]:
     files: list[FoundFile] = []
     for root in roots:
         if os.path.isdir(root):
-            for data_file in _walk(root):
+            for data_file in _walk(root) or ():
                 _refuse_partitions(path, root, data_file.path)
                 files.append(data_file)
         elif (file := _measured(root)) is not None:
@@ -69,11 +70,11 @@ def expand(path: str) -> tuple[FoundFile, ...]:
 
 
 def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[tuple[Partition, FoundFile]]:
-    """Yields the files of an external table's partitions, by listing their directories; a missing directory holds none.
+    """Yields the files of an external table's partitions, by listing their directories.
 
     For an unpartitioned table pass its one partition, whose values are ``()``. Raises ``OperationalError``
-    FAILED_READ_FILE for a directory that may not be listed, and for a link that leads to no file, whose rows would
-    be missing.
+    PATH_NOT_FOUND 42K03 for a directory that does not exist, which is not an empty one, and FAILED_READ_FILE for a
+    directory that may not be listed, and for a link that leads to no file, whose rows would be missing.
     """
     if is_uri(table.location):
         listings: Iterable[list[FoundFile]] = in_parallel(partial(_listed_files, table), partitions)
@@ -85,10 +86,39 @@ def external_files(table: Table, partitions: tuple[Partition, ...]) -> Iterator[
 
 
 def external_paths(table: Table, partitions: tuple[Partition, ...]) -> list[str]:
-    """Returns the paths of the same files, including links that lead nowhere. The files themselves are not opened or
-    measured.
+    """Returns the paths of the same files, including links that lead nowhere; none of a directory that does not exist.
+    The files themselves are not opened or measured.
     """
-    return [path for partition in partitions for path in _paths(directory(table, partition))]
+    return [path for partition in partitions for path in _paths(directory(table, partition)) or ()]
+
+
+def directory_not_found(table: Table, partition: Partition | None) -> OperationalError:
+    """Returns the error of a partition, or of an external table without one, whose directory does not exist."""
+    path = printable(table.location if partition is None else directory(table, partition))
+    owner, repair = table.name, ""
+    if partition is not None and partition.values:
+        owner = f"the partition {partition_name(table.partition_columns, partition.values)} of {table.name}"
+        repair = f" ALTER TABLE {table.name} DROP PARTITION (…) removes the partition."
+    empty = f"put an empty object {path}/ there" if is_uri(path) else "create it"
+    return OperationalError(
+        f"The directory {path} of {owner} {_absence(table, path)}.",
+        condition="PATH_NOT_FOUND",
+        sqlstate="42K03",
+        object=path,
+        hint=f"Mount or restore it, or {empty} if it has no rows.{repair}",
+    )
+
+
+def _absence(table: Table, path: str) -> str:
+    if is_uri(path):
+        return "does not exist: the object store has no file below it, and no marker of an empty directory"
+    if os.path.exists(path):
+        return "is not a directory"
+    if os.path.islink(path):
+        return "does not exist: it is a broken symbolic link"
+    if path.startswith(os.path.join(table.location, "")) and not os.path.isdir(table.location):
+        return f"does not exist: the location {printable(table.location)} of the table is absent"
+    return "does not exist"
 
 
 def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
@@ -97,6 +127,8 @@ def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
         files = _walk(path)
         # A directory that moves lies in one of two places: the listing is complete only if it stayed in one.
         if path == directory(table, partition):
+            if files is None:
+                raise directory_not_found(table, partition)
             return files
 
 
@@ -104,31 +136,44 @@ def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
 _LISTINGS = 5
 
 
-def _walk(root: str) -> list[FoundFile]:
+def _walk(root: str) -> list[FoundFile] | None:
+    """Returns the files below a directory, without hidden ones, sorted by path; ``None`` if there is no directory."""
     if is_uri(root):
-        return [FoundFile(*file) for file in _shown_objects(root)]
+        objects = _shown_objects(root)
+        return None if objects is None else [FoundFile(*file) for file in objects]
     for _ in range(_LISTINGS):
-        measured = [_measured(path) for path in _paths(root)]
+        paths = _paths(root)
+        if paths is None:
+            return None
+        measured = [_measured(path) for path in paths]
         files = [file for file in measured if file is not None]
         if len(files) == len(measured):
             return files
     return files
 
 
-def _paths(root: str) -> list[str]:
-    """Returns the sorted paths of the files below a directory, without hidden ones. None if there is no directory."""
+def _paths(root: str) -> list[str] | None:
+    """Returns the sorted paths of the files below a directory, without hidden ones; ``None`` if there is no
+    directory.
+    """
     if is_uri(root):
-        return [file.path for file in _shown_objects(root)]
+        objects = _shown_objects(root)
+        return None if objects is None else [file.path for file in objects]
     paths: list[str] = []
-    for folder, folders, names in os.walk(root, onerror=_check_listed):
+    unlisted: list[str] = []
+    for folder, folders, names in os.walk(root, onerror=partial(_note_unlisted, unlisted)):
         folders[:] = sorted(name for name in folders if not is_hidden(name))
         paths += [os.path.join(folder, name) for name in names if not is_hidden(name)]
-    return sorted(paths)
+    return None if root in unlisted else sorted(paths)
 
 
-def _shown_objects(root: str) -> list[StoredFile]:
-    """Returns the files below a place in an object store, without hidden ones, sorted by path."""
-    files = store_of(root).files_below(root)
+def _shown_objects(root: str) -> list[StoredFile] | None:
+    """Returns the files below a place in an object store, without hidden ones, sorted by path; ``None`` if it is
+    no directory.
+    """
+    files = store_of(root).files_in(root)
+    if files is None:
+        return None
     return [file for file in files if not any(map(is_hidden, file.path[len(root) :].strip("/").split("/")))]
 
 
@@ -142,7 +187,7 @@ def _expand_uri(path: str) -> tuple[FoundFile, ...]:
             hint="Write s3://bucket/directory.",
         ) from None
     file = store_of(uri).find(uri)
-    files = (FoundFile(*file),) if file is not None else tuple(_walk(uri))
+    files = (FoundFile(*file),) if file is not None else tuple(_walk(uri) or ())
     for data_file in files if file is None else ():
         _refuse_partitions(uri, uri, data_file.path)
     if not files:
@@ -156,9 +201,11 @@ def _expand_uri(path: str) -> tuple[FoundFile, ...]:
     return files
 
 
-def _check_listed(error: OSError) -> None:
+def _note_unlisted(unlisted: list[str], error: OSError) -> None:
+    """Notes a directory that has vanished. Raises ``OperationalError`` for any other reason not to list one."""
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise _unreadable("directory", str(error.filename), error.strerror or "it cannot be listed") from error
+    unlisted.append(str(error.filename))
 
 
 def _measured(path: str) -> FoundFile | None:

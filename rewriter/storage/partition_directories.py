@@ -21,6 +21,7 @@ from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
+from rewriter.safe_removal import make_directory
 from rewriter.storage.filesystems.registry import current, store_of, using
 from rewriter.uris import is_uri
 
@@ -177,6 +178,57 @@ def is_directory(path: str) -> bool:
         return False
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def unlisted_directories(paths: Sequence[str], advance: Callable[[int], None] = lambda _: None) -> set[str]:
+    """Returns those of the paths that are no directories, or may not be listed.
+
+    Opens each local directory. In an object store, lists each directory above the paths once, by a request for each
+    thousand of its entries. ``advance`` is called with the number of further listings. Raises ``OperationalError``
+    FAILED_READ_FILE for a store that does not respond.
+    """
+    local_paths = [path for path in paths if not is_uri(path)]
+    are_listed = in_parallel(_may_be_listed, local_paths, advance)
+    unlisted = {path for path, is_listed in zip(local_paths, are_listed, strict=True) if not is_listed}
+    names_by_parent: dict[str, list[str]] = {}
+    for parent, name in (os.path.split(path) for path in paths if is_uri(path)):
+        names_by_parent.setdefault(parent, []).append(name)
+    entry_lists = in_parallel(_entries, list(names_by_parent), advance)
+    for (parent, names), entries in zip(names_by_parent.items(), entry_lists, strict=True):
+        folders = {name for name, is_folder in entries if is_folder}
+        unlisted.update(os.path.join(parent, name) for name in names if name not in folders)
+    return unlisted
+
+
+def _may_be_listed(path: str) -> bool:
+    try:
+        os.scandir(path).close()
+    except OSError:
+        return False
+    return True
+
+
+def make_directories(table: Table, paths: Sequence[str]) -> None:
+    """Makes directories of an external table's partitions, which may exist; in an object store, their markers.
+
+    Raises ``OperationalError``: EXTERNAL_WRITE_FAILED for errors of the disk, and FAILED_WRITE_FILE for a store.
+    """
+
+    def make(path: str) -> None:
+        if is_uri(path):
+            store_of(path).make_directory(path)
+        else:
+            make_directory(path, (table.location, path), exist_ok=True)
+
+    try:
+        in_parallel(make, paths)
+    except OSError as error:
+        raise OperationalError(
+            f"The external table {table.name} cannot be written: {error}.",
+            condition="EXTERNAL_WRITE_FAILED",
+            object=table.name,
+            hint=f"Check the directory {table.location}.",
+        ) from error
 
 
 def in_parallel(

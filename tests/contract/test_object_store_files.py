@@ -83,10 +83,13 @@ def test_an_external_table(session: Session, tmp_path: Path, object_store: Objec
     rows(session, "ANALYZE TABLE far COMPUTE STATISTICS")
     assert rows(session, "SELECT COUNT(*) FROM far") == [(4,)]
     object_store.client.delete_dir(f"{object_store.bucket}/ext/far/p=ä/q=2024-01-02")
-    assert rows(session, "SELECT a FROM far ORDER BY a") == [(1,), (3,), (4,)]
+    with pytest.raises(Error) as caught:
+        rows(session, "SELECT a FROM far ORDER BY a")
+    assert (caught.value.condition, caught.value.object) == ("PATH_NOT_FOUND", f"{uri}/p=ä/q=2024-01-02")
     assert [row[:2] for row in rows(session, "MSCK REPAIR TABLE far SYNC PARTITIONS")] == [
         ("p=ä/q=2024-01-02", "dropped")
     ]
+    assert rows(session, "SELECT a FROM far ORDER BY a") == [(1,), (3,), (4,)]
 
 
 def test_discovered_partitions(session: Session, object_store: ObjectStore) -> None:

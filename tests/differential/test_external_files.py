@@ -1,5 +1,5 @@
 """A fact over an external table, in random histories of files that others change: what is answered after the files were
-compared is what they hold.
+compared is what they hold. While directories are absent, a statement that reads them fails, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,14 +19,17 @@ import pytest
 from rewriter.catalog.commit import external_file_changes
 from rewriter.catalog.model.changes import NoteFiles
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Write, WrittenFile
 from rewriter.runtime.statement_context import Context
 from rewriter.session import Session
+from rewriter.statements.query import select
 from rewriter.statements.show.content_statistics import listed_content
 from rewriter.statements.write import external_base_changes, insert, managed_write
 from rewriter.statements.write.external_base_changes import Listing, listed_again
-from rewriter.storage.data_files import FoundFile
+from rewriter.storage import data_files
+from rewriter.storage.data_files import FoundFile, directory
 
 DAYS = [date(2013, 2, 1) + timedelta(days=number) for number in range(28)]
 WEEKS = {"2013-W06": date(2013, 2, 4), "2013-W07": date(2013, 2, 11), "2013-W08": date(2013, 2, 18)}
@@ -60,6 +63,8 @@ class World:
         self.folder = folder
         #: Whether others have changed files since they were compared.
         self.meddled = False
+        #: How many statements have failed because a directory was absent.
+        self.absences = 0
         self.places = {day: folder / "base" / f"d={day}" for day in DAYS}
         for day in DAYS:
             self.put(day, "0.parquet")
@@ -145,6 +150,64 @@ class World:
         self.put(day, "0.parquet")
         self.run(f"ALTER TABLE base ADD PARTITION (d = '{day}')")
 
+    def lose(self) -> None:
+        """Directories of some days are absent for a while: their rows are in no result, nor are they missed in one."""
+        if isinstance(self.engine, Meddled):
+            self.engine.before = self.engine.after = lambda: None
+        self.compare()
+        lost = {day: self.places[day] for day in self.rng.sample(DAYS, self.rng.choice((1, 2, 5)))}
+        for day, place in lost.items():
+            self.places[day] = place.rename(self.folder / f"lost-{day}")
+        missing = [row for row in self.run("SHOW MISSING PARTITIONS OF f") if row[0] == "base"]
+        assert sorted(lost) == sorted(
+            day for row in missing for day in DAYS if str(row[2]) <= str(day) < str(row[3]) and row[5] == "load"
+        )
+        assert self.fails("SELECT COUNT(*), MAX(v) FROM base", lost)
+        for _ in range(self.rng.randrange(2, 6)):
+            self.rng.choice((self.read_rest, self.count_rest, self.roll_up_rest, self.refresh_rest))(lost)
+        for day, place in lost.items():
+            self.places[day] = self.places[day].rename(place)
+
+    def fails(self, sql: str, lost: Mapping[date, Path]) -> bool:
+        """Runs a statement, and returns whether it fails because of one of these directories."""
+        failure = None
+        try:
+            self.run(sql)
+        except Error as error:
+            failure = error
+        if failure is None:
+            return False
+        assert failure.condition == "PATH_NOT_FOUND"
+        assert any(str(place) in failure.message for place in lost.values())
+        self.absences += 1
+        return True
+
+    def read_rest(self, lost: Mapping[date, Path]) -> None:
+        """A query of the cube fails, or rollups hold what it asks for."""
+        first, end = sorted(self.rng.sample([*DAYS, date(2013, 3, 1)], 2))
+        if not self.fails(f"SELECT SUM(v) FROM c WHERE t >= '{first}' AND t < '{end}'", lost):
+            self.compared(first, end)
+
+    def count_rest(self, lost: Mapping[date, Path]) -> None:
+        first, end = sorted(self.rng.sample([*DAYS, date(2013, 3, 1)], 2))
+        items = self.rng.choice(("COUNT(*)", "MAX(v)", "MIN(d), MAX(d)", "SUM(v)"))
+        is_lost = any(first <= day < end for day in lost)
+        assert self.fails(f"SELECT {items} FROM base WHERE d >= '{first}' AND d < '{end}'", lost) == is_lost
+
+    def roll_up_rest(self, lost: Mapping[date, Path]) -> None:
+        week, first = self.rng.choice(list(WEEKS.items()))
+        end = first + timedelta(days=7)
+        is_lost = any(first <= day < end for day in lost)
+        query = f"SELECT k, SUM(n), SUM(v) FROM base WHERE d >= '{first}' AND d < '{end}' GROUP BY k"
+        assert self.fails(f"INSERT OVERWRITE weeks PARTITION (w = '{week}') {query}", lost) == is_lost
+
+    def refresh_rest(self, lost: Mapping[date, Path]) -> None:
+        """What can be computed is; the other rollups stay as they are."""
+        for row in self.run(f"REFRESH FACT f{self.rng.choice(('', ' FORCE'))}"):
+            is_lost = any(str(row[2]) <= str(day) < str(row[3]) for day in lost)
+            assert str(row[5]).startswith("skipped: the directory") == is_lost
+            self.absences += is_lost
+
     def compare(self) -> None:
         self.run(self.rng.choice(("MSCK REPAIR TABLE base", "REFRESH TABLE base", "REFRESH FACT f")))
         self.meddled = False
@@ -179,17 +242,19 @@ class World:
     def step(self) -> None:
         kinds: dict[Callable[[], object], int] = {
             lambda: self.meddle(remove=True): 8, self.roll_up: 5, self.refresh: 2, self.write: 2, self.move: 1,
-            self.come_back: 1,
+            self.come_back: 1, self.lose: 2,
         }  # fmt: skip
         self.rng.choices(list(kinds), list(kinds.values()))[0]()
 
 
-def history(folder: Path, engine: Engine, seed: int, rounds: int) -> int:
-    """Runs a history, and returns the number of rollup partitions that its queries read."""
+def history(folder: Path, engine: Engine, seed: int, rounds: int) -> tuple[int, int]:
+    """Runs a history, and returns the number of rollup partitions that its queries read, and that of statements that
+    failed because a directory was absent.
+    """
     world, used = World(folder, engine, seed), 0
     with world.session:
         world.roll_up(meddled=1.0)  # Nothing is known of the files before.
-        world.compare()
+        world.lose()
         used += world.check()
         for _ in range(rounds):
             for _ in range(world.rng.randrange(1, 5)):
@@ -200,7 +265,7 @@ def history(folder: Path, engine: Engine, seed: int, rounds: int) -> int:
                 world.compare()
             used += world.check()
             assert world.run("REFRESH TIMELINES OF f") == []
-    return used
+    return used, world.absences
 
 
 SEEDS = range(3)
@@ -211,7 +276,9 @@ SEEDS = range(3)
 def test_what_is_answered_is_what_the_files_hold(tmp_path: Path, seed: int) -> None:
     engine = Meddled()
     try:
-        assert history(tmp_path, engine, seed, 12) > 5
+        used, absences = history(tmp_path, engine, seed, 12)
+        assert used > 5
+        assert absences
     finally:
         engine.close()
 
@@ -227,7 +294,7 @@ def test_what_is_answered_is_what_the_files_hold_long(tmp_path: Path, seed: int)
 
 
 def test_spark_answers_what_the_files_hold(tmp_path: Path, spark: Engine) -> None:
-    assert history(tmp_path, spark, 1, 3)
+    assert all(history(tmp_path, spark, 1, 3))
 
 
 def _nothing_is_news(patch: pytest.MonkeyPatch) -> None:
@@ -260,8 +327,18 @@ def _own_writes_are_no_news(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(insert, "files_written", lambda table, keys: NoteFiles(table, ()))
 
 
+def _an_absent_directory_is_empty(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(data_files, "_listed_files", lambda table, listed: data_files._walk(directory(table, listed)) or [])
+    patch.setattr(select, "_without_directory", lambda table, partitions: [])
+
+
+PLANTS = [
+    _nothing_is_news, _names_tell_all, _nobody_looks_again, _own_writes_are_no_news, _an_absent_directory_is_empty,
+]  # fmt: skip
+
+
 @pytest.mark.share(2)
-@pytest.mark.parametrize("plant", [_nothing_is_news, _names_tell_all, _nobody_looks_again, _own_writes_are_no_news])
+@pytest.mark.parametrize("plant", PLANTS)
 def test_a_mistake_would_be_found(
     tmp_path: Path, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,20 +1,20 @@
 """MARK COMPLETE: makes base periods that are absent from a stretch of time present and empty.
 
 The owner of a fact thereby states that nothing happened in hours for which no data came. The periods are registered
-without rows, in one commit. A rollup that was computed without them is then complete. A period that was dropped had
-rows, so it stays dropped.
+without rows, in one commit; in an external table, their directories are made before. A rollup that was computed without
+them is then complete. A period that was dropped had rows, so it stays dropped.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.facts.time_key_ranges import time_values
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
-from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable
+from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError
 from rewriter.grammar.families import fact_changes as s
 from rewriter.planner.cover.validity import window
@@ -22,7 +22,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import names_in
+from rewriter.storage.partition_directories import make_directories, names_in
 from rewriter.timeline.ranges import RangeSet
 
 #: The most base periods that one statement marks.
@@ -40,13 +40,15 @@ class Absence:
     dropped: RangeSet
     filled: RangeSet
 
-    def partitions(self, context: Context) -> tuple[PartitionWrite, ...]:
-        """Returns the partitions, without rows, that make the absent periods complete.
+    def partitions(
+        self, context: Context, written: Collection[PartitionValues] = frozenset()
+    ) -> tuple[PartitionWrite, ...]:
+        """Returns the partitions, without rows, that make the absent periods complete, beside the ``written`` ones.
 
         Raises ``AnalysisError`` FILES_NOT_REGISTERED where the directory of such a partition in an external table
         has files.
         """
-        return tuple(PartitionWrite(values) for values in _values(self.stored, self.time, context))
+        return tuple(PartitionWrite(values) for values in _values(self.stored, self.time, written, context))
 
 
 def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | None = None) -> tuple[Absence, ...]:
@@ -99,6 +101,7 @@ def additions(fact: Fact, action: s.MarkComplete, context: Context) -> tuple[lis
         partitions = absence.partitions(context)
         if partitions:
             table = context.snapshot.table(absence.stored.table.table)
+            _make_directories(table, partitions, context)
             changes.append(AddPartitions(table, partitions, if_not_exists=True))
     return changes, absences_
 
@@ -115,12 +118,17 @@ def loaded_window(
     written_values = set(written)
     changes = []
     for absence in absences(binding.fact, action, context, binding.table.name):
-        partitions = tuple(
-            partition for partition in absence.partitions(context) if partition.values not in written_values
-        )
+        partitions = absence.partitions(context, written_values)
         if partitions:
+            _make_directories(binding.table, partitions, context)
             changes.append(AddPartitions(binding.table, partitions, if_not_exists=True))
     return tuple(changes)
+
+
+def _make_directories(table: Table, partitions: Iterable[PartitionWrite], context: Context) -> None:
+    """Makes the directories of empty partitions of an external table: one that does not exist is not empty."""
+    if table.external and context.rehearsed is None:
+        make_directories(table, [directory(table, Partition(b"", partition.values)) for partition in partitions])
 
 
 def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: Context) -> None:
@@ -138,7 +146,9 @@ def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: C
     absences(binding.fact, action, context, binding.table.name)
 
 
-def _values(stored: StoredPeriod, ranges: RangeSet, context: Context) -> Iterator[PartitionValues]:
+def _values(
+    stored: StoredPeriod, ranges: RangeSet, written: Collection[PartitionValues], context: Context
+) -> Iterator[PartitionValues]:
     table, period = context.snapshot.table(stored.table.table), stored.period
     layout = stored.table.layouts[period]
     combinations = list(_combinations(stored.table, table.partition_columns[len(layout.columns) :]))
@@ -148,6 +158,8 @@ def _values(stored: StoredPeriod, ranges: RangeSet, context: Context) -> Iterato
                 continue  # A date that the zone leaves out has no partition.
             for other_values in combinations:
                 values = (*time_values(table, layout, ordinal), *other_values)
+                if values in written:
+                    continue
                 if table.external:
                     _check_empty(directory(table, Partition(b"", values)), table.name)
                 yield values

@@ -81,10 +81,10 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         replace(_candidate(stored, context), timeline=unproven_line(stored, context)) for stored in stored_periods(fact)
     ]
     range_ = asked(statement, fact, context, extent(candidates))
-    listings = [listing for _, listing in file_listings(fact, range_, context)] if statement.accept else []
+    listings = [listing.complete() for _, listing in file_listings(fact, range_, context)] if statement.accept else []
     if note_changed(listings, context):
         context = context.renewed()
-        listings = [listing for _, listing in file_listings(fact, range_, context)]
+        listings = [listing.complete() for _, listing in file_listings(fact, range_, context)]
     rows: list[Row] = []
     try:
         stored_of_fact = list(stored_periods(fact))
@@ -312,7 +312,7 @@ def _without_digest(stored: StoredPeriod, time: RangeSet, context: Context) -> R
     return RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
 
 
-def _rollup_files(stored: StoredPeriod, time: RangeSet, context: Context) -> dict[bytes, str]:
+def _rollup_files(stored: StoredPeriod, time: RangeSet, context: Context) -> Mapping[bytes, str]:
     """Returns the digests of the files of the partitions of these periods, by key; none for a managed table."""
     table = context.snapshot.table(stored.table.table)
     return listed_digests(table, _partitions_in(stored, time, context), context) if table.external else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
 from rewriter.catalog.commit.transaction import Writer
@@ -44,7 +44,7 @@ from rewriter.statements.resolve.fact_periods import (
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked
-from rewriter.statements.write.external_base_changes import holds_base, note_listed, read_files
+from rewriter.statements.write.external_base_changes import base_time, note_listed, read_files
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -59,8 +59,9 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     ones, with MAX at most that many, the oldest of each table first.
 
     The files of external tables are listed first: changes of the base outdate rollups, and accepted rollups whose
-    files have changed are unproven. Rows of (table, period, from,
-    to, was, status, partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven``, ``open`` or
+    files have changed are unproven. Rollups over a base whose directory does not exist, or may not be read, are
+    skipped, and stay as they are; warnings name the directories. Rows of (table, period, from, to, was, status,
+    partitions). ``was`` is ``missing``, ``outdated``, ``incomplete``, ``unproven``, ``open`` or
     ``fresh``; ``status`` is ``refreshed``, ``to refresh`` with DRY RUN, or begins with ``skipped`` or ``left`` and the
     reason. Open rollups are skipped. Partitions that share time with the range are included. Runs one query and one
     transaction for each (storage table, period), all of them over the state at the statement's start. Later changes
@@ -75,20 +76,20 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
     """
     fact = named_fact(statement.fact, context)
     cube = context.snapshot.cube(fact.cube)
-    base_time = complete_base_time(base_periods(fact), context)
+    existing = complete_base_time(base_periods(fact), context)
     for stored in base_periods(fact):
         for time in _stale_base(stored, context).values():
-            base_time |= time
-    everything = TimeRange(base_time.ranges[0].start, base_time.ranges[-1].end) if base_time else None
+            existing |= time
+    everything = TimeRange(existing.ranges[0].start, existing.ranges[-1].end) if existing else None
     requested = asked(statement, fact, context, everything)
     rows: list[Row] = []
     left = statement.most
     try:
-        changed_time = _changed_files(fact, requested, statement.dry_run, context)
+        changed_time, unlisted = _listed_files(fact, requested, statement.dry_run, context)
         if not statement.dry_run:
             context = context.renewed()
         unnoted = changed_time if statement.dry_run else RangeSet.EMPTY
-        search = _Search(cube, requested, unnoted, statement.force)
+        search = _Search(cube, requested, unnoted, unlisted, statement.force)
         for stored in stored_periods(fact):
             if stored.is_base:
                 rows += _unfilled(stored, cube, requested, context)
@@ -103,23 +104,51 @@ def refresh_fact(statement: s.RefreshFact, context: Context) -> Result:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
     columns = (*strings("table", "period", "from", "to", "was", "status"), Column("partitions", "bigint"))
-    return listing("REFRESH FACT", columns, rows)
+    result = listing("REFRESH FACT", columns, rows)
+    return replace(result, warnings=tuple(_warnings(unlisted)))
 
 
-def _changed_files(fact: Fact, requested: RangeSet, dry_run: bool, context: Context) -> RangeSet:
+@dataclass(frozen=True)
+class _UnlistedTime:
+    """A partition of an external table that cannot be listed: the table, the reason, and the time of its base rows,
+    which is empty for a rollup.
+    """
+
+    table: str
+    reason: str
+    time: RangeSet
+
+
+def _listed_files(
+    fact: Fact, requested: RangeSet, dry_run: bool, context: Context
+) -> tuple[RangeSet, tuple[_UnlistedTime, ...]]:
     """Lists the files of external bases inside the rollup periods that share time with the range, and of accepted
     external rollups.
 
-    Returns the time in which some files of bases have changed. The changes are committed, unless it is a dry run.
+    Returns the time in which some files of bases have changed, and the partitions that cannot be listed. The changes
+    are committed, unless it is a dry run.
     """
     changed_time = RangeSet.EMPTY
+    unlisted: list[_UnlistedTime] = []
     for binding, files in file_listings(fact, requested, context):
-        bases = (partition for partition in files.changed.values() if holds_base(binding, partition))
-        slots = (binding.locate(partition.values) for partition in bases)
-        changed_time |= RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
+        changed_time |= base_time(binding, files.changed.values())
+        for lost in files.unlisted:
+            reason = lost.error.message[:1].lower() + lost.error.message[1:].rstrip(".")
+            unlisted.append(_UnlistedTime(files.table.name, reason, base_time(binding, (lost.partition,))))
         if not dry_run:
             note_listed(files, context)
-    return changed_time
+    return changed_time, tuple(unlisted)
+
+
+def _warnings(unlisted: Sequence[_UnlistedTime]) -> Iterator[str]:
+    for table, group in itertools.groupby(unlisted, key=lambda lost: lost.table):
+        yield f"{table} cannot be listed completely: {_shortened(list(group))}."
+
+
+def _shortened(unlisted: Sequence[_UnlistedTime]) -> str:
+    """Returns the first of the reasons, and the number of the others."""
+    others = f"; {len(unlisted) - 1:,} more directories cannot be listed" if len(unlisted) > 1 else ""
+    return f"{unlisted[0].reason}{others}"
 
 
 @dataclass(frozen=True)
@@ -132,6 +161,7 @@ class _Search:
     cube: Cube
     requested: RangeSet
     unnoted: RangeSet
+    unlisted: Sequence[_UnlistedTime]
     forced: bool
 
     def of(self, stored: StoredPeriod, context: Context) -> _Rollups:
@@ -148,7 +178,7 @@ class _Search:
                 hint="Run the statement again.",
             )
         table, period = snapshot.table(stored.table.table), stored.period
-        base_time = complete_base_time(base_periods(fact), context)
+        existing = complete_base_time(base_periods(fact), context)
         unused = {
             was: inside(line(table.name, period, stored.table.time).ranges(), period, self.requested)
             for was, line in context.snapshot.unused_timelines.items()
@@ -160,25 +190,32 @@ class _Search:
         stale = RangeSet(range_ for time in unused.values() for range_ in time)
         filled = inside(context.snapshot.open(table.name, period, stored.table.time).ranges(), period, self.requested)
         valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
-        computable = inside(ordinals_of(period, within(period, base_time & valid)), period, self.requested)
-        missing = computable - fresh - stale - filled
-        forced = computable & fresh if self.forced else RangeSet.EMPTY
+        whole = inside(ordinals_of(period, within(period, existing & valid)), period, self.requested)
+        missing = whole - fresh - stale - filled
+        forced = whole & fresh if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, **unused}
-        recomputed = (computable - fresh - filled) | forced
-        return _Rollups(stored, table, self.cube, by_state, computable, recomputed, filled)
+        unlisted = [lost for lost in self.unlisted if lost.time & whole]
+        unlisted_time = RangeSet(range_ for lost in unlisted for range_ in lost.time)
+        computable = whole - times(period, ordinals_of(period, unlisted_time))
+        recomputed = ((whole - fresh - filled) | forced) & computable
+        return _Rollups(stored, table, self.cube, by_state, whole, unlisted, computable, recomputed, filled)
 
 
 @dataclass(frozen=True)
 class _Rollups:
     """The rollups of a storage table and period, by their state, and the time of those to recompute.
 
-    ``filled`` is the time of those that are open: a stream fills them, and its rows would be lost, or come twice.
+    ``whole`` is the time of those whose base exists, and ``computable`` of those whose base can also be listed;
+    ``unlisted`` is the base that cannot. ``filled`` is the time of those that are open: a stream fills them, and its
+    rows would be lost, or come twice.
     """
 
     stored: StoredPeriod
     table: Table
     cube: Cube
     by_state: Mapping[str, RangeSet]
+    whole: RangeSet
+    unlisted: Sequence[_UnlistedTime]
     computable: RangeSet
     recomputed: RangeSet
     filled: RangeSet
@@ -207,7 +244,10 @@ class _Rollups:
     def skipped(self) -> Iterator[Row]:
         """Yields the rows of unused rollups that nothing computes, and of those that a stream fills."""
         for was, time in self.by_state.items():
-            yield from self._rows(time - self.computable, was, "skipped: its base is incomplete")
+            for range_ in time & (self.whole - self.computable):
+                lost = [base for base in self.unlisted if base.time & RangeSet.of(range_)]
+                yield from self._rows(RangeSet.of(range_), was, f"skipped: {_shortened(lost)}")
+            yield from self._rows(time - self.whole, was, "skipped: its base is incomplete")
         yield from self._rows(self.filled, "open", "skipped: a stream still fills it")
 
     def refresh(self, time: RangeSet, context: Context, transaction: Writer | None = None) -> Iterator[Row]:

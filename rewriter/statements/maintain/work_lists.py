@@ -1,7 +1,8 @@
 """SHOW MISSING, OUTDATED and UNPROVEN PARTITIONS: what is to be loaded, refreshed or checked in a fact, in order.
 
 A scheduler reads what it has to do: base periods are loaded first, because all rollups are computed from them. Reads
-timelines only, and no partition.
+timelines, and no partition of a managed table. A base partition of an external table whose directory does not exist, or
+may not be listed, is missing, as for REFRESH FACT, which computes nothing from it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.objects import Column, Fact
+from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.grammar.families import timelines as s
 from rewriter.planner.cover.choose_facts import touched
 from rewriter.planner.cover.validity import window
+from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -22,6 +26,9 @@ from rewriter.statements.maintain.refresh_fact import obstacle
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
+from rewriter.statements.write.external_base_changes import base_time, external_binding
+from rewriter.storage.data_files import directory
+from rewriter.storage.partition_directories import unlisted_directories
 from rewriter.timeline.ranges import RangeSet
 
 
@@ -64,13 +71,18 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     """Returns rows of (table, period, from, to, periods, action), in the order in which they are to be done.
 
     Without bounds the range is that of a query over all time: the extent of all partitions, and the time that LATENESS
-    promises. O(ranges).
+    promises. O(ranges), and for an external base a look at the directory of each of its partitions in the range. Raises
+    ``OperationalError`` FAILED_READ_FILE for an object store that does not respond.
     """
     fact = named_fact(statement.fact, context)
     everything = coverage_of(fact, context).extent() if statement.start is None else None
     requested = asked(statement, fact, context, everything)
+    try:
+        with paused():
+            work = work_list(fact, State(statement.state.lower()), requested, context)
+    except Error as error:
+        raise error.at(statement.fact.span) from None
     with paused():
-        work = work_list(fact, State(statement.state.lower()), requested, context)
         rows = [row for part in work for row in part.rows()]
     columns = (*strings("table", "period", "from", "to"), Column("periods", "bigint"), *strings("action"))
     return listing(f"SHOW {statement.state} PARTITIONS", columns, rows)
@@ -80,8 +92,9 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
     """Returns what is to be done for the periods of a fact that are in a state and lie in a range: base periods that
     share time with it, and rollups that lie in it as a whole.
 
-    A base period of which another table has a copy exists, and one that retention dropped is not to be loaded again.
-    Rollups that were computed from a base that lacked periods are missing; those that no longer have a base are not.
+    A base period of which another table has a copy exists, unless a directory of either does not. One that retention
+    dropped is not to be loaded again. Rollups that were computed from a base that lacked periods are missing; those
+    that no longer have a base are not.
     """
     base = fact.base_period
     wanted = touched(requested, base)
@@ -90,6 +103,8 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
         valid = _valid(stored, context)
         existing |= _line(stored, context, "fresh") & valid
         dropped |= _line(stored, context, "retired") & valid
+    for stored in base_periods(fact):
+        existing = existing - (_unlisted(stored, wanted, context) & _valid(stored, context))
     work: list[Work] = []
     lacking = wanted - existing - dropped
     for stored in base_periods(fact):
@@ -103,6 +118,22 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
         if not stored.is_base:
             work += _of_rollups(stored, state, requested, existing, lacking & valid_somewhere, context)
     return tuple(part for part in work if part.time)
+
+
+def _unlisted(stored: StoredPeriod, wanted: RangeSet, context: Context) -> RangeSet:
+    """Returns the time of the base partitions of an external table whose directories do not exist, or may not be
+    listed.
+    """
+    table = context.snapshot.table(stored.table.table)
+    binding = external_binding(table, context)
+    if binding is None:
+        return RangeSet.EMPTY
+    ordinals = (overlapping(stored.period, range_) for range_ in wanted)
+    keys = merged(key for periods in ordinals for key in binding.key_ranges(stored.period, periods))
+    located = [(directory(table, partition), partition) for partition in context.snapshot.partitions(table, keys)]
+    counter = context.progress.counter("listing", "directories")
+    unlisted = unlisted_directories([path for path, _ in located], counter)
+    return base_time(binding, [partition for path, partition in located if path in unlisted])
 
 
 def _of_rollups(

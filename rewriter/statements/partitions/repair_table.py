@@ -109,7 +109,9 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
                 _commit(findings, context)
         except Error as error:
             raise error.at(statement.table.span) from None
-    statuses = {ABSENT_IN_CATALOG: ADDED, ABSENT_ON_DISK: DROPPED, CHANGED_ON_DISK: NOTED} if statement.repair else {}
+    statuses = {ABSENT_IN_CATALOG: ADDED, CHANGED_ON_DISK: NOTED} if statement.repair else {}
+    if statement.repair and statement.what != "ADD":
+        statuses[ABSENT_ON_DISK] = DROPPED
     rows: list[Row] = [(name, statuses.get(str(status), status), *details) for name, status, *details in findings.rows]
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", row[2]))
     result = listing(kind, strings("partition", "status", "location", "reason"), rows)
@@ -122,7 +124,8 @@ def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
     that CHECK FACT accepted. Changes of the base outdate rollups; a changed rollup is unproven.
 
     Costs a listing of the table's files. Does nothing for any other table, or for a view: each statement lists the
-    files again, and reads everything else under its snapshot.
+    files again, and reads everything else under its snapshot. Raises PATH_NOT_FOUND for a directory that does not
+    exist, and FAILED_READ_FILE for one that may not be read.
     """
     if isinstance(context.named(statement.table), View):
         return Result("REFRESH TABLE")
@@ -130,7 +133,7 @@ def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
     binding = external_binding(table, context)
     if binding is not None:
         try:
-            note_listed(list_files(binding, context.snapshot.partitions(table), context), context)
+            note_listed(list_files(binding, context.snapshot.partitions(table), context).complete(), context)
         except Error as error:
             raise error.at(statement.table.span) from None
     return Result("REFRESH TABLE")
@@ -175,6 +178,13 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
         findings.files = list_files(
             binding, [partition for key, partition in registered.items() if key not in absent_keys], context
         )
+        for unlisted in findings.files.unlisted:
+            if unlisted.error.condition != "PATH_NOT_FOUND":
+                raise unlisted.error
+            reason = "SYNC PARTITIONS drops it" if action == "ADD" else None
+            findings.note(unlisted.partition.values, ABSENT_ON_DISK, directory(table, unlisted.partition), reason)
+            if action != "ADD":  # It has vanished since the directories were checked.
+                findings.absent.append(unlisted.partition)
         for partition in findings.files.changed.values():
             effect = "rollups over it are outdated" if holds_base(binding, partition) else "the rollup is unproven"
             findings.note(partition.values, CHANGED_ON_DISK, directory(table, partition), effect)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +17,7 @@ from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.connectors.table_source import is_source
-from rewriter.errors import EngineError, Error, MissingDataError, Span
+from rewriter.errors import EngineError, Error, MissingDataError, OperationalError, Span
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
@@ -42,8 +42,9 @@ from rewriter.statements.resolve.named_objects import columns_of_view, typed_nam
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
-from rewriter.storage.data_files import FoundFile, directory, expand, external_files
+from rewriter.storage.data_files import FoundFile, directory, directory_not_found, expand, external_files
 from rewriter.storage.discovered_partitions import discovered
+from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 
@@ -221,10 +222,15 @@ def _routed(plan: Plan, query: Query, context: Context) -> tuple[Plan, Route]:
 
 
 def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
-    """Returns the partitions of a table that a plan reads, in key order."""
+    """Returns the partitions of a table that a plan reads, in key order. Raises ``OperationalError`` PATH_NOT_FOUND if
+    they are discovered and the location of the table does not exist.
+    """
     if is_discovered(use.table):
         is_read = use.ranges is None or use.wanted is not None
-        return tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
+        partitions = tuple(discovered(use.table, use.wanted, context.snapshot).values()) if is_read else ()
+        if is_read and not partitions and not is_directory(use.table.location):
+            raise directory_not_found(use.table, None)
+        return partitions
     covered = context.snapshot.partitions(use.table, use.ranges)
     if use.selections:
         covered = tuple([partition for partition in covered if use.keeps(partition.values)])
@@ -302,12 +308,27 @@ def _external_partitions(use: TableUse, context: Context) -> tuple[Partition, ..
 def _external_files(
     table: Table, partitions: tuple[Partition, ...], context: Context
 ) -> Iterator[tuple[Partition, FoundFile]]:
-    """Yields the files of these partitions of an external table, by listing. Raises for partitions that moved."""
-    yield from external_files(table, partitions)
-    if table.partition_columns and not is_uri(table.location):
-        missing_partitions = [p for p in partitions if not os.path.isdir(directory(table, p))]
-        if missing_partitions:
-            check_unmoved(table, missing_partitions, context)
+    """Yields the files of these partitions of an external table, by listing. Raises for partitions that moved, and for
+    directories that do not exist, also if they have vanished since they were listed.
+    """
+    if not table.partition_columns or is_uri(table.location):
+        yield from external_files(table, partitions)
+        return
+    try:
+        yield from external_files(table, partitions)
+    except OperationalError:
+        check_unmoved(table, _without_directory(table, partitions), context)
+        raise
+    vanished = _without_directory(table, partitions)
+    if vanished:
+        check_unmoved(table, vanished, context)
+        raise directory_not_found(table, vanished[0])
+
+
+def _without_directory(table: Table, partitions: Iterable[Partition]) -> list[Partition]:
+    """Returns those of the partitions whose directory, if it is local, does not exist."""
+    located = ((directory(table, partition), partition) for partition in partitions)
+    return [partition for path, partition in located if not is_uri(path) and not os.path.isdir(path)]
 
 
 #: The most files of an external table whose rows are counted for a LIMIT.

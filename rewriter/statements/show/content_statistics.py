@@ -94,7 +94,7 @@ def statistics_of(table: Table, partition: Partition | None, context: Context) -
     try:
         return _statistics_of(table, partition, stored, context)
     except OperationalError as error:
-        if error.condition != "FAILED_READ_FILE":
+        if error.condition not in ("FAILED_READ_FILE", "PATH_NOT_FOUND"):
             raise
         return ContentStatistics(None, 0, 0, stale=stored is not None)
 

@@ -8,31 +8,52 @@ outdates rollups as an INSERT into a managed base does. An accepted rollup is th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewriter.catalog.commit.external_file_changes import is_news, recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.errors import OperationalError
 from rewriter.exec.engine import Relation
 from rewriter.planner.model.plan import TableUse
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
+from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.show.content_statistics import listed_content
 from rewriter.storage.data_files import FoundFile, external_files
 from rewriter.storage.partition_directories import in_parallel
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.uris import is_uri
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """A partition whose directory does not exist or may not be read, and the error that says so."""
+
+    partition: Partition
+    error: OperationalError
 
 
 @dataclass(frozen=True)
 class Listing:
     """Partitions of one external table, by key, and the digest of the files found in each: base partitions, and rollup
     partitions that have a noted digest.
+
+    ``unlisted`` are those of which nothing is known, because their directories cannot be listed.
     """
 
     table: Table
     partitions: Mapping[bytes, Partition]
     digests: Mapping[bytes, str]
+    unlisted: tuple[Unlisted, ...] = ()
+
+    def complete(self) -> Listing:
+        """Returns the listing. Raises the error of the first partition that cannot be listed."""
+        for unlisted in self.unlisted:
+            raise unlisted.error
+        return self
 
     @property
     def changed(self) -> dict[bytes, Partition]:
@@ -59,23 +80,49 @@ def holds_base(binding: TimeBinding, partition: Partition) -> bool:
     return binding.has_base and (slot is None or binding.is_base(slot.period))
 
 
+def base_time(binding: TimeBinding, partitions: Iterable[Partition]) -> RangeSet:
+    """Returns the time of those of the partitions that hold base rows."""
+    slots = (binding.locate(partition.values) for partition in partitions if holds_base(binding, partition))
+    return RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
+
+
 def list_files(binding: TimeBinding, partitions: Collection[Partition], context: Context) -> Listing:
     """Lists the files of the base partitions and the accepted rollups among the partitions. Costs a listing of the
     directory of each.
+
+    Raises ``OperationalError`` FAILED_READ_FILE for an object store that does not respond, and ``ConflictError`` for
+    partitions that have moved since the statement's snapshot. Other directories that cannot be listed are in the
+    result.
     """
-    watched = _watched(binding, partitions)
-    return Listing(binding.table, watched, listed_digests(binding.table, list(watched.values()), context))
+    return _listed(binding.table, list(_watched(binding, partitions).values()), context)
 
 
-def listed_digests(table: Table, partitions: Sequence[Partition], context: Context) -> dict[bytes, str]:
-    """Returns the digest of the files that each partition of an external table has now, by key. Costs the same."""
+def listed_digests(table: Table, partitions: Sequence[Partition], context: Context) -> Mapping[bytes, str]:
+    """Returns the digest of the files that each partition of an external table has now, by key. Costs the same.
+
+    Raises ``OperationalError`` PATH_NOT_FOUND and FAILED_READ_FILE for a directory that cannot be listed.
+    """
+    return _listed(table, partitions, context).complete().digests
+
+
+def _listed(table: Table, partitions: Sequence[Partition], context: Context) -> Listing:
     advance = context.progress.counter("listing", "directories", len(partitions))
 
-    def content(partition: Partition) -> str:
-        return listed_content(table, partition, [file for _, file in external_files(table, (partition,))])
+    def content(partition: Partition) -> str | Unlisted:
+        try:
+            return listed_content(table, partition, [file for _, file in external_files(table, (partition,))])
+        except OperationalError as error:
+            if error.condition != "PATH_NOT_FOUND" and is_uri(table.location):
+                raise  # Requests for the other partitions would fail as slowly.
+            return Unlisted(partition, error)
 
-    digests = in_parallel(content, partitions, advance)
-    return {partition.key: digest for partition, digest in zip(partitions, digests, strict=True)}
+    contents = list(zip(partitions, in_parallel(content, partitions, advance), strict=True))
+    digests = {partition.key: found for partition, found in contents if not isinstance(found, Unlisted)}
+    listed_partitions = {partition.key: partition for partition in partitions if partition.key in digests}
+    unlisted = tuple([found for _, found in contents if isinstance(found, Unlisted)])
+    if unlisted and table.partition_columns:
+        check_unmoved(table, [lost.partition for lost in unlisted], context)
+    return Listing(table, listed_partitions, digests, unlisted)
 
 
 def read_files(
@@ -141,13 +188,14 @@ def as_listed(listing: Listing) -> NoteFiles:
 def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFiles]:
     """Lists the files again that rows were computed from, because they may have changed while the query ran.
 
-    Returns the notes to commit with those rows; none where all files are as noted.
+    Returns the notes to commit with those rows; none where all files are as noted. Raises ``OperationalError``
+    PATH_NOT_FOUND where a directory has vanished: the rows may lack those of its files.
     """
     notes: list[NoteFiles] = []
     for listing in _by_table(listings):
         binding = external_binding(listing.table, context)
         if binding is not None:
-            now = list_files(binding, listing.partitions.values(), context).digests
+            now = list_files(binding, listing.partitions.values(), context).complete().digests
             notes.append(
                 _note(listing, [ListedPartition(key, digest, now[key]) for key, digest in listing.digests.items()])
             )

@@ -38,6 +38,7 @@ from rewriter.errors import (
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.terms import Query
+from rewriter.planner.model.plan import Plan
 from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context

@@ -81,23 +81,38 @@ class ObjectFiles:
         return bool(info.type is FileType.Directory)
 
     def files_below(self, path: str) -> list[StoredFile]:
-        """Returns all files below a directory, sorted by path. A request for each thousand."""
-        return sorted(
-            StoredFile(place, info.size, info.mtime_ns or 0)
-            for place, info in self._listed(path, recursive=True)
-            if info.is_file
-        )
+        """Returns all files below a directory, sorted by path; none if there is no directory. A request for each
+        thousand.
+        """
+        return _stored_files(self._listed(path, recursive=True))
+
+    def files_in(self, path: str) -> list[StoredFile] | None:
+        """Returns the same; ``None`` if there is no directory: neither a file below the path nor a marker. The same
+        requests.
+
+        Raises ``OperationalError`` FAILED_READ_FILE also for a bucket that does not exist.
+        """
+        try:
+            return _stored_files(self._listed(path, recursive=True, is_required=True))
+        except FileNotFoundError:
+            return None
 
     def entries(self, path: str) -> list[tuple[str, bool]]:
         """Returns the names of a directory's entries, sorted, and whether each is a directory."""
         return sorted((info.base_name, not info.is_file) for _, info in self._listed(path, recursive=False))
 
-    def _listed(self, path: str, recursive: bool) -> list[tuple[str, Any]]:
+    def _listed(self, path: str, recursive: bool, is_required: bool = False) -> list[tuple[str, Any]]:
+        """Returns the entries of a directory. Raises ``FileNotFoundError`` for a required one that does not exist."""
         from pyarrow.fs import FileSelector
 
         scheme, _, place = path.partition("://")
-        selector = FileSelector(place, allow_not_found=True, recursive=recursive)
-        infos = _read(path, lambda: self._client.get_file_info(selector))
+        selector = FileSelector(place, allow_not_found=not is_required, recursive=recursive)
+        try:
+            infos = repeated(lambda: self._client.get_file_info(selector))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _failed("FAILED_READ_FILE", path, error) from None
         return [(f"{scheme}://{info.path}", info) for info in infos]
 
     def open(self, path: str) -> pa.NativeFile:
@@ -175,6 +190,13 @@ class ObjectFiles:
         except OSError as error:
             raise _failed("FAILED_WRITE_FILE", path, error) from None
 
+    def make_directory(self, path: str) -> None:
+        """Writes the markers of a directory and of those above it. Raises ``OperationalError`` FAILED_WRITE_FILE."""
+        try:
+            repeated(lambda: self._client.create_dir(bucket_and_key(path), recursive=True))
+        except OSError as error:
+            raise _failed("FAILED_WRITE_FILE", path, error) from None
+
     def open_output(self, path: str) -> pa.NativeFile:
         """Opens a file for writing. It appears when it is closed. Raises ``OSError``."""
         return self._client.open_output_stream(bucket_and_key(path))
@@ -199,6 +221,10 @@ class ObjectFiles:
         """Deletes all files below a directory, as far as possible. Raises nothing."""
         with suppress(OSError):
             self._client.delete_dir(bucket_and_key(path))
+
+
+def _stored_files(entries: Iterable[tuple[str, Any]]) -> list[StoredFile]:
+    return sorted(StoredFile(path, info.size, info.mtime_ns or 0) for path, info in entries if info.is_file)
 
 
 def _in_threads(run: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:

@@ -141,9 +141,11 @@ def test_a_directory_that_was_renamed(session: Session, tmp_path: Path) -> None:
     )
     session.execute("INSERT INTO days VALUES (1, DATE '2019-08-30'), (2, DATE '2019-08-31')")
     (tmp_path / "days" / "dt=2019-08-30").rename(tmp_path / "days" / "DT=2019-8-30")
-    (row,) = rows(session, "MSCK REPAIR TABLE days")
+    row, missing = rows(session, "MSCK REPAIR TABLE days")
     assert row[1] == "ambiguous"
     assert "which does not exist" in str(row[3])
+    place = f"{tmp_path}/days/dt=2019-08-30"
+    assert missing == ("dt=2019-08-30", "missing on disk", place, "SYNC PARTITIONS drops it")
     before = session.catalog.snapshot().sequence
     assert statuses(session, "MSCK REPAIR TABLE days SYNC PARTITIONS", tmp_path / "days") == [
         ("dt=2019-08-30", "added", "DT=2019-8-30"),
@@ -424,6 +426,7 @@ class TestDiscovered:
     def test_each_statement_looks_anew_and_once(
         self, session: Session, directory: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        directory.mkdir()
         assert rows(session, "SELECT * FROM f") == []
         for c in "abcd":
             for d in range(3):

@@ -115,6 +115,7 @@ def test_analyze_tables_of_one_database(session: Session) -> None:
 
     folder = session.catalog.warehouse / "outside"
     for name in ("here", "sales.there"):
+        (folder / name).mkdir(parents=True)
         session.execute(f"CREATE TABLE {name} (a INT) USING parquet LOCATION '{folder}/{name}'")
     session.execute("ANALYZE TABLES IN sales COMPUTE STATISTICS")
     assert (counted("here"), counted("sales.there")) == (False, True)
