@@ -52,20 +52,22 @@ class ArrowPartitions:
 
     @contextmanager
     def reading(self, partitions: range, address: Any) -> Iterator[Iterator[pa.RecordBatch]]:
-        """Yields the batches of a job."""
+        """Yields the batches of a job. The iterator raises the error of a JVM that could not send all."""
         from pyspark.serializers import NoOpSerializer
         from pyspark.util import _load_from_socket
 
         with _load_from_socket(address, NoOpSerializer()) as messages:
-            yield self._received(partitions, messages)
+            yield self._received(partitions, messages, address[2])
 
-    def _received(self, partitions: range, messages: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+    def _received(self, partitions: range, messages: Iterator[bytes], server: Any) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         size = 0
         for message in messages:
             size += len(message)
             yield pa.ipc.read_record_batch(pa.py_buffer(message), self._schema)
+        # The end of the last message, and that of a connection that broke, look the same here.
+        server.getResult()
         self._largest = max(self._largest, size // len(partitions))
 
 

@@ -43,9 +43,7 @@ from rewriter.exec.spark.arrow_partitions import ArrowPartitions, arrow_schema
 from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
-from rewriter.exec.spark.executor_watch import executors_awaited
 from rewriter.exec.spark.kept_views import KeptViews
-from rewriter.exec.spark.reachability import lost
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.spark.shared_files import check_shared
@@ -372,9 +370,7 @@ class SparkEngine:
             with self._lock:
                 if self._started is started:
                     self._started, self._views = None, KeptViews()
-            with contextlib.suppress(Exception):
-                started.stop()
-            raise lost(started.address) from None
+            raise started.abandon() from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Writes through our own data source. For a grouped sink, one task has all rows of a partition, sorted."""
@@ -422,12 +418,13 @@ class SparkEngine:
             started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {sql[:_SHOWN]}")
             return run()
 
+        cancel = partial(started.cancel, group)
         with self._lock:
             self._groups[group] += 1
         patience = PATIENCE_SECONDS if is_write else _PATIENCE_SECONDS
         try:
-            with executors_awaited(started.watch, started.address, lambda: started.cancel(group)):
-                return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
+            with started.watch.over(cancel) as check:
+                return interruptible(work, cancel, lambda: started.measure(group), patience, check)
         finally:
             with self._lock:
                 self._groups[group] -= 1
