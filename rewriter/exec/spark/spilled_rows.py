@@ -8,6 +8,7 @@ holds a batch, which Spark limits to ``spark.sql.execution.arrow.maxBytesPerBatc
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,28 +17,51 @@ from rewriter.exec.spark.session_kinds import is_connect
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 #: The bytes of a partition's rows that are passed on in memory.
 _MOST_BYTES = 1 << 20
-#: The packed rows of a partition: an Arrow stream, or the path of a file that contains one.
-_SCHEMA = "stream binary, path string"
 
 
 def packed(frame: DataFrame, directory: str) -> DataFrame:
     """Returns the same rows, packed: a row for each partition that has any. The files are put in ``directory``."""
+    from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+    # The packed rows of a partition: an Arrow stream, or the path of a file that contains one.
+    schema = StructType([StructField("stream", BinaryType()), StructField("path", StringType())])
     # Generated names: those of a query may repeat.
     named = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     pack = _packing(directory)
-    if is_connect(frame):
-        return named.mapInArrow(pack, _SCHEMA)
+    return named.mapInArrow(pack, schema) if is_connect(frame) else _mapped(named, pack, schema)
+
+
+def _mapped(frame: DataFrame, function: Callable[..., Any], schema: StructType) -> DataFrame:
+    """Returns what ``DataFrame.mapInArrow`` does, which requires pandas. The workers have the Python of this process:
+    they are on the same machine, and a session that was handed in may have chosen none.
+    """
+    from pyspark.core.rdd import _prepare_for_python_RDD
     from pyspark.sql import DataFrame
-    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.sql.classic.column import _to_seq
     from pyspark.util import PythonEvalType
 
-    # ``DataFrame.mapInArrow`` does the same, and asks for pandas.
-    function = UserDefinedFunction(pack, _SCHEMA, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
-    column: Any = function(*[named[name] for name in named.columns])
-    return DataFrame(named._jdf.mapInArrow(column._jc, False, None), frame.sparkSession)
+    session: Any = frame.sparkSession
+    context: Any = session.sparkContext
+    command, broadcasts, environment, includes = _prepare_for_python_RDD(context, (function, schema))
+    code = context._jvm.SimplePythonFunction(
+        bytearray(command),
+        environment,
+        includes,
+        sys.executable,
+        context.pythonVer,
+        broadcasts,
+        context._javaAccumulator,
+    )
+    result = session._jsparkSession.parseDataType(schema.json())
+    kind = PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    functions = context._jvm.org.apache.spark.sql.execution.python
+    udf = functions.UserDefinedPythonFunction("packed", code, result, kind, True, [], [])
+    column = udf.apply(_to_seq(context, [frame[name]._jc for name in frame.columns]))
+    return DataFrame(frame._jdf.mapInArrow(column, False, None), session)
 
 
 def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -43,6 +43,21 @@ def test_the_first_rows_are_computed_at_once(sizes: list[int], given: int, ended
     assert query.ended
 
 
+def test_few_wide_rows_are_as_good_as_many() -> None:
+    """100,000 rows of a megabyte each would fill the memory before the first one is read."""
+    given = 0
+
+    def batches() -> Generator[pa.RecordBatch, None, None]:
+        nonlocal given
+        for _ in range(10):
+            given += 1
+            yield pa.record_batch({"a": ["x" * (8 << 20)]})
+
+    stream = prefetched(pa.schema([("a", pa.string())]), batches(), 100_000)
+    assert given == 2
+    assert sum(batch.num_rows for batch in stream) == 10
+
+
 def test_close_ends_the_query() -> None:
     for take in (0, 1, 2):
         query = Query([10, 10, 10])
