@@ -131,6 +131,9 @@ def test_the_settings_of_a_session_that_is_handed_in(engine: SparkEngine, small_
         assert shuffled(own, GROUPED, small_table) == ({9}, True, False)
         assert shuffled(own, JOINED, small_table)[1:] == (True, True)
     assert session.conf.get("spark.sql.shuffle.partitions") == "9"
+    session = given_session(engine, shuffle__partitions="4")
+    with closing(SparkEngine(session=session)) as own:
+        assert shuffled(own, GROUPED, small_table)[0] == {4}
 
 
 def test_settings_that_would_change_results_do_not_hold(engine: SparkEngine) -> None:

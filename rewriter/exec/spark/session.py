@@ -161,9 +161,8 @@ def _started(conf: Mapping[str, str], given: SparkSession | None, owner: bool) -
     default = SparkSession.builder.getOrCreate() if given is None else given
     # A session that was started elsewhere keeps its settings and views.
     session = default if owner else default.newSession()
-    of_master = local_settings(session.sparkContext.master)
-    own = {**own_settings(default, of_master), **conf}
-    defaults = of_master if given is None else {}
+    defaults = local_settings(session.sparkContext.master) if given is None else {}
+    own = {**own_settings(default, defaults), **conf}
     register_data_sources(session)
     small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
     apply_settings(session, own, defaults, is_small=False)
@@ -241,6 +240,7 @@ def _end_own_process(context: SparkContext) -> str:
         with suppress(subprocess.TimeoutExpired):
             _process.wait(_ENDING_SECONDS)
         _process.kill()
+        _process.wait()
     return "\n".join(_tail(_log_path()))
 
 
@@ -302,8 +302,8 @@ def _static_settings(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        # Before the user's own spark.driver.extraJavaOptions. A JVM whose heap is full would lose some of
-        # its threads, and wait for them for ever.
+        # They stand before the user's spark.driver.extraJavaOptions. A JVM whose heap is full would lose some of its
+        # threads, and wait for them for ever.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{logging} -Dderby.system.home={directory} "
         "-XX:+ExitOnOutOfMemoryError",
         "spark.sql.catalogImplementation": "in-memory",

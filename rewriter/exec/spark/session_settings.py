@@ -56,7 +56,7 @@ def local_settings(master: str) -> dict[str, str]:
 
 def own_settings(session: Any, defaults: Mapping[str, str]) -> dict[str, str]:
     """Returns the settings of a user's session, and of its spark-defaults.conf, that change no result. Each holds in
-    our sessions, too. A value of ``defaults`` is of another session of ours.
+    our sessions, too. A value of ``defaults`` may be that of another session of ours, and is none of the user.
     """
     explicit = session.conf.getAll
     return {
