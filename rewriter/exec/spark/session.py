@@ -25,6 +25,7 @@ from rewriter.exec.spark.java import find_java_home
 from rewriter.exec.spark.memory import out_of_memory
 from rewriter.exec.spark.reachability import SparkStopped, lost, reach, says_lost, unreachable
 from rewriter.exec.spark.session_settings import (
+    BATCH_BYTES,
     SESSION_SETTINGS,
     apply_settings,
     local_settings,
@@ -81,6 +82,8 @@ class StartedSpark:
         # Data sources are looked up in the session that is active in the thread.
         context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
         context.setJobGroup(group, description, False)
+        # Tasks have the settings of the session only in jobs that Spark itself runs for a query.
+        context.setLocalProperty(BATCH_BYTES, SESSION_SETTINGS[BATCH_BYTES])
 
     def cancel(self, group: str) -> None:
         """Stops the jobs of the group, from any thread, and those that it would start. Its queries fail soon after."""

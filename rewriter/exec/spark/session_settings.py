@@ -10,6 +10,7 @@ from typing import Any
 
 from rewriter.exec.engine_settings import engine_setting
 
+BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 #: Settings of all our sessions: results depend on them, or the memory that a result takes.
 SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
@@ -22,7 +23,7 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.parquet.filterPushdown.decimal": "false",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     # Of rows of a megabyte each, the 10,000 rows of a batch would take the whole memory.
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(4 << 20),
+    BATCH_BYTES: str(4 << 20),
     "spark.sql.pyspark.inferNestedDictAsStruct.enabled": "false",
 }
 #: Settings that save time. Those of the user are preferred.
