@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [adoption] [dialect]
-[sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [adoption]
+[dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks import (
     inserting,
     lookups,
     metastores,
+    ordered,
     pages,
     peers,
     planning,
@@ -54,6 +55,7 @@ GROUPS = (
     "statements",
     "footers",
     "results",
+    "ordered",
     "pages",
     "clusters",
     "streams",
@@ -107,6 +109,8 @@ def main(
     if not chosen or "results" in chosen:
         for engine in ("duckdb", "spark"):
             print(wide_markdown(results.measure(engine)), flush=True)
+    if not chosen or "ordered" in chosen:
+        print(wide_markdown(ordered.measure()), flush=True)
     if not chosen or "pages" in chosen:
         show(pages.measure())
     if not chosen or "clusters" in chosen:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: The bytes at which no more rows are computed before the first one is read.
+_MOST_PREFETCHED_BYTES = 16 << 20
+
+
 class Failure(NamedTuple):
     """The words of an error, without the objects that an error holds."""
 
@@ -152,19 +156,14 @@ def _closed() -> InterfaceError:
     )
 
 
-#: The bytes of the rows that are computed before the first is asked for.
-_MOST_PREFETCHED = 16 << 20
-
-
 def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:
     """Returns the stream of a query whose first rows are computed now, so that most errors are raised here.
 
-    A result of fewer than ``least_rows`` rows, and fewer bytes than ``_MOST_PREFETCHED``, is complete then, and the
-    query has ended.
+    A result of fewer than ``least_rows`` rows, and of few bytes, is complete then, and the query has ended.
     """
     first: list[pa.RecordBatch] = []
     rows = size = 0
-    while rows < least_rows and size < _MOST_PREFETCHED:
+    while rows < least_rows and size < _MOST_PREFETCHED_BYTES:
         batch = next(batches, None)
         if batch is None:
             return BatchStream(schema, iter(first))

@@ -55,13 +55,15 @@ def interruptible(
     cancel: Callable[[], None] | None = None,
     measure: Callable[[], Measured | None] | None = None,
     patience: float = PATIENCE_SECONDS,
+    check: Callable[[], None] | None = None,
 ) -> T:
     """Runs ``run`` in a worker thread while this thread stays open for Ctrl-C, which calls ``cancel`` to end the work.
     A request to the current ``Cancellation`` does the same, and raises ``canceled``. Without ``cancel``, or if
     it does not end the work within ``patience`` seconds, the work goes on alone, and its result is dropped.
 
     ``measure`` is called a few times a second, in this thread, if somebody observes the statement, and its result is
-    reported as the phase ``running``. Work of a tenth of a second is not measured.
+    reported as the phase ``running``. Work of a tenth of a second is not measured. ``check`` is called in this thread,
+    too, and leaves the work alone by raising.
 
     DuckDB does not check for signals in every phase of a query. Spark's own handling of SIGINT left jobs running and
     the session hanging; it installs no handler if it is started outside the main thread.
@@ -92,6 +94,8 @@ def interruptible(
             if cancellation.is_requested:
                 _end(cancel, finished, patience)
                 raise canceled()
+            if check is not None:
+                check()
             if measure is not None and cancellation.observer.is_listening:
                 now = time.monotonic()
                 if now - measured_at >= _PAUSE_SECONDS:

@@ -352,6 +352,8 @@ def effect_warning(name: str) -> str | None:
     if setting is None:
         return None
     reason = f"it is always {setting.value}" if setting.changes else "it changes no result"
+    if not setting.changes and lowered.startswith("spark."):
+        reason += ", and Spark takes it from spark-defaults.conf or from the session that was handed in"
     return f"{name} has no effect here: {reason}."
 
 

@@ -16,17 +16,11 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
-from rewriter.exec.spark.executor_watch import ExecutorWatch
-from rewriter.exec.spark.reachability import reach, says_lost, unreachable
+from rewriter.exec.spark.reachability import lost, reach, says_lost, unreachable
 from rewriter.exec.spark.relations import file_uri
-from rewriter.exec.spark.session_settings import (
-    LOCAL_SESSION_SETTINGS,
-    SESSION_SETTINGS,
-    SMALL_SESSION_SETTINGS,
-    apply_settings,
-    silence,
-)
+from rewriter.exec.spark.session_settings import apply_settings, local_settings, own_settings, silence
 from rewriter.exec.spark.task_progress import ConnectTasks
+from rewriter.exec.spark.watch import Watch
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
@@ -50,12 +44,13 @@ class ConnectedSpark:
         self.session = session
         self.small_session = small_session
         #: True if the server computes everything in one process.
-        self.is_local = str(session.conf.get("spark.master", "")).startswith("local")
+        self.master = str(session.conf.get("spark.master", ""))
+        self.is_local = self.master.startswith("local")
         #: The server may run on another machine.
         self.shares_files = False
         self.address = _address_of(session)
-        #: A client does not see the executors of the server.
-        self.watch: ExecutorWatch | None = None
+        #: A client does not see the executors of the server, and its calls fail if the server is gone.
+        self.watch = Watch(self.address, lambda: True)
         self._tasks = ConnectTasks()
         for watched in (session, small_session):
             self._tasks.watch(watched)
@@ -80,6 +75,11 @@ class ConnectedSpark:
     def is_lost(self, error: BaseException) -> bool:
         """Tests whether an error came because the server, or what it knew of this session, is gone."""
         return is_lost(error)
+
+    def abandon(self) -> EngineError:
+        """Ends the sessions of a server that is gone, and returns the error for its statement."""
+        self.stop()
+        return lost(self.address)
 
     def stop(self) -> None:
         """Ends the sessions; the server goes on."""
@@ -147,7 +147,7 @@ def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
     for own_session in own_sessions:
         own_session.client.set_retry_policies([_retry_policy()])
     try:
-        return _prepared(*own_sessions, conf)
+        return _prepared(*own_sessions, {**own_settings(session, {}), **conf})
     except PySparkException as error:
         address = _address_of(session)
         if is_lost(error):
@@ -180,11 +180,11 @@ def _address_of(session: SparkSession) -> str:
     return f"{SCHEME}{getattr(client._builder, 'endpoint', client.host)}"
 
 
-def _prepared(session: SparkSession, small_session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
+def _prepared(session: SparkSession, small_session: SparkSession, own: Mapping[str, str]) -> ConnectedSpark:
     started = ConnectedSpark(session, small_session)
-    settings = {**SESSION_SETTINGS, **(LOCAL_SESSION_SETTINGS if started.is_local else {})}
-    apply_settings(started.session, {**settings, **conf})
-    apply_settings(started.small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
+    defaults = local_settings(started.master)
+    apply_settings(started.session, own, defaults, is_small=False)
+    apply_settings(started.small_session, own, defaults, is_small=True)
     _check_files(started.session)
     for own_session in (started.session, started.small_session):
         for source in data_sources():

@@ -39,15 +39,16 @@ from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.spark.arguments import arguments
+from rewriter.exec.spark.arrow_partitions import ArrowPartitions, arrow_schema
 from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
-from rewriter.exec.spark.executor_watch import executors_awaited
 from rewriter.exec.spark.kept_views import KeptViews
-from rewriter.exec.spark.reachability import lost
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views
 from rewriter.exec.spark.session_kinds import is_connect
 from rewriter.exec.spark.shared_files import check_shared
+from rewriter.exec.spark.small_queries import is_small
+from rewriter.exec.spark.spilled_rows import packed, unpacked
 from rewriter.exec.write_target import file_sink
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.uris import masked
@@ -79,9 +80,6 @@ _PATIENCE_SECONDS = 1.5
 
 #: The rows that are computed when a query starts.
 _FIRST_ROWS = 100_000
-
-#: The most bytes of the files of a small query, which one task may read.
-_SMALL_BYTES = 8 << 20
 
 #: The bytes of files that one task of Spark reads.
 _TASK_BYTES = 128 << 20
@@ -146,56 +144,66 @@ class SparkEngine:
         )
 
     def execute(self, query: EngineQuery) -> pa.RecordBatchReader:
-        """Runs the query. The result is held in memory."""
-        with self._frame(query) as frame:
-            table: pa.Table = self._job(query.sql, frame, frame.toArrow)
-        return table.cast(_plain_schema(table.schema)).to_reader()
+        """Runs the query. The result is held in memory, of this process alone."""
+        import pyarrow as pa
+
+        with self.batches(query) as batches:
+            rows = list(batches)
+        return pa.RecordBatchReader.from_batches(rows[0].schema, rows)
 
     def stream_rows(self, query: EngineQuery) -> BatchStream:
-        """Runs the query. Its partitions are computed in groups (``ArrowPartitions``); the JVM holds those of one."""
+        """Runs the query. Its partitions are computed in groups, or by a Spark Connect server all in order; on this
+        machine their rows wait in temporary files. A cluster's driver holds the rows of a group.
+        """
         batches = self._batches(query)
         return prefetched(next(batches).schema, batches, _FIRST_ROWS)
 
+    @contextmanager
+    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Runs the query as ``stream_rows`` does. The first batch is empty."""
+        with contextlib.closing(self._batches(query)) as batches:
+            yield batches
+
     def _batches(self, query: EngineQuery) -> Generator[pa.RecordBatch, None, None]:
-        """Yields an empty batch, and then the rows. Between two batches, no query is running."""
+        """Yields an empty batch, and then the rows. Between two batches, no query of a classic Spark is running."""
         import pyarrow as pa
 
-        from rewriter.exec.spark.arrow_partitions import ArrowPartitions
-
-        if isinstance(self._awaited_spark(), ConnectedSpark):
-            yield from self._received_batches(query)
-            return
-        with self._frame(query) as frame:
-            partitions = self._job(query.sql, frame, lambda: ArrowPartitions(frame))
-            schema = _plain_schema(partitions.schema)
-            yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-            for group in partitions.groups():
-                address = self._job(query.sql, frame, partial(partitions.compute, group))
-                with partitions.reading(address) as batches:
-                    while (batch := interruptible(partial(next, batches, None))) is not None:
-                        with self._paused():
-                            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-
-    def _received_batches(self, query: EngineQuery) -> Generator[pa.RecordBatch, None, None]:
-        """Yields the same from a Spark Connect server."""
-        import pyarrow as pa
-
-        group = _group(current_cancellation())
-        with self._frame(query) as frame:
-            tables = arrow_tables(frame)
-            table = self._job(query.sql, frame, partial(next, tables), group)
-            schema = _plain_schema(table.schema)
-            try:
+        started = self._awaited_spark()
+        spill = ScratchDirectory("rows") if started.is_local else None
+        try:
+            with self._frame(query) as frame:
+                schema = _plain_schema(interruptible(lambda: arrow_schema(frame)))
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-                while table is not None:
-                    for batch in table.to_batches():
+                sent = frame if spill is None else interruptible(lambda: packed(frame, spill.path))
+                receive = self._received if isinstance(started, ConnectedSpark) else self._collected
+                with contextlib.closing(receive(query.sql, sent, spill is not None)) as received:
+                    for batch in received if spill is None else unpacked(received):
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-                    table = self._job(query.sql, frame, partial(next, tables, None), group)
-            except GeneratorExit:  # Nobody reads the rest.
-                with contextlib.suppress(Exception):
-                    self._running_spark().cancel(group)
-                raise
+        finally:
+            if spill is not None:
+                spill.remove()
+
+    def _collected(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the rows of a classic Spark, group by group."""
+        partitions = self._job(sql, frame, lambda: ArrowPartitions(frame, is_packed))
+        for group in partitions.groups():
+            address = self._job(sql, frame, partial(partitions.compute, group))
+            with partitions.reading(group, address) as batches:
+                while (batch := interruptible(partial(next, batches, None))) is not None:
+                    yield batch
+
+    def _received(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+        """Yields the rows as a Spark Connect server sends them."""
+        group = _group(current_cancellation())
+        tables = arrow_tables(frame)
+        try:
+            while (table := self._job(sql, frame, partial(next, tables, None), group)) is not None:
+                yield from table.to_batches()
+        except GeneratorExit:  # Nobody reads the rest.
+            with contextlib.suppress(Exception):
+                self._running_spark().cancel(group)
+            raise
 
     @contextmanager
     def _paused(self) -> Iterator[None]:
@@ -209,26 +217,6 @@ class SparkEngine:
                 self._queries += 1
         if self._is_closed:
             raise engine_closed()
-
-    @contextmanager
-    def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
-        """Runs the query to its end; its rows wait in temporary files. A Spark of several machines computes them while
-        they are read, as ``stream_rows`` does.
-        """
-        from rewriter.exec.spark.spooled_rows import read_spooled, spool
-
-        if not self._awaited_spark().is_local:
-            with contextlib.closing(self._batches(query)) as computed:
-                yield computed
-            return
-        spooled = ScratchDirectory("rows")
-        try:
-            with self._frame(query) as frame:
-                names = list(frame.columns)
-                paths = self._job(query.sql, frame, lambda: spool(frame, spooled.path))
-            yield read_spooled(paths, names)
-        finally:
-            spooled.remove()
 
     def write(self, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
@@ -319,8 +307,7 @@ class SparkEngine:
         ``directory`` is the target of a write inside the block.
         """
         started = self._awaited_spark()
-        is_small = directory is None and input_bytes(query) <= _SMALL_BYTES
-        session = started.small_session if is_small else started.session
+        session = started.small_session if directory is None and is_small(query) else started.session
         views: list[Views] = []
         with self._lock:
             if self._scratch is None:
@@ -385,9 +372,7 @@ class SparkEngine:
             with self._lock:
                 if self._started is started:
                     self._started, self._views = None, KeptViews()
-            with contextlib.suppress(Exception):
-                started.stop()
-            raise lost(started.address) from None
+            raise started.abandon() from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
         """Writes through our own data source. For a grouped sink, one task has all rows of a partition, sorted."""
@@ -439,12 +424,13 @@ class SparkEngine:
             started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {masked(sql)[:_SHOWN]}")
             return run()
 
+        cancel = partial(started.cancel, group)
         with self._lock:
             self._groups[group] += 1
         patience = PATIENCE_SECONDS if is_write else _PATIENCE_SECONDS
         try:
-            with executors_awaited(started.watch, started.address, lambda: started.cancel(group)):
-                return interruptible(work, lambda: started.cancel(group), lambda: started.measure(group), patience)
+            with started.watch.over(cancel) as check:
+                return interruptible(work, cancel, lambda: started.measure(group), patience, check)
         finally:
             with self._lock:
                 self._groups[group] -= 1

@@ -8,6 +8,7 @@ from typing import Any
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
 from rewriter.exec.engine_settings import engine_setting
+from rewriter.exec.spark.memory import out_of_memory
 from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
 
@@ -60,6 +61,9 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
             hint="Install Python, of the same minor version as here, and pyarrow on each worker, at the path that "
             "PYSPARK_PYTHON names, or else at that of this process's Python.",
         )
+    exhausted = out_of_memory(f"{error}\n{text}") if _may_be_of_memory(error) else None
+    if exhausted is not None:
+        return exhausted
     cause = _remote_cause(error, text)
     condition, state = _declared(error) if cause is None else (None, None)
     text = text if cause is None else cause
@@ -72,6 +76,12 @@ def translated(error: BaseException, sql: str, directory: str | None = None) -> 
     message = _without_refused_settings(_first_line(text)) or type(error).__name__
     kind = DataError if (state or "").startswith("22") or condition == "EXCEED_LIMIT_LENGTH" else EngineError
     return kind(message, condition=condition or "SPARK_ERROR", sqlstate=state, position=_position(error, sql))
+
+
+def _may_be_of_memory(error: BaseException) -> bool:
+    """Tests whether an error is of the machine. The messages of others may quote values."""
+    condition, state = _declared(error)
+    return condition is None or state is None or condition.startswith("UNABLE_TO_ACQUIRE_MEMORY")
 
 
 def _declared(error: BaseException) -> tuple[str | None, str | None]:

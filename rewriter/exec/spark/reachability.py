@@ -4,7 +4,7 @@ ENGINE_UNREACHABLE says that the statement failed because of where it ran, and n
 statement may succeed on another cluster, or later. It is raised
 
 - when nothing listens at the address of a Spark master or a Spark Connect server, or it does not respond as one,
-- when a statement fails, and the process of Spark, its application, or the session on the server is gone,
+- when the process of Spark, its application, or the session on the server is gone while a statement runs,
 - when a cluster gives a waiting statement no executor.
 """
 
@@ -25,6 +25,10 @@ _LOST = re.compile(
     r"stopped SparkContext|SparkContext (was|has been) shut ?down|Job \d+ cancelled because SparkContext|"
     r"\[NO_ACTIVE_SESSION\]|\[INVALID_HANDLE\.SESSION_(CHANGED|NOT_FOUND|CLOSED)\]|\[RESPONSE_ALREADY_RECEIVED\]"
 )
+
+
+class SparkStopped(Exception):
+    """A Spark that executes nothing any more was found by ``watch``. It becomes ENGINE_UNREACHABLE."""
 
 
 def says_lost(text: str) -> bool:
@@ -67,7 +71,8 @@ def lost(address: str) -> EngineError:
         sqlstate="08001",
         object=address,
         hint="None of the statement's changes were kept. The next statement connects again, except over a session of "
-        "Spark that was handed in: then open a new connection.",
+        "Spark that was handed in: then open a new connection. If its log has OutOfMemoryError, raise "
+        "spark.driver.memory.",
     )
 
 

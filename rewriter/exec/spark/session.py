@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import threading
 import warnings
@@ -19,17 +20,19 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import EngineError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
-from rewriter.exec.spark.executor_watch import TIMEOUT_SETTING, ExecutorWatch, seconds_of
 from rewriter.exec.spark.java import find_java_home
-from rewriter.exec.spark.reachability import reach, says_lost, unreachable
+from rewriter.exec.spark.memory import out_of_memory
+from rewriter.exec.spark.reachability import SparkStopped, lost, reach, says_lost, unreachable
 from rewriter.exec.spark.session_settings import (
-    LOCAL_SESSION_SETTINGS,
+    BATCH_BYTES,
     SESSION_SETTINGS,
-    SMALL_SESSION_SETTINGS,
     apply_settings,
+    local_settings,
+    own_settings,
     silence,
 )
 from rewriter.exec.spark.task_progress import tasks_of_group
+from rewriter.exec.spark.watch import TIMEOUT_SETTING, Watch, seconds_of
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
@@ -48,8 +51,13 @@ appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 """
 
+#: The seconds in which a JVM that is ending writes why.
+_ENDING_SECONDS = 2.0
+
 _lock = threading.Lock()
 _directory: ScratchDirectory | None = None
+#: The JVM that this module launched last.
+_process: subprocess.Popen[bytes] | None = None
 
 
 class StartedSpark:
@@ -63,11 +71,10 @@ class StartedSpark:
         #: True if one process computes everything, and it is of this machine: its files are ours.
         self.shares_files = self.is_local
         self._owner = owner
-        #: The watch over statements that wait for executors.
-        self.watch: ExecutorWatch | None = None
-        if not self.is_local:
-            seconds = seconds_of(session.sparkContext.getConf().get(TIMEOUT_SETTING, None))
-            self.watch = ExecutorWatch(self._count_executors, seconds)
+        self._is_own_process = _process is not None and getattr(session.sparkContext._gateway, "proc", None) is _process
+        seconds = seconds_of(session.sparkContext.getConf().get(TIMEOUT_SETTING, None))
+        count = None if self.is_local else self._count_executors
+        self.watch = Watch(self.address, self._is_running, count, seconds)
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Adds the jobs of this thread, from now on, to a group that ``cancel`` stops."""
@@ -75,6 +82,8 @@ class StartedSpark:
         # Data sources are looked up in the session that is active in the thread.
         context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
         context.setJobGroup(group, description, False)
+        # Tasks have the settings of the session only in jobs that Spark itself runs for a query.
+        context.setLocalProperty(BATCH_BYTES, SESSION_SETTINGS[BATCH_BYTES])
 
     def cancel(self, group: str) -> None:
         """Stops the jobs of the group, from any thread, and those that it would start. Its queries fail soon after."""
@@ -88,7 +97,15 @@ class StartedSpark:
 
     def is_lost(self, error: BaseException) -> bool:
         """Tests whether an error came because Spark's process or application is gone. About a millisecond."""
-        return says_lost(str(error)) or _is_dead(self.session.sparkContext)
+        return isinstance(error, SparkStopped) or says_lost(str(error)) or not self._is_running()
+
+    def abandon(self) -> EngineError:
+        """Ends a Spark that is gone, as far as it was started for this session, and returns the error for its
+        statement.
+        """
+        output = _end_own_process(self.session.sparkContext) if self._is_own_process else ""
+        self.stop()
+        return out_of_memory(output) or lost(self.address)
 
     def stop(self) -> None:
         """Stops Spark if it was started for this session. The JVM stays for the next start."""
@@ -96,6 +113,14 @@ class StartedSpark:
             with warnings.catch_warnings(), suppress(Exception):  # It may have died.
                 warnings.simplefilter("ignore")
                 self.session.sparkContext.stop()
+
+    def _is_running(self) -> bool:
+        """Tests whether Spark starts jobs. It does not if the thread that schedules them has died of an error."""
+        context: Any = self.session.sparkContext
+        try:
+            return not _is_dead(context) and bool(context._jsc.sc().dagScheduler().eventProcessLoop().isActive())
+        except Exception:  # It has died between the calls.
+            return False
 
     def _count_executors(self) -> int:
         context: Any = self.session.sparkContext
@@ -139,13 +164,12 @@ def _started(conf: Mapping[str, str], given: SparkSession | None, owner: bool) -
     default = SparkSession.builder.getOrCreate() if given is None else given
     # A session that was started elsewhere keeps its settings and views.
     session = default if owner else default.newSession()
-    settings = dict(SESSION_SETTINGS)
-    if session.sparkContext.master.startswith("local"):
-        settings |= LOCAL_SESSION_SETTINGS
-    apply_settings(session, {**settings, **conf})
+    defaults = local_settings(session.sparkContext.master) if given is None else {}
+    own = {**own_settings(default, defaults), **conf}
     register_data_sources(session)
     small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
-    apply_settings(small_session, {**settings, **SMALL_SESSION_SETTINGS, **conf})
+    apply_settings(session, own, defaults, is_small=False)
+    apply_settings(small_session, own, defaults, is_small=True)
     return StartedSpark(session, small_session, owner)
 
 
@@ -209,6 +233,20 @@ def _forget_dead_spark() -> None:
         SparkContext._gateway = SparkContext._jvm = None
 
 
+def _end_own_process(context: SparkContext) -> str:
+    """Kills the JVM that this module launched, if no later Spark uses it: while it ends, it may hang. Returns the end
+    of its output.
+    """
+    from pyspark import SparkContext
+
+    if _process is not None and SparkContext._active_spark_context in (None, context):
+        with suppress(subprocess.TimeoutExpired):
+            _process.wait(_ENDING_SECONDS)
+        _process.kill()
+        _process.wait()
+    return "\n".join(_tail(_log_path()))
+
+
 def _reach_master(master: str) -> None:
     """Raises ENGINE_UNREACHABLE if no master listens. Spark itself tries for a minute."""
     standalone = _STANDALONE.fullmatch(master)
@@ -228,7 +266,8 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
     conf = SparkConf(loadDefaults=False)
     for key, value in (_static_settings(master) | dict(settings)).items():
         conf.set(key, value)
-    log = os.path.join(process_directory(), "spark.log")
+    global _process
+    log = _log_path()
     gateway: Any = SparkContext._gateway
     try:
         if gateway is None:
@@ -236,8 +275,9 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
             # Spark would search the PATH for a python3, which is not always this one.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-            with open(log, "ab") as sink:
+            with open(log, "wb") as sink:
                 gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})
+            _process = gateway.proc
         SparkContext(conf=conf, gateway=gateway)
     except EngineError:
         raise
@@ -265,7 +305,10 @@ def _static_settings(master: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{logging} -Dderby.system.home={directory}",
+        # They stand before the user's spark.driver.extraJavaOptions. A JVM whose heap is full would lose some of its
+        # threads, and wait for them for ever.
+        "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile=file:{logging} -Dderby.system.home={directory} "
+        "-XX:+ExitOnOutOfMemoryError",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": os.path.join(directory, "warehouse"),
         "spark.local.dir": os.path.join(directory, "local"),
@@ -279,7 +322,6 @@ def _static_settings(master: str) -> dict[str, str]:
     if master.startswith("local"):
         # Without these, Spark does not start on a machine whose name does not resolve.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-        settings |= LOCAL_SESSION_SETTINGS
     return settings
 
 
@@ -289,6 +331,10 @@ def process_directory() -> str:
     if _directory is None:
         _directory = ScratchDirectory("spark")
     return _directory.path
+
+
+def _log_path() -> str:
+    return os.path.join(process_directory(), "spark.log")
 
 
 def _tail(path: str, size: int = 8192) -> list[str]:

@@ -38,6 +38,44 @@ def test_a_python_of_workers_that_cannot_work(text: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "reason", "setting"),
+    [
+        ("Job aborted due to stage failure: java.lang.OutOfMemoryError: Java heap space", "Java heap", "driver.memory"),
+        ("x\nCaused by: java.lang.OutOfMemoryError: GC overhead limit exceeded\n\tat", "GC overhead", "driver.memory"),
+        (
+            "Total size of serialized results of 5 tasks (1032.0 MiB) is bigger than spark.driver.maxResultSize "
+            "(1024.0 MiB)",
+            "larger than spark.driver.maxResultSize, 1024.0 MiB",
+            "driver.maxResultSize",
+        ),
+        ("[UNABLE_TO_ACQUIRE_MEMORY] Unable to acquire 1 bytes of memory, got 0.", "UNABLE_TO", "driver.memory"),
+        ("Not enough memory to build and broadcast the table to all worker nodes.", "broadcast", "driver.memory"),
+        ("ExecutorLostFailure (executor 1 exited): Command exited with code 52", "code 52", "executor.memory"),
+    ],
+)
+def test_an_error_of_memory_names_its_cause_and_the_setting(text: str, reason: str, setting: str) -> None:
+    error = translated(RuntimeError(text), "SELECT 1")
+    assert (type(error), error.condition, error.sqlstate) == (EngineError, "OUT_OF_MEMORY", "53200")
+    assert reason in error.message
+    assert f"spark.{setting}" in str(error.hint)
+
+
+def test_a_value_that_speaks_of_memory() -> None:
+    from pyspark.errors import NumberFormatException
+
+    class Cast(NumberFormatException):  # type: ignore[misc]
+        def getCondition(self) -> str:
+            return "CAST_INVALID_INPUT"
+
+        def getSqlState(self) -> str:
+            return "22018"
+
+    text = "[CAST_INVALID_INPUT] The value 'java.lang.OutOfMemoryError: Java heap space' cannot be cast to INT."
+    error = translated(Cast(text), "SELECT 1")
+    assert (type(error), error.condition) == (DataError, "CAST_INVALID_INPUT")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (

@@ -12,11 +12,12 @@ import pytest
 from rewriter.catalog.model.objects import PackedPart
 from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.engine import WrittenFile
-from rewriter.exec.spark import executor_watch
-from rewriter.exec.spark.executor_watch import ExecutorWatch, seconds_of
-from rewriter.exec.spark.reachability import reach, says_lost
+from rewriter.exec.interrupts import interruptible
+from rewriter.exec.spark import watch
+from rewriter.exec.spark.reachability import SparkStopped, reach, says_lost
 from rewriter.exec.spark.session import _reach_master, start
 from rewriter.exec.spark.shared_files import check_shared
+from rewriter.exec.spark.watch import Watch, seconds_of
 
 
 def closed_port() -> int:
@@ -67,23 +68,37 @@ class TestAddresses:
         assert not says_lost("[DIVIDE_BY_ZERO] Division by zero.")
 
 
-class TestExecutors:
+class TestWatch:
     @pytest.fixture(autouse=True)
     def _quickly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(executor_watch, "_PAUSE_SECONDS", 0.01)
+        monkeypatch.setattr(watch, "_PAUSE_SECONDS", 0.01)
 
-    def test_none_for_too_long(self) -> None:
+    def test_no_executors_for_too_long(self) -> None:
         canceled = threading.Event()
-        with ExecutorWatch(lambda: 0, 0.1).over(canceled.set) as expired:
+        with Watch("spark://h:1", lambda: True, lambda: 0, 0.1).over(canceled.set) as check:
+            check()
             assert canceled.wait(10)
-            assert expired.is_set()
+            with pytest.raises(EngineError, match="had no executor") as caught:
+                check()
+        assert caught.value.condition == "ENGINE_UNREACHABLE"
+
+    def test_the_canceled_work_fails_for_want_of_executors(self) -> None:
+        canceled = threading.Event()
+
+        def work() -> None:
+            with Watch("spark://h:1", lambda: True, lambda: 0, 0.1).over(canceled.set):
+                assert canceled.wait(10)
+                raise RuntimeError("canceled")
+
+        with pytest.raises(EngineError, match="had no executor"):
+            work()
 
     def test_they_come_in_time(self) -> None:
         """Each time that there is one, the seconds begin again."""
         counts = iter([0, 0, 1] * 200)
-        with ExecutorWatch(lambda: next(counts), 0.2).over(lambda: None) as expired:
+        with Watch("", lambda: True, lambda: next(counts), 0.2).over(lambda: None) as check:
             time.sleep(0.5)
-            assert not expired.is_set()
+            check()
 
     def test_the_setting(self) -> None:
         assert (seconds_of(None), seconds_of("2.5")) == (120, 2.5)
@@ -91,13 +106,22 @@ class TestExecutors:
             with pytest.raises(InterfaceError, match="executorTimeout"):
                 seconds_of(text)
 
-    def test_an_engine_that_is_gone(self) -> None:
+    def test_a_spark_that_stops_ends_work_that_would_wait_for_ever(self) -> None:
+        """No call into its JVM fails, and the work never ends."""
+        is_running, never = threading.Event(), threading.Event()
+        is_running.set()
+        threading.Timer(0.3, is_running.clear).start()
+        with Watch("local[2]", is_running.is_set).over(lambda: None) as check, pytest.raises(SparkStopped):
+            interruptible(lambda: never.wait(60), check=check)
+        never.set()
+
+    def test_an_executor_count_that_fails(self) -> None:
         def fail() -> int:
             raise ConnectionError
 
-        with ExecutorWatch(fail, 0.0).over(lambda: None) as expired:
+        with Watch("", lambda: True, fail, 0.0).over(lambda: None) as check:
             time.sleep(0.1)
-            assert not expired.is_set()
+            check()
 
 
 class TestSharedFiles:

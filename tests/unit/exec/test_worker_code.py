@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from contract.conftest import columns
@@ -92,3 +93,37 @@ def test_workers_read_without_the_package(
         check=True, cwd=tmp_path, env={}, capture_output=True, text=True,
     )  # fmt: skip
     assert json.loads(run.stdout) == [[*row, str(path)] for row in rows]
+
+
+PACKING = """
+import pickle, sys
+sys.modules["rewriter"] = None  # an import of it fails
+import pyarrow as pa
+with open(sys.argv[1], "rb") as file:
+    pack = pickle.load(file)
+packed = []
+for count in (0, 1, 40):
+    packed += pack(pa.record_batch({"n": [number], "s": ["x" * 100_000]}) for number in range(count))
+with pa.ipc.new_file(sys.argv[2], packed[0].schema) as writer:
+    for batch in packed:
+        writer.write_batch(batch)
+"""
+
+
+def test_workers_pack_rows_without_the_package(tmp_path: Path) -> None:
+    """Few rows of a partition arrive in memory, more in a file."""
+    from pyspark import cloudpickle
+
+    from rewriter.exec.spark.spilled_rows import _packing, unpacked
+
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "code").write_bytes(cloudpickle.dumps(_packing(str(tmp_path / "rows"))))
+    command = (sys.executable, "-c", PACKING, str(tmp_path / "code"), str(tmp_path / "packed"))
+    subprocess.run(command, check=True, cwd=tmp_path, env={})
+    with pa.ipc.open_file(str(tmp_path / "packed")) as reader:
+        batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+    assert [path is None for batch in batches for path in batch.column("path").to_pylist()] == [True, False]
+    assert len(list((tmp_path / "rows").iterdir())) == 1
+    rows = pa.Table.from_batches(unpacked(batches))
+    assert rows["n"].to_pylist() == [0, *range(40)]
+    assert not list((tmp_path / "rows").iterdir())
