@@ -45,8 +45,8 @@ from rewriter.grammar.statements import Statement
 from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.cluster_engines import ClusterEngines
-from rewriter.runtime.constant_expressions import computed
 from rewriter.runtime.connection_settings import engine_of, setting_text
+from rewriter.runtime.constant_expressions import computed
 from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind

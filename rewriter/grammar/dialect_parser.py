@@ -276,7 +276,6 @@ def _readable(terminal: str) -> str:
 
 def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
     token = tokens[index] if index < len(tokens) else None
-    following = tokens[index + 1] if index + 1 < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
         if {"NULL", "STRING"} <= set(expected) and starts_query(tokens, index):

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 from rewriter.catalog.model.objects import Fact
-from rewriter.errors import AnalysisError, EngineError, Error, NotSupportedError
+from rewriter.errors import AnalysisError, EngineError, Error, NotSupportedError, ParseError
 from rewriter.exec.duckdb.evaluate_constant import constant_value
 from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
@@ -110,6 +110,8 @@ class _Evaluation:
             raise _not_evaluated(expression, error) from None
         except EngineError as error:
             raise _no_constant(expression, error.message) from None
+        except ParseError:
+            raise _no_constant(expression, "it is no expression of Spark SQL") from None
         if not self.calendar.is_utc:
             self._check_zone(expression, expression_tokens, value)
         if type_.name not in (*INTEGERS, "decimal", "double", "float", "string", "boolean", "date", "timestamp"):
