@@ -245,7 +245,7 @@ def _syntax_error(tokens: Sequence[Token], index: int, terminals: Sequence[Termi
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
         near, position = f"'{tokens[index].shown}'", tokens[index].span
-    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
+    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected, start))
 
 
 def _parameter_at(tokens: Sequence[Token], index: int) -> Span | None:
@@ -265,6 +265,8 @@ def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
     """Returns the terminals that the grammar accepts after these, the likelier first."""
     accepted_terminals = accepted(grammar().tables, start, [terminal.type for terminal in terminals])
     spellings = grammar().spellings
+    if start == "filter":
+        accepted_terminals = set(accepted_terminals) - {"CONSTANT"}
     words = sorted(spellings, key=lambda name: not spellings[name].isalpha())
     return [name for name in (*_READABLE, *words) if name in accepted_terminals]
 
@@ -274,7 +276,7 @@ def _readable(terminal: str) -> str:
     return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
 
 
-def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
+def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: str) -> str:
     token = tokens[index] if index < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
@@ -283,6 +285,8 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
         if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
             if _is_string(tokens, index + 1):
                 return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
+            if start == "filter":
+                return "A value must be a literal: a text in quotes, a number, DATE '…', TIMESTAMP '…'."
             return "A value must be a constant: a text in quotes, a number, DATE '…', CURRENT_DATE, another expression."
         if token.is_word("PARTITION") and "','" in names:
             return "Separate partitions with commas: PARTITION (…), PARTITION (…)"

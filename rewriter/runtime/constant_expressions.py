@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 from rewriter.catalog.model.objects import Fact
-from rewriter.errors import AnalysisError, EngineError, Error, NotSupportedError, ParseError
+from rewriter.errors import AnalysisError, EngineError, Error, InternalError, NotSupportedError, ParseError
 from rewriter.exec.duckdb.evaluate_constant import constant_value
 from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
@@ -181,7 +181,7 @@ def _literal_of(value: object) -> tuple[str, str]:
             return "number", f"{value:f}BD"
         case float():
             return "number", f"{value!r}D"
-    raise AnalysisError(f"A {type(value).__name__} is no value of a partition column.", condition="NOT_A_CONSTANT")
+    raise InternalError(f"a constant of the type {type(value).__name__}")
 
 
 def _not_evaluated(expression: str, error: NotSupportedError) -> NotSupportedError:
