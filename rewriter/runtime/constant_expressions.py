@@ -92,6 +92,7 @@ class _Evaluation:
         parameter = _single_parameter(expression_tokens, parameters)
         try:
             if parameter is not None:
+                self._check_naive(parameters[parameter])
                 kind, text = _literal_of(parameters[parameter])
             else:
                 kind, text = self._evaluated(constant.text, expression_tokens)
@@ -121,6 +122,14 @@ class _Evaluation:
         if type_.name in ("date", "timestamp") and not isinstance(value, date):
             raise _no_constant(expression, "it is outside the years 1 to 9999")
         return _literal_of(value)
+
+    def _check_naive(self, value: object) -> None:
+        if not self.calendar.is_utc and isinstance(value, datetime) and value.tzinfo is None:
+            raise NotSupportedError(
+                f"{value} has no zone, and the fact has the zone {self.calendar.zone}.",
+                condition="ZONED_TIME",
+                hint="Pass a datetime with a zone, or a str or a date, which are read in the fact's zone.",
+            )
 
     def _check_zone(self, expression: str, expression_tokens: tuple[Token, ...], value: object) -> None:
         """Raises where a value would be read off the clock of UTC."""

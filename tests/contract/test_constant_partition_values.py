@@ -177,7 +177,9 @@ def test_partition_specs_take_constants_and_parameters(session: Session) -> None
     assert session.execute("SELECT x, d FROM days").fetch() == [(5, dt.date(2024, 4, 7))]
     assert session.execute("SELECT x, d FROM digits").fetch() == [(7, "20240401")]
     session.execute("ALTER TABLE days ADD PARTITION (d = current_date + INTERVAL 1 MONTH)")
-    session.execute("ALTER TABLE days PARTITION (d = '2024-04-30') RENAME TO PARTITION (d = last_day(DATE '2024-05-01'))")
+    session.execute(
+        "ALTER TABLE days PARTITION (d = '2024-04-30') RENAME TO PARTITION (d = last_day(DATE '2024-05-01'))"
+    )
     assert values(session, "days", "PARTITION (d = make_date(2024, 5, 31))") == ["2024-05-31"]
     session.execute("ANALYZE TABLE days PARTITION (d = current_date + 7) COMPUTE STATISTICS")
     session.execute("TRUNCATE TABLE dashed PARTITION (d = current_date())")

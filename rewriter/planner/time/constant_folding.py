@@ -129,6 +129,12 @@ class Constants:
                 return node.name in self.parameters and self.parameters[node.name] is None
         return False
 
+    def is_naive(self, node: exp.Expr) -> bool:
+        """Tests whether a node is a parameter that is a datetime without a zone."""
+        placeholder = node.unnest()
+        parameter = self.parameters.get(placeholder.name) if isinstance(placeholder, exp.Placeholder) else None
+        return isinstance(parameter, datetime) and parameter.tzinfo is None
+
     def truth(self, node: exp.Expr) -> bool | None:
         """Returns the value of TRUE, FALSE or a bool parameter; ``None`` for all other nodes."""
         value = node.this if isinstance(node, exp.Boolean) else None

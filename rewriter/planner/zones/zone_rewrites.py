@@ -224,6 +224,9 @@ class ZoneEdits:
         if use.date and other.find(exp.Column):
             hint = "A date of the time dimension is compared with a column that a table in this FROM declares DATE."
             raise self._refused(other, "Comparing the time dimension with this", hint)
+        if self._constants.is_naive(other):
+            hint = "Pass a datetime with a zone, or a str or a date, which are read in the cube's zone."
+            raise self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
         raise self._refused(
             other,
             "Comparing the time dimension with this",

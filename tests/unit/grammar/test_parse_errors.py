@@ -39,7 +39,11 @@ SYNTAX = [
     ("INSERT INTO t PARTITION («)» SELECT 1", "near ')'", "Expected a name."),
     ("CREATE CUBE c (a int MEASURE «AVG»)", "near 'AVG'", "Expected COUNT, MAX, MIN, SUM."),
     ("CREATE FACT f OF CUBE c STORED IN («)»", "near ')'", "TABLE"),
-    ("SHOW COVERAGE OF f FROM «2015» TO 'x'", "near '2015'", "Expected a string, a constant expression, DATE, TIMESTAMP."),
+    (
+        "SHOW COVERAGE OF f FROM «2015» TO 'x'",
+        "near '2015'",
+        "Expected a string, a constant expression, DATE, TIMESTAMP.",
+    ),
     ("EXPLAIN «foo»", "near 'foo'", "Expected REWRITE, COVER"),
     ("(«1» + 2)", "near '1'", "Expected SELECT"),
     ("USE CLUSTER c «d»", "near 'd'", "Expected the end of the statement"),
