@@ -17,6 +17,7 @@ from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.column_use import Columns
 from rewriter.planner.scope.inlining import OutputNames
 from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.text.clock_places import place_beside
 from rewriter.planner.text.edits import Copied, Edit
 from rewriter.planner.text.literals import date_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
@@ -288,7 +289,7 @@ class ZoneEdits:
         return None
 
     def _replace(self, node: exp.Expr, literal: str) -> None:
-        span = self._text.exactly(node)
+        span = self._text.exactly(node) or place_beside(self._text, node)
         if span is None:
             raise self._refused(node, "Comparing the time dimension with this")
         if isinstance(node, exp.CurrentDate):
