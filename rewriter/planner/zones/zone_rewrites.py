@@ -228,6 +228,12 @@ class ZoneEdits:
         if self._constants.is_naive(other):
             hint = "Pass a datetime with a zone, or a str or a date, which are read in the cube's zone."
             raise self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
+        if other.find(exp.Interval):
+            hint = (
+                "A day of the zone may have 23 or 25 hours: write current_date - INTERVAL 30 DAYS for its days, or "
+                "now() - INTERVAL 720 HOURS."
+            )
+            raise self._refused(other, "Moving an instant by an interval of days", hint)
         raise self._refused(
             other,
             "Comparing the time dimension with this",
