@@ -132,7 +132,7 @@ def grammar() -> Grammar:
     return Grammar(Tables.of(stored, BUILDERS), types, spellings)
 
 
-def _options(tokens: Sequence[Token], index: int, text: str, choices: Any, start: str) -> list[Terminal]:
+def _options(tokens: Sequence[Token], index: int, text: str, choices: Any, rule: str) -> list[Terminal]:
     """Returns the terminals that the token can be in this state of the parser, the likelier first.
 
     A filter by itself has no constant expressions: no statement gives them a present moment.
@@ -153,7 +153,7 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any, start
         end = _end_of_expression(tokens, index)
         text_of_expression = Token(TokenKind.WORD, text[token.start : end], token.start, end)
         return [Terminal("EXPRESSION", text_of_expression)] if end > token.start else []
-    if "CONSTANT" in choices and start == "start":
+    if "CONSTANT" in choices and rule == "start":
         behind = end_of_constant(tokens, index, "NAME" in choices)
         if behind > index:
             end = tokens[behind - 1].end
