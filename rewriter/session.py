@@ -46,6 +46,7 @@ from rewriter.grammar.typed_names import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.cluster_engines import ClusterEngines
 from rewriter.runtime.connection_settings import engine_of, setting_text
+from rewriter.runtime.constant_expressions import computed
 from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
@@ -274,6 +275,7 @@ class Session:
             return Result("USE")
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
+        statement = computed(statement, context)
         if not runner.reads_system_tables:
             check_no_system_table(statement, context)
         try:

@@ -12,10 +12,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rewriter.errors import ParseError, Span
+from rewriter.grammar.constant_spans import end_of_constant, unquoted_date
 from rewriter.grammar.dialect_rules import dialect_rules
 from rewriter.grammar.filters import Filter, check_depth
 from rewriter.grammar.lalr_tables import END, Parse, Tables, accepted
-from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.grammar.query_spans import misplaced_parameter, starts_query
 from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import BUILDERS, Statement
@@ -28,6 +29,7 @@ _READABLE = {
     "NUMBER": "a number",
     "QUERY": "a query",
     "EXPRESSION": "an expression",
+    "CONSTANT": "a constant expression",
     END: "the end of the statement",
 }
 #: Keywords that cannot be names if the grammar accepts them, so that a long filter is parsed without retreat.
@@ -84,7 +86,7 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
     furthest: SyntaxFailure | None = None
     index = 0
     while True:
-        options = _options(tokens, index, text, state.choices)
+        options = _options(tokens, index, text, state.choices, start)
         if len(options) > 1:
             alternative = (index, options[1])
         if options and state.feed(options[0]):
@@ -93,7 +95,7 @@ def _parse(tokens: Sequence[Token], text: str, start: str) -> Any:
             terminals.append(options[0])
             index += 1
             while index < len(tokens) and tokens[index].start < options[0].token.end:
-                index += 1  # A QUERY or an EXPRESSION has several tokens.
+                index += 1  # A QUERY, an EXPRESSION or a CONSTANT has several tokens.
             continue
         if furthest is None or index > furthest.index:
             furthest = SyntaxFailure(tokens, index, _syntax_error(tokens, index, terminals, start))
@@ -130,8 +132,11 @@ def grammar() -> Grammar:
     return Grammar(Tables.of(stored, BUILDERS), types, spellings)
 
 
-def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> list[Terminal]:
-    """Returns the terminals that the token can be in this state of the parser, the likelier first."""
+def _options(tokens: Sequence[Token], index: int, text: str, choices: Any, rule: str) -> list[Terminal]:
+    """Returns the terminals that the token can be in this state of the parser, the likelier first.
+
+    A filter by itself has no constant expressions: no statement gives them a present moment.
+    """
     if index == len(tokens):
         end = tokens[-1].end
         return [Terminal(END, Token(TokenKind.OPERATOR, "", end, end))]
@@ -148,6 +153,11 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any) -> li
         end = _end_of_expression(tokens, index)
         text_of_expression = Token(TokenKind.WORD, text[token.start : end], token.start, end)
         return [Terminal("EXPRESSION", text_of_expression)] if end > token.start else []
+    if "CONSTANT" in choices and rule == "start":
+        behind = end_of_constant(tokens, index, "NAME" in choices)
+        if behind > index:
+            end = tokens[behind - 1].end
+            return [Terminal("CONSTANT", Token(TokenKind.WORD, text[token.start : end], token.start, end))]
     if token.kind is not TokenKind.WORD:
         name = _BY_KIND.get(token.kind) or grammar().types.get(token.text, "")
         return [Terminal(name, token)] if name in choices else []
@@ -235,7 +245,7 @@ def _syntax_error(tokens: Sequence[Token], index: int, terminals: Sequence[Termi
         near, position = "end of input", Span(tokens[-1].end, tokens[-1].end)
     else:
         near, position = f"'{tokens[index].shown}'", tokens[index].span
-    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected))
+    return ParseError(f"Syntax error at or near {near}.", position=position, hint=_hint(tokens, index, expected, start))
 
 
 def _parameter_at(tokens: Sequence[Token], index: int) -> Span | None:
@@ -255,6 +265,8 @@ def _expected(terminals: Sequence[Terminal], start: str) -> list[str]:
     """Returns the terminals that the grammar accepts after these, the likelier first."""
     accepted_terminals = accepted(grammar().tables, start, [terminal.type for terminal in terminals])
     spellings = grammar().spellings
+    if start == "filter":
+        accepted_terminals = set(accepted_terminals) - {"CONSTANT"}
     words = sorted(spellings, key=lambda name: not spellings[name].isalpha())
     return [name for name in (*_READABLE, *words) if name in accepted_terminals]
 
@@ -264,21 +276,23 @@ def _readable(terminal: str) -> str:
     return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
 
 
-def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> str:
+def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: str) -> str:
     token = tokens[index] if index < len(tokens) else None
-    following = tokens[index + 1] if index + 1 < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
+        if {"NULL", "STRING"} <= set(expected) and starts_query(tokens, index):
+            return "A value must be a constant: run the query first, and write its result."
         if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
             if _is_string(tokens, index + 1):
                 return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
-            if following is not None and following.is_operator("("):
-                return "A value must be a literal, not an expression: write the value itself."
-            return f"A value must be a literal: quote it, '{identifier_value(token)}'."
+            if start == "filter":
+                return "A value must be a literal: a text in quotes, a number, DATE '…', TIMESTAMP '…'."
+            return "A value must be a constant: a text in quotes, a number, DATE '…', CURRENT_DATE, another expression."
         if token.is_word("PARTITION") and "','" in names:
             return "Separate partitions with commas: PARTITION (…), PARTITION (…)."
-        if token.is_operator("-") and index > 0 and tokens[index - 1].kind is TokenKind.NUMBER:
-            return "A value must be a single literal: quote a date, '2015-01-31'."
+        date = unquoted_date(tokens, index - 1) if token.is_operator("-") and index else None
+        if date is not None:
+            return f"Write DATE '{date}', or the text of the column's values. Without quotes it is a subtraction."
         if token.kind is TokenKind.WORD:
             near = difflib.get_close_matches(token.upper, [name for name in names if name.isupper()], 1, 0.75)
             if near:

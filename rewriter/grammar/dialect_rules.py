@@ -9,8 +9,9 @@ from rewriter.grammar import filter_rules, shared_rules
 from rewriter.grammar.statements import families
 
 #: The terminals that the lexer makes. A QUERY is the user's text from its first word to the end of the statement, an
-#: EXPRESSION that up to the next comma, or the end of the parentheses around it.
-_TOKENS = ("NAME", "STRING", "NUMBER", "QUERY", "EXPRESSION")
+#: EXPRESSION that up to the next comma, or the end of the parentheses around it. A CONSTANT is an expression where a
+#: literal may stand (``constant_spans``).
+_TOKENS = ("NAME", "STRING", "NUMBER", "QUERY", "EXPRESSION", "CONSTANT")
 #: Keywords that hints name in this order, after those that builders get and before all others.
 _LIKELY = (
     "CREATE DATABASE SCHEMA NAMESPACE DROP LIKE DATABASES SCHEMAS NAMESPACES CURRENT ALTER RENAME CACHE AS SERDE "

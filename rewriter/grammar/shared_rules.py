@@ -47,14 +47,15 @@ partition_spec: "PARTITION" "(" partition_item ("," partition_item)* ")"
 partition_item: NAME [_equals literal]
 _equals: "=" | "=="
 
-?bound: string | instant
-?literal: string | number | negative_number | null | boolean | instant
+?bound: string | instant | constant
+?literal: string | number | negative_number | null | boolean | instant | constant
 string: STRING+
 number: NUMBER
 negative_number: MINUS NUMBER
 null: NULL
 boolean: TRUE | FALSE
 instant: (DATE | TIMESTAMP) STRING
+constant: CONSTANT
 
 MINUS: "-"
 DOT: "."
@@ -255,3 +256,8 @@ def boolean(word: Terminal) -> Literal:
 @builds("instant")
 def instant(kind: Terminal, text: Terminal) -> Literal:
     return Literal(kind.word.lower(), text.string, from_to(kind.span, text.span))
+
+
+@builds("constant")
+def constant(expression: Terminal) -> Literal:
+    return Literal("constant", expression.token.text, expression.span)

@@ -62,6 +62,8 @@ class Literal:
 
     ``kind`` is ``null``, ``string``, ``number``, ``boolean``, ``date`` or ``timestamp``; ``text`` is the value
     without quotes or escapes (``''`` for null; numbers as typed, sign and suffix included: ``-2L``, ``1.5BD``).
+    A statement as parsed may also have the kind ``constant``: ``text`` is a constant expression as typed, which the
+    session replaces by its value before the statement runs.
     """
 
     kind: str

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
 
@@ -471,7 +471,7 @@ def _value(value: object) -> Literal | None:
         case str():
             return Literal("string", value)
         case datetime():
-            return Literal("timestamp", value.astimezone(UTC).replace(tzinfo=None).isoformat(" "))
+            return Literal("timestamp", value.replace(tzinfo=None).isoformat(" "))  # It is of UTC, or taken so.
         case date():
             return Literal("date", value.isoformat())
     return None

@@ -20,15 +20,16 @@ _HINT = "Use None, bool, int, float, str, Decimal, date, datetime, UUID, or a sc
 
 def parameter_value(value: object, position: Span | None) -> object:
     """Returns a value as engines accept it: ``None``, ``bool``, ``int``, ``float``, ``str``, ``Decimal``, ``date``, or
-    an aware ``datetime`` in UTC.
+    a ``datetime`` in UTC or without a zone.
 
     A UUID becomes its text; a scalar of numpy or pandas becomes the Python value; ``NaT`` and ``NA`` become ``None``. A
-    datetime without a zone is taken as UTC. Raises ``DataError`` at ``position`` for a value that does not fit its
+    datetime without a zone stays so: engines take it as UTC, and the planner refuses it where a zone makes it
+    ambiguous. Raises ``DataError`` at ``position`` for a value that does not fit its
     type, has nanoseconds, or is of another type.
     """
     value = _python_value(value, position)
     if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return value if value.tzinfo is None else value.astimezone(UTC)
     if value is None or isinstance(value, bool | date):
         return value
     if isinstance(value, str):

@@ -2,7 +2,8 @@
 
 Engines support named parameters only. So each ``?`` becomes ``:p1``, ``:p2`` … in the text, and positions in errors
 are mapped back to the text that was typed. A list is allowed as an operand of IN: ``IN (?)`` with three values becomes
-``IN (:p1_1, :p1_2, :p1_3)``. Values never become a part of the text.
+``IN (:p1_1, :p1_2, :p1_3)``. Values never become a part of the text; the unit of ``date_trunc(?, t)`` becomes the
+literal of that name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from dataclasses import dataclass
 from rewriter.errors import DataError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.runtime.parameter_values import list_items, parameter_value
+
+#: The units of Spark's ``date_trunc`` and ``trunc``.
+UNITS = (
+    "YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND",
+    "MILLISECOND", "MICROSECOND",
+)  # fmt: skip
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 
@@ -110,8 +117,10 @@ def _bound(text: str, placeholders: list[tuple[Token, str, object]]) -> BoundTex
     for token, name, value in placeholders:
         items = list_items(value)
         if items is None:
-            values[name] = parameter_value(value, token.span)
-            replacement = f":{name}"
+            unit = _unit(text, token, value)
+            if unit is None:
+                values[name] = parameter_value(value, token.span)
+            replacement = unit or f":{name}"
         else:
             expanded = {_free_name(name, number, taken): item for number, item in enumerate(items, start=1)}
             values |= {item_name: parameter_value(item, token.span) for item_name, item in expanded.items()}
@@ -121,6 +130,40 @@ def _bound(text: str, placeholders: list[tuple[Token, str, object]]) -> BoundTex
             edits.append((token.span, len(replacement)))
             position = token.end
     return BoundText("".join([*parts, text[position:]]), values, tuple(edits))
+
+
+def _unit(text: str, placeholder: Token, value: object) -> str | None:
+    """Returns the literal of a unit that is bound in ``date_trunc(?, t)`` or ``trunc(t, ?)``; ``None`` for others.
+
+    Engines and planner read a unit before they have values, and two placeholders of GROUP BY and SELECT would be two
+    expressions. Only a unit of Spark becomes a literal, so no value gets into the text.
+    """
+    spellings = (*UNITS, *map(str.lower, UNITS)) if isinstance(value, str) else ()
+    unit = next((unit for unit in spellings if unit == value), None)
+    if unit is None:
+        return None
+    before = [token for token in tokens(text) if token.end <= placeholder.start]
+    after = next((token for token in tokens(text) if token.start >= placeholder.end), None)
+    opening, is_first = _innermost(before), bool(before) and before[-1].is_operator("(")
+    call = before[opening - 1] if opening > 0 else None
+    if call is None or after is None:
+        return None
+    of_date_trunc = call.is_word("DATE_TRUNC") and is_first and after.is_operator(",")
+    of_trunc = call.is_word("TRUNC") and before[-1].is_operator(",") and after.is_operator(")")
+    return f"'{unit}'" if of_date_trunc or of_trunc else None
+
+
+def _innermost(before: Sequence[Token]) -> int:
+    """Returns the index of the innermost open parenthesis, or -1."""
+    depth = 0
+    for index in range(len(before) - 1, -1, -1):
+        if before[index].is_operator(")"):
+            depth += 1
+        elif before[index].is_operator("("):
+            if depth == 0:
+                return index
+            depth -= 1
+    return -1
 
 
 def _free_name(name: str, number: int, taken: set[str]) -> str:
@@ -160,15 +203,8 @@ def _is_in_parentheses_of_in(before: list[Token]) -> bool:
     """Tests whether the innermost open parenthesis follows IN, and the last token is it, or a comma."""
     if not before or not before[-1].is_operator("(", ","):
         return False
-    depth = 0
-    for index in range(len(before) - 1, -1, -1):
-        if before[index].is_operator(")"):
-            depth += 1
-        elif before[index].is_operator("("):
-            if depth == 0:
-                return index > 0 and before[index - 1].is_word("IN")
-            depth -= 1
-    return False
+    opening = _innermost(before)
+    return opening > 0 and before[opening - 1].is_word("IN")
 
 
 def _error_unbound(token: Token, hint: str) -> ProgrammingError:

@@ -141,7 +141,7 @@ def test_literals_have_their_types() -> None:
     instant = datetime.datetime(2024, 1, 1, 1, 30)
     cases: list[tuple[Any, object, str]] = [
         (sa.Date(), instant, "DATE '2024-01-01'"),
-        (sa.DateTime(), instant, "TIMESTAMP '2024-01-01 01:30:00Z'"),
+        (sa.DateTime(), instant, "TIMESTAMP '2024-01-01 01:30:00'"),
         (sa.DateTime(timezone=True), instant.replace(tzinfo=zone), "TIMESTAMP '2023-12-31 23:30:00Z'"),
         (sa.Float(), 1.5, "1.5D"),
         (sa.Float(), float("-inf"), "CAST('-inf' AS DOUBLE)"),

@@ -58,7 +58,7 @@ def satisfying(
         raise EngineError(f"A condition must be a BOOLEAN, not {translation.columns[1][1]}.")
     import duckdb
 
-    database = _database()
+    database = evaluation_database()
     connection = database.connection.cursor()
     try:
         # The optimizer rewrites ``b + 1 < 7`` as ``b < 6``, which does not fail where the condition does.
@@ -136,7 +136,7 @@ def _load(connection: duckdb.DuckDBPyConnection, columns: Sequence[Column], rows
     connection.unregister("rewriter_texts")
 
 
-class _Database:
+class EvaluationDatabase:
     """The database of this process. It holds macros, and the tables of active cursors."""
 
     def __init__(self) -> None:
@@ -151,11 +151,12 @@ class _Database:
 _OPENING = threading.Lock()
 
 
-def _database() -> _Database:
+def evaluation_database() -> EvaluationDatabase:
+    """Returns the database of this process. The first call opens it."""
     with _OPENING:  # Two threads must not open one each.
         return _new_database()
 
 
 @cache
-def _new_database() -> _Database:
-    return _Database()
+def _new_database() -> EvaluationDatabase:
+    return EvaluationDatabase()

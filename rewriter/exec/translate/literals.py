@@ -29,6 +29,7 @@ from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, 
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
 from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
 from rewriter.timeline.time_mistakes import check_literal
+from rewriter.timeline.timestamp_casts import has_zone
 
 _TYPES = {
     exp.DType.TIMESTAMPTZ: TIMESTAMP,
@@ -222,10 +223,11 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
             e.construct(f"{str(target).upper()} '…'")
             sql = _instant(e, value.text or "", target, node)
             return Typed(sql, target, sql)
+        sql = e.cast(value, target, node, tolerant)
+        if target == TIMESTAMP and value.text is not None and has_zone(value.text):
+            sql = assigned(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
         # 1.5BD is the cast of a string that was not typed.
-        return Typed(
-            e.cast(value, target, node, tolerant), target, name_template.format(value.name) if spelling else value.name
-        )
+        return Typed(sql, target, name_template.format(value.name) if spelling else value.name)
     value = number(e, str(literal.this), literal)
     if not has_suffix(spelling):
         name = None if value.name is None else name_template.format(value.name)

@@ -51,6 +51,7 @@ class SqlText:
                     position=shift,
                     hint="Write shiftrightunsigned(a, n), or use the Spark engine (engine spark).",
                 ) from None
+            self._refuse_window()
             words = parser_words(error).replace(CALL, "")
             raise ParseError(
                 f"DuckDB's translator cannot parse this query: {words}.",
@@ -70,6 +71,18 @@ class SqlText:
             if string is not None:
                 raise _no_name(string)
         return trees[0]
+
+    def _refuse_window(self) -> None:
+        """Raises for a call of window(…), which sqlglot reads as the clause WINDOW."""
+        for word, parenthesis in zip(self.tokens, self.tokens[1:], strict=False):
+            if word.is_word("WINDOW") and parenthesis.is_operator("("):
+                raise NotSupportedError(
+                    "The function window is not supported on DuckDB.",
+                    condition="DUCKDB_UNSUPPORTED",
+                    position=word.span,
+                    object="window",
+                    hint="Write date_trunc('hour', t), or use the Spark engine (engine spark).",
+                )
 
     def _unsigned_shift(self) -> Span | None:
         """The position of the first ``>>>``, which sqlglot cannot read as an operator."""

@@ -219,11 +219,12 @@ def _day(value: Any) -> Any:
 
 
 def _instant_literal(value: datetime.date) -> str:
+    """Returns a literal without a zone where the value has none: over a cube with a zone, it is refused."""
     if not isinstance(value, datetime.datetime):
-        return f"TIMESTAMP '{value.isoformat()} 00:00:00Z'"
-    if value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return f"TIMESTAMP '{value.isoformat(sep=' ')}Z'"
+        return f"TIMESTAMP '{value.isoformat()} 00:00:00'"
+    if value.tzinfo is None:
+        return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    return f"TIMESTAMP '{value.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=' ')}Z'"
 
 
 def _number_literal(value: Any) -> str:

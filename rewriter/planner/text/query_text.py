@@ -248,7 +248,7 @@ class QueryText:
                 right = last + wider - left
                 if right < len(self.tokens) and self._balanced(first - left, right):
                     span = Span(self.tokens[first - left].start, self.tokens[right].end)
-                    if _reads_as(self.text[span.start : span.end], node):
+                    if reads_as(self.text[span.start : span.end], node):
                         return span
         return None
 
@@ -435,7 +435,8 @@ def _joined(parts: Sequence[str | TableToken]) -> list[str | TableToken]:
     return out
 
 
-def _reads_as(text: str, node: exp.Expr) -> bool:
+def reads_as(text: str, node: exp.Expr) -> bool:
+    """Tests whether a text is read as an expression that equals ``node``."""
     try:
         tree = QueryText(f"SELECT {text}").tree
     except ParseError:

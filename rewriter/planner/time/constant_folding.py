@@ -63,7 +63,7 @@ class Constants:
 
     def _is_certain(self, node: exp.Expr, value: Constant) -> bool:
         """Tests whether a value means the same whatever the session's zone is. It does not if a TIMESTAMP is made of an
-        expression without a zone, or moved by calendar days.
+        expression without a zone, or moved by calendar days. Hours have the same length in every zone.
         """
         if value.kind is not Kind.TIMESTAMP or isinstance(node, exp.Paren | exp.CurrentTimestamp):
             return True
@@ -83,7 +83,13 @@ class Constants:
                 left, right = self.fold(node.this), self.fold(node.expression)
                 times = [operand for operand in (left, right) if operand is not None and operand.kind is Kind.TIMESTAMP]
                 steps = [operand for operand in (left, right) if operand is not None and operand.kind is Kind.INTERVAL]
-                return bool(times and steps) and not steps[0].months and abs(steps[0].number) < DAY
+                if not times or not steps or steps[0].months:
+                    return False
+                return abs(steps[0].number) < DAY or _has_only_clock_units(node)
+            case exp.TimestampAdd():
+                start = self.fold(node.this)
+                is_instant = start is not None and start.kind is Kind.TIMESTAMP
+                return is_instant and node.text("unit").upper().removesuffix("S") in _CLOCK_UNITS
         return False
 
     def _folded(self, node: exp.Expr) -> Constant | None:
@@ -128,6 +134,12 @@ class Constants:
             case exp.Placeholder():
                 return node.name in self.parameters and self.parameters[node.name] is None
         return False
+
+    def is_naive(self, node: exp.Expr) -> bool:
+        """Tests whether a node is a parameter that is a datetime without a zone."""
+        placeholder = node.unnest()
+        parameter = self.parameters.get(placeholder.name) if isinstance(placeholder, exp.Placeholder) else None
+        return isinstance(parameter, datetime) and parameter.tzinfo is None
 
     def truth(self, node: exp.Expr) -> bool | None:
         """Returns the value of TRUE, FALSE or a bool parameter; ``None`` for all other nodes."""
@@ -257,6 +269,15 @@ class Constants:
         return None
 
 
+def _has_only_clock_units(node: exp.Expr) -> bool:
+    """Tests whether all intervals are of hours and shorter units, which have the same length in every zone."""
+    return all(
+        isinstance(interval.args.get("unit"), exp.Var)
+        and interval.text("unit").upper().removesuffix("S") in _CLOCK_UNITS
+        for interval in node.find_all(exp.Interval)
+    )
+
+
 def instant_of(value: datetime) -> int:
     """Returns a Python datetime as microseconds UTC. A datetime without a zone is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -338,6 +359,7 @@ def _if_in_range(value: Constant) -> Constant | None:
     return value if MIN_INSTANT <= value.number < MAX_INSTANT else None
 
 
+_CLOCK_UNITS = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: Patterns of to_date, as sqlglot translated them, with the texts that every spelling of the pattern reads alike.

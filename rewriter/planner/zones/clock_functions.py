@@ -19,6 +19,7 @@ from rewriter.planner.zones.unix_seconds import SECONDS
 from rewriter.planner.zones.zoned_expressions import is_range
 from rewriter.timeline.calendars import UTC, Calendar
 
+_STEPS = (exp.Add, exp.Sub, exp.TimestampAdd)
 _DATES = (exp.Cast, exp.TryCast, exp.TsOrDsToDate, exp.Date)
 
 
@@ -42,7 +43,7 @@ def check_clocks(text: QueryText, constants: Constants, calendar: Calendar) -> N
     for node in text.nodes:
         if _is_moment(node, constants):
             parent = node.parent
-            while isinstance(parent, exp.Paren):
+            while isinstance(parent, exp.Paren) or (isinstance(parent, _STEPS) and zoned.fold(parent) is not None):
                 parent = parent.parent
             if not isinstance(parent, (*COMPARISONS, exp.Select, exp.Alias)) and not is_range(parent):
                 raise _refused(text, parent, "A function of the current time or of another instant", calendar)

@@ -17,6 +17,7 @@ from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.column_use import Columns
 from rewriter.planner.scope.inlining import OutputNames
 from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.text.clock_places import place_beside
 from rewriter.planner.text.edits import Copied, Edit
 from rewriter.planner.text.literals import date_literal, string_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
@@ -241,6 +242,15 @@ class ZoneEdits:
         if use.date and other.find(exp.Column):
             hint = "A date of the time dimension is compared with a column that a table in this FROM declares DATE."
             raise self._refused(other, "Comparing the time dimension with this", hint)
+        if self._constants.is_naive(other):
+            hint = "Pass a datetime with a zone, or a str or a date, which are read in the cube's zone."
+            raise self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
+        if other.find(exp.Interval):
+            hint = (
+                "A day of the zone may have 23 or 25 hours: write current_date - INTERVAL 30 DAYS for its days, or "
+                "now() - INTERVAL 720 HOURS."
+            )
+            raise self._refused(other, "Moving an instant by an interval of days", hint)
         raise self._refused(
             other,
             "Comparing the time dimension with this",
@@ -302,7 +312,7 @@ class ZoneEdits:
         return None
 
     def _replace(self, node: exp.Expr, literal: str) -> None:
-        span = self._text.exactly(node)
+        span = self._text.exactly(node) or place_beside(self._text, node)
         if span is None:
             raise self._refused(node, "Comparing the time dimension with this")
         if isinstance(node, exp.CurrentDate):

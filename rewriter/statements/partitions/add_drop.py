@@ -37,6 +37,7 @@ from rewriter.statements.resolve.partition_specs import (
     require_partitioned,
     spec_text,
 )
+from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
 from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
@@ -49,6 +50,7 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     """
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)
+    check_named(table, [item for partition in statement.partitions for item in partition.spec], context.snapshot)
     if not table.external and any(partition.location is not None for partition in statement.partitions):
         try:
             return import_partitions(table, statement.partitions, statement.if_not_exists, context)

@@ -26,6 +26,7 @@ from rewriter.statements.query.not_null_measures import check_moved_not_null
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
 from rewriter.statements.resolve.partition_lookup import spec_span
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import remove_success_files_now
 from rewriter.statements.write.event_times import check_moved
 from rewriter.storage.discovered_partitions import look_up
@@ -43,6 +44,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     _require_transactional(table, statement.table, context)
     require_partitioned(table, statement.table.span)
     old, new = read_full(table, statement.partition), read_full(table, statement.to)
+    check_named(table, statement.to, context.snapshot)
     try:
         partition = partition_moves.existing(context.snapshot, table, old)
     except Error as error:

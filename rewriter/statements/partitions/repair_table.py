@@ -23,6 +23,7 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.partition_specs import read_filter
+from rewriter.statements.resolve.text_comparisons import comparable
 from rewriter.statements.write.external_base_changes import (
     Listing,
     as_listed,
@@ -98,7 +99,8 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
     table = context.table(statement.table)
     kind = "MSCK REPAIR TABLE" if statement.repair else "MSCK TABLE"
     _require_partitioned(table, kind, statement)
-    filter_ = None if statement.where is None else read_filter(table, statement.where)
+    where = None if statement.where is None else comparable(table, statement.where, context.snapshot)
+    filter_ = None if where is None else read_filter(table, where)
     findings = _Findings(table)
     if not table.external:
         findings.warnings.append(f"{table.name} is a managed table: the catalog owns its files.")

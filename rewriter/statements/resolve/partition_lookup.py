@@ -29,6 +29,7 @@ from rewriter.statements.resolve.partition_specs import (
     read_static,
     require_partitioned,
 )
+from rewriter.statements.resolve.text_comparisons import comparable
 from rewriter.storage.discovered_partitions import Discovery, look_up
 
 
@@ -56,9 +57,8 @@ def dropped(statement: s.DropPartitions | s.CommitPartitions, context: Context) 
     require_partitioned(table, statement.table.span)
     if is_discovered(table):
         raise not_registered(table).at(statement.table.span)
-    return tuple(
-        DroppedSpec(table, spec, full_key(table, spec) or read_dropped(table, spec)) for spec in statement.specs
-    )
+    specs = [tuple(comparable(table, condition, context.snapshot) for condition in spec) for spec in statement.specs]
+    return tuple(DroppedSpec(table, spec, full_key(table, spec) or read_dropped(table, spec)) for spec in specs)
 
 
 def found_keys(specs: Sequence[DroppedSpec], snapshot: Snapshot) -> list[tuple[list[bytes], Sequence[KeyRange]]]:
@@ -120,5 +120,6 @@ def listed(statement: s.ShowPartitions, context: Context) -> Lookup | Discovery:
     require_partitioned(table, statement.table.span)
     filter_ = read_static(table, read_spec(table, statement.partition or ()).static)
     if statement.where is not None:
-        filter_ = AllOf((filter_, bind_filter(statement.where, table.partition_columns)))
+        where = comparable(table, statement.where, context.snapshot)
+        filter_ = AllOf((filter_, bind_filter(where, table.partition_columns)))
     return look_up(table, filter_, context.snapshot, statement.table.span)

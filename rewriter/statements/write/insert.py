@@ -53,6 +53,7 @@ from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.batch_notes import with_batch
 from rewriter.statements.write.default_keyword import errors_at, with_defaults
 from rewriter.statements.write.event_times import check_events
@@ -150,6 +151,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     context.progress.report("planning")
     table = context.table(statement.table)
     target = read_target(statement, table)
+    check_named(table, statement.partition or (), context.snapshot)
     if context.settings.static_overwrite and statement.overwrite and not target.is_static:
         refuse_static_wipe(target, statement.table.span)
     if statement.if_not_exists and _existing(target, context):

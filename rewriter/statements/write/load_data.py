@@ -28,6 +28,7 @@ from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.words_relied_on import first_write
 from rewriter.statements.resolve.object_stores import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
+from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.insert import change_of, retried, write_external
 from rewriter.statements.write.insert_target import Target
@@ -52,6 +53,7 @@ def load_data(statement: s.LoadData, context: Context) -> Result:
 def _load(statement: s.LoadData, context: Context) -> Result:
     started = time.perf_counter()
     target = load_target(statement, context.table(statement.table))
+    check_named(target.table, statement.partition or (), context.snapshot)
     table = target.table
     refuse_external_write(table, position=statement.table.span)
     try:

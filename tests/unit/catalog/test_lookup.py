@@ -179,7 +179,7 @@ ERRORS = [
     ("hr = 1 hr = 2", ParseError, "OR, AND", (7, 9)),
     ("hr = 1; drop table t", ParseError, "OR, AND", (6, 7)),
     ("ds = 'a", ParseError, "Close it", (5, 6)),
-    ("ds = hr", ParseError, "quote it", (5, 7)),
+    ("ds = hr", ParseError, "must be a literal", (5, 7)),
     ("", ParseError, "conditions", (0, 0)),
 ]
 

@@ -166,8 +166,10 @@ def optional(values):  # type: ignore[no-untyped-def]
     return some.none() | values
 
 
-dynamic = tuples(some.builds(PartitionItem, names, optional(literals)), unique("column"))
-static = tuples(some.builds(PartitionItem, names, literals), unique("column"))
+constants = some.sampled_from(["current_date", "date_sub(current_date(), 7)", "'a' || :x", "- INTERVAL 3 DAYS"])
+values = some.one_of(literals, constants.map(partial(Literal, "constant")))
+dynamic = tuples(some.builds(PartitionItem, names, optional(values)), unique("column"))
+static = tuples(some.builds(PartitionItem, names, values), unique("column"))
 columns = some.builds(ColumnDef, names, types, optional(texts))
 layouts = tuples(some.builds(LayoutColumn, names, optional(texts)), unique("column"))
 periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"])
