@@ -53,6 +53,7 @@ from rewriter.planner.text.literals import date_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
 from rewriter.planner.text.sqlglot_trees import walk
+from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.mistaken_constants import check_literals
 from rewriter.planner.time.time_usage import bad_call
@@ -77,7 +78,7 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
     ``AnalysisError``, ``NotSupportedError``, and ``MissingDataError`` where partitions are missing and
     ``settings.partial_data`` is off. Positions are those of the statement.
     """
-    text = QueryText(query.text, query.span.start, query.tokens)
+    text = with_table_queries(QueryText(query.text, query.span.start, query.tokens))
     if is_literal_rows(text.text, text.tokens):
         return _plan_of_literals(text, settings, parameters)
     try:

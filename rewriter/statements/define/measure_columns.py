@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rewriter.catalog.model.objects import Aggregate, Cube, Fact, Measure, Table
+from rewriter.catalog.model.objects import Cube, Fact, Measure, Table
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Span
 from rewriter.grammar.families import facts as s
@@ -54,7 +54,7 @@ def _check_rollups(measures: Iterable[Measure], table: Table, period: str, cube:
     types = {column.name.lower(): column.type for column in table.columns}
     for measure in measures:
         name, type_ = measure.name, types[measure.name.lower()]
-        if type_ == "float" and measure.rollup_type == "double" and measure.aggregate is Aggregate.SUM:
+        if name in cube.rounded_sums(table):
             raise invalid_fact(
                 f"{name} is FLOAT in {table.name}, which holds its {period} sums: the sums would be rounded.",
                 at,

@@ -14,6 +14,7 @@ from rewriter.planner.scope.expand_views import expand, names_in
 from rewriter.planner.scope.output_columns import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.runtime.statement_context import Context
 
 
@@ -40,7 +41,7 @@ def check_query(
                 object=name,
                 hint="Write the value itself, or move the condition to the query that reads the view.",
             )
-    text = QueryText(query.text, query.span.start)
+    text = with_table_queries(QueryText(query.text, query.span.start))
     unread = text.unread()
     if unread is not None:
         raise unread
