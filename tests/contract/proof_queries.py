@@ -315,13 +315,13 @@ select avg(r) as a1, a1, (a1) as a3 from e
 select k as a1, count(*) as c, c + 1 as a2 from e group by a1 order by a2, a1
 select 1 as a, a + 1, a + r from e
 select count(*) as c, c from e where false
-select percentile(g, array(0.5, 0, 1)), percentile(r, array(0.25, 0.9)) from e
-select percentile(m, array(0.3)), percentile(i64, array(1, 0.3, 0.3)) x from e
-select k, percentile(g, array(0.5, 0.61)) x from e group by k
-select percentile(g, array(0.5)) from e where false
-select percentile(i8, array(0.5, 0.1)) from e where r = 6
-select percentile(r, array(0.5)) filter (where r < 4), percentile(r, array(0.25, 0.75))[0] from e
-select percentile(r, array(0.25, 0.75)) over (partition by k) x from e
+select percentile(g, array(0.5, 0, 1))[0] a1, size(percentile(r, array(0.25, 0.9))) from e
+select percentile(m, array(0.3))[0], percentile(i64, array(1, 0.3, 0.3))[1] x from e
+select k, percentile(g, array(0.5, 0.61))[1] x from e group by k
+select percentile(g, array(0.5))[0], percentile(g, array(0.5)) is null from e where false
+select size(percentile(i8, array(0.5, 0.1))), percentile(i8, array(0.5)) is null from e where r = 6
+select percentile(r, array(0.25, 0.75))[0], (percentile(r, array(0.5)) filter (where r < 4))[0] x from e
+select r, x[1] from (select r, percentile(r, array(0.25, 0.75)) over (partition by k) x from e) a
 select * from range(3)
 select id from range(1, 10, 3)
 select * from range(5, 0, -2)
@@ -330,12 +330,11 @@ select * from range(5, 2)
 select * from range(-2)
 select * from range(-3, :p)
 select min(id), max(id), count(*) from range(9223372036854775800, 9223372036854775807, 3)
-select min(id), max(id), count(*) from range(-9223372036854775807, 9223372036854775807, 4611686018427387904)
 select x.id, y.id from range(2) x join range(3) as y on x.id + 1 = y.id
 select a, r from range(2) as x(a), e where r < 3
-select r, (select max(x.r) from (select r from e y where y.k = e.k) x) from e
-select r, (select max(n) from (select count(*) as n from t y where y.id = e.r) x) from e
-select r, (select max(n) from (select count(*) as n from t y where y.id = e.r group by y.f) x) from e
+select r, (select max(x.r) from (select r from e y where y.k = e.k) x) n from e
+select r, (select max(n) from (select count(*) as n from t y where y.id = e.r) x) m from e
+select r, (select max(n) from (select count(*) as n from t y where y.id = e.r group by y.f) x) m from e
 select r, (select count(x.s) from (select s from t where id < e.r) x) n from e
 select r from e where exists (select 1 from (select * from t y where y.id = e.r and y.b > 0) z)
 select r from e where not exists (select 1 from (select id from t where id = e.r) z where z.id > 2)

@@ -311,6 +311,8 @@ class FromClauses:
         step = numbers[2] if len(numbers) > 2 else 1
         if step == 0 or (len(numbers) == 4 and numbers[3] <= 0):
             e.refuse(arguments[2 if step == 0 else 3], f"{e.text.shown(node)} with a step or a number of partitions")
+        if not -(2**63) <= end - start < 2**63:
+            e.refuse(node.this, f"{e.text.shown(node)}, which is longer than BIGINT,")
         # DuckDB counts past the end of BIGINT before it compares.
         count = max(0, -((start - end) // step))
         rows = f"SELECT CAST({start} + i.range * CAST({step} AS HUGEINT) AS BIGINT) AS c0 FROM range({count}) AS i"

@@ -52,12 +52,15 @@ def with_earlier_aliases(e: Expressions, node: exp.Expr, items: Sequence[Item], 
 def name_over_aliases(e: Expressions, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str | None:
     """Returns Spark's name of an item that names items before it: ``(lateralAliasReference(s) * 2)``."""
     columns: list[SourceColumn] = []
+    whole = _earlier_item(e, node, items, scope)
+    if whole is not None:
+        return whole.name
 
     def resolve(part: exp.Expr) -> exp.Expr:
         item = _earlier_item(e, part, items, scope)
         if item is None:
             return part
-        name = f"lateralAliasReference({item.name})"
+        name = f"lateralAliasReference({part.name})"
         columns.append(SourceColumn(name, item.value.sql, item.value.type))
         return exp.column(exp.to_identifier(name, quoted=True))
 

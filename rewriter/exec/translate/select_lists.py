@@ -65,7 +65,7 @@ class SelectLists:
             elif (item_node := with_earlier_aliases(self.expressions, node, items, scope)) is not node:
                 value = self.expressions.translate(item_node, scope)
                 name = name_over_aliases(self.expressions, node, items, scope) or f"_c{len(items)}"
-                items.append(Item(name, value, item_node, isinstance(node, exp.Column)))
+                items.append(Item(name, value, item_node, False))
             else:
                 value = self.expressions.translate(node, scope)
                 # A cast of a column keeps the column's name, but only at the top.

@@ -178,6 +178,7 @@ REFUSED = [
     ("SELECT * FROM (SELECT r, i8, f32 FROM e) UNPIVOT (v FOR n IN (i8, f32))", "UNPIVOT of tinyint and float"),
     ("SELECT * FROM range(1 + 2)", "1 + 2 of range"),
     ("SELECT * FROM range('3')", "'3' of range"),
+    ("SELECT * FROM range(-9223372036854775807, 9223372036854775807)", "longer than BIGINT"),
     ("SELECT * FROM range(1, 5, 0)", "range(1, 5, 0)"),
     ("SELECT percentile(r, array()) FROM e", "An array of 0 percentages"),
     ("SELECT percentile_approx(r, array(0.5)) FROM e", "An array of percentages"),
