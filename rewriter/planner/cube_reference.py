@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -22,6 +22,7 @@ from rewriter.planner.cover.choose_facts import (
     table_of,
 )
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents, selections
+from rewriter.planner.cover.stored_measures import rounding_tables, widened_measures
 from rewriter.planner.cube_messages import lag_warnings, no_candidate, timeless_warnings, words
 from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.rewrite import union_arms as arms_module
@@ -189,7 +190,14 @@ def rewrite_counts(query: CubeQuery) -> None:
     is_shown = not query.block.shows_texts and contributes(query.select, query.source.index)
     query.edits = [
         *(shown_edits(query.text, query.block, query.counters) if is_shown else ()),
-        *aggregate_edits(query.text, query.select, query.cube, query.additivity, query.counters),
+        *aggregate_edits(
+            query.text,
+            query.select,
+            query.cube,
+            query.additivity,
+            query.counters,
+            frozenset(widened_measures(query.source, query.reader)),
+        ),
         *range_edits(query.text, query.time),
         *query.counters.edits,
     ]
@@ -218,7 +226,7 @@ def find_demand(query: CubeQuery) -> None:
         secondary_uses=tuple(
             SecondaryTimeUse(name, time.secondary_ranges.get(name)) for name in query.cube.times[1:] if name in offered
         ),
-        rounded=frozenset(_rounded(query.source, query.reader, offered)),
+        rounded=frozenset(rounding_tables(query.source, query.reader, offered)),
         from_now=time.from_now,
     )
 
@@ -342,15 +350,6 @@ def _splits_partitions(query: CubeQuery) -> bool:
     bounds = [bound for range_ in time.requested for bound in (range_.start, range_.end)]
     are_whole = all(base.is_aligned(bound) for bound in bounds if MIN_INSTANT < bound < MAX_INSTANT)
     return bool(time.raw_uses) or not are_whole or not all(base.nests_in(calendar.of(unit)) for unit in time.units)
-
-
-def _rounded(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:
-    """Yields the storage tables that store some of the columns in a type that rounds their sums."""
-    if any(m.rollup_type != m.type and m.name in columns for m in source.cube.measures):
-        for fact in source.facts:
-            for storage_table in fact.tables:
-                if not set(columns).isdisjoint(source.cube.rounded_sums(table_of(reader, storage_table))):
-                    yield storage_table.table
 
 
 def _subject(

@@ -54,6 +54,7 @@ from rewriter.planner.text.literals import date_literal, timestamp_literal
 from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
 from rewriter.planner.text.sqlglot_trees import walk
+from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.mistaken_constants import check_literals
 from rewriter.planner.time.time_usage import bad_call
@@ -78,7 +79,7 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
     ``AnalysisError``, ``NotSupportedError``, and ``MissingDataError`` where partitions are missing and
     ``settings.partial_data`` is off. Positions are those of the statement.
     """
-    text = QueryText(query.text, query.span.start, query.tokens)
+    text = with_table_queries(QueryText(query.text, query.span.start, query.tokens))
     if is_literal_rows(text.text, text.tokens):
         return _plan_of_literals(text, settings, parameters)
     try:
@@ -322,22 +323,22 @@ def _names_kept(text: QueryText, edits: Sequence[Edit], changed: Collection[Span
 def _now_edits(
     text: QueryText, constants: Constants, calendar: Calendar, columns: Collection[str], over_cubes: bool
 ) -> list[Edit]:
-    """``current_timestamp``, ``now()`` and ``current_date`` as the statement's own instant and the calendar's date of
-    it, so that text and cover agree.
+    """``current_timestamp``, ``now()``, ``unix_timestamp()`` and ``current_date`` as the statement's own instant and
+    the calendar's date of it, so that text and cover agree.
 
     An item of a SELECT list keeps its name. Where one of ``columns`` is called so, the word alone means that, as in
     Spark; over cubes that is refused.
     """
     edits = []
     for index, token in enumerate(text.tokens):
-        if not token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE"):
+        if not token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE", "UNIX_TIMESTAMP"):
             continue
         following = text.tokens[index + 1 : index + 3]
         called = len(following) == 2 and following[0].is_operator("(") and following[1].is_operator(")")
         before = text.tokens[index - 1] if index else token
         if before.is_operator(".", ")") or before.is_word("AS") or (following and following[0].is_operator(".")):
             continue  # a name
-        if token.is_word("NOW", "CURDATE") and not called:
+        if token.is_word("NOW", "CURDATE", "UNIX_TIMESTAMP") and not called:
             continue
         if not called and token.text.lower() in columns:
             if not over_cubes:
@@ -354,6 +355,8 @@ def _now_edits(
         now = int(constants.now)
         value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
         name = "current_date()" if today else f"{token.text.lower()}()"
+        if token.is_word("UNIX_TIMESTAMP"):
+            value, name = f"{now // 1_000_000}L", "unix_timestamp(current_timestamp(), yyyy-MM-dd HH:mm:ss)"
         shown = f"{value} AS {quote_identifier(name)}" if is_item(text, index, 3 if called else 1) else value
         span = Span(token.start, following[1].end if called else token.end)
         edits.append(Edit(span, (shown,), f"{token.text} becomes {value}"))

@@ -304,6 +304,45 @@ select t.id, v.r, w.s2 from t, lateral (select r from e where e.r > t.id order b
 select id, x from t left join lateral (select t.id + b x, b y from (select 1 b)) v on v.y = t.id order by id
 select r as n1, n1 + 1 as m1, m1 * n1 as o1 from e order by n1
 select k, r + 1 as up from (select k, r from e) order by up
+select k, sum(r) as a1, a1 * 2 from e group by k
+select k, sum(r) as a1, a1 * 2 as a2, a2 + 1 from e group by k order by a1
+select k, sum(i8) as a1, a1 / count(*) as a2, -a2 from e group by k having a1 > 0
+select r, sum(r) over (partition by k) as a1, a1 * 2, a1 - r as a2 from e
+select r, row_number() over (order by r) as a1, case when a1 > 3 then a1 end as a2, a2 is null from e
+select sum(m) as a1, a1 + avg(m) as a2, a2 * 2 from e
+select r + 1 as a1, a1 + 1 as a2, a2, a1 || 'a', r + 2 as x, x || 'a' from e
+select avg(r) as a1, a1, (a1) as a3 from e
+select k as a1, count(*) as c, c + 1 as a2 from e group by a1 order by a2, a1
+select 1 as a, a + 1, a + r from e
+select count(*) as c, c from e where false
+select percentile(g, array(0.5, 0, 1))[0] a1, size(percentile(r, array(0.25, 0.9))) from e
+select percentile(m, array(0.3))[0], percentile(i64, array(1, 0.3, 0.3))[1] x from e
+select k, percentile(g, array(0.5, 0.61))[1] x from e group by k
+select percentile(g, array(0.5))[0], percentile(g, array(0.5)) is null from e where false
+select size(percentile(i8, array(0.5, 0.1))), percentile(i8, array(0.5)) is null from e where r = 6
+select percentile(r, array(0.25, 0.75))[0], (percentile(r, array(0.5)) filter (where r < 4))[0] x from e
+select r, x[1] from (select r, percentile(r, array(0.25, 0.75)) over (partition by k) x from e) a
+select * from range(3)
+select id from range(1, 10, 3)
+select * from range(5, 0, -2)
+select * from range(0, 4, 1, 2) order by id desc
+select * from range(5, 2)
+select * from range(-2)
+select * from range(-3, :p)
+select min(id), max(id), count(*) from range(9223372036854775800, 9223372036854775807, 3)
+select x.id, y.id from range(2) x join range(3) as y on x.id + 1 = y.id
+select a, r from range(2) as x(a), e where r < 3
+select r, (select max(x.r) from (select r from e y where y.k = e.k) x) n from e
+select r, (select max(n) from (select count(*) as n from t y where y.id = e.r) x) m from e
+select r, (select max(n) from (select count(*) as n from t y where y.id = e.r group by y.f) x) m from e
+select r, (select count(x.s) from (select s from t where id < e.r) x) n from e
+select r from e where exists (select 1 from (select * from t y where y.id = e.r and y.b > 0) z)
+select r from e where not exists (select 1 from (select id from t where id = e.r) z where z.id > 2)
+select r from e where r in (select z.id from (select id from t y where y.h > e.r) z)
+select r, (select sum(x.n) from (select 1 as n where e.r > 3) x) n from e
+select r, (select max(x.v) from (select r as v from e y where y.k = e.k union all select 5) x) n from e
+select r, (select max(z.v) from (select x.v from (select id as v from t where id < e.r) x) z) n from e
+select * from values (1, 'a'), (2, 'b') as v(a, b)
 """)
 
 #: Aggregates that return one of the values of a group, and windows. The names of their columns are compared, too.
@@ -652,4 +691,13 @@ select id from t 'x'
 select id from "t"
 with "q" as (select 1) select * from q
 select * from (select id from t) as x("a")
+select k, sum(r) as a1, sum(a1) over () from e group by k
+select r + 1 as a1, sum(a1) over () from e
+select r as a1, rank() over (order by a1) from e
+select sum(r) as a1, max(a1) from e
+select r as a1, r + 1 as a1, a1 + 1 from e
+select sum(r) as k, k + 1 from e
+select range.id from range(2)
+select percentile(r, array(0.5, 1.5)) from e
+select * from range(2) as x(a, b)
 """)

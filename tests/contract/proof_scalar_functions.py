@@ -473,6 +473,27 @@ base64(s)
 base64(repeat(s, 30))
 base64(repeat('ab', 57))
 chr(65)
+char(65)
+char(0)
+char(256)
+char(-1)
+char(8364)
+char(r + 60)
+char(i8)
+char(i64)
+float(1.1)
+float('1.5')
+float(16777217)
+decimal(i16)
+decimal(2.5)
+decimal('7')
+decimal(p)
+char(r + 60) < char(65) || char(66)
+cast(p as decimal(4, 2)) + decimal(p)
+int('12') + 1
+unix_timestamp() > 1700000000
+unix_timestamp() = unix_timestamp(current_timestamp())
+unix_timestamp() is null
 chr(r)
 chr(i8)
 chr(i16)
@@ -680,4 +701,6 @@ select negative(i32) from e
 select abs('x')
 select + 'x'
 select try_divide(r / 0, 1) from e
+select decimal(i64) from e
+select float('x')
 """)

@@ -202,6 +202,8 @@ FAULTS = (
     _proof(plants_of_proof.words_are_forgotten, {"rely": 1}),
     _numeric(plants.the_first_counter_counts),
     _numeric(plants.sums_of_float_are_rounded, {"refresh": 1, "refresh_all": 1}),
+    _numeric(plants.wider_rollups_widen_results, {"refresh": 1, "refresh_all": 1}),
+    _numeric(plants.sums_fit_the_base, {"refresh": 1, "refresh_all": 1}),
     _numeric(plants.equal_values_are_the_same),
     _mixed(plants_of_time.days_and_months_change_places, *DATED, steps=WRITES),
     _mixed(plants_of_time.weeks_count_by_their_last_day, *WEEKLY),

@@ -100,6 +100,17 @@ def sums_of_float_are_rounded(patch: Patch) -> None:
     patch.setattr(schemas, "sums_of_float", lambda: "FLOAT")
 
 
+def wider_rollups_widen_results(patch: Patch) -> None:
+    """Leaves SUM, MIN and MAX the types that they have over the wider columns of rollups."""
+    judge = cube_reference.judge
+    patch.setattr(cube_reference, "judge", lambda *args: replace(judge(*args), typed=()))
+
+
+def sums_fit_the_base(patch: Patch) -> None:
+    """Casts the rows of wider rollups to the cube's types, as those of narrower bases."""
+    patch.setattr(union_arms, "widest", lambda types: next(iter(types)))
+
+
 def equal_values_are_the_same(patch: Patch) -> None:
     patch.setattr(cube_reference, "merged_uses", lambda *args: ())
 

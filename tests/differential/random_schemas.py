@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 
 from rewriter.timeline.periods import UpdatePeriod
 
@@ -63,8 +64,8 @@ def random_schema(rng: random.Random, *, mixed: bool = True, numeric: bool = Fal
     """Returns a random schema; the same state of ``rng`` makes the same schema.
 
     Without ``mixed`` it has neither facts with only weeks, nor partition names other than plain texts, nor second
-    times, nor zones. With ``numeric`` the first cube has several COUNT measures, a sum of FLOAT and a dimension with
-    two zeros.
+    times, nor zones. With ``numeric`` the first cube has several COUNT measures, a sum of FLOAT, a dimension with two
+    zeros, and measures near the limits of their types, which are wider in rollups.
     """
     first = _cube(rng, "flights", "f", rng.choice(("departed", "departed", *_TIMES)), mixed=mixed)
     if numeric:
@@ -130,6 +131,14 @@ def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:
     depth = Column("depth", "double", chosen=(0.0, -0.0, 0.0, -0.0, 0.5, -1.5))
     # 16777216 and the next odd numbers are no FLOAT together.
     tons = Column("tons", "float", "SUM", not_null=rng.random() < 0.5, chosen=(16777216.0, 1.0, 3.0, 0.5, 0.0))
+    limits = (2**31 - 1, 1 - 2**31, 2**31 - 2, 0)
+    largest = tuple(map(Decimal, ("99999999.99", "-99999999.99", "99999999.98", "0.01")))
+    wide = (
+        Column("tall", "int", "SUM", not_null=rng.random() < 0.5, chosen=limits, rollup="bigint"),
+        Column("exact", DECIMAL, "SUM", chosen=largest, rollup="decimal(20,2)"),
+        Column("lowest", "int", "MIN", chosen=limits, rollup="bigint"),
+        Column("highest", DECIMAL, "MAX", chosen=largest, rollup="decimal(38,2)"),
+    )
     counters = rng.choice(
         (
             (Column("starts", "bigint", "COUNT"), Column("events", "bigint", "COUNT", events=True)),
@@ -144,7 +153,7 @@ def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:
     )
     replaced = ("flights", "departures", "delay")
     kept = [column for column in cube.columns if column.name not in replaced]
-    columns = (*(c for c in kept if not c.aggregate), depth, *counters, tons, *(c for c in kept if c.aggregate))
+    columns = (*(c for c in kept if not c.aggregate), depth, *counters, tons, *wide, *(c for c in kept if c.aggregate))
     names = tuple(column.name for column in columns)
     fact = replace(cube.facts[0], columns=names, partial=False, merged=False, shared=False)
     return replace(cube, columns=columns, facts=(fact,))

@@ -39,6 +39,7 @@ class Column:
 
     ``counted_by`` names the measure that counts its non-null rows. A ``time`` is an instant in the rows: the start of a
     base period. ``events`` marks the measure that counts events. ``chosen`` are values other than those of the type.
+    ``rollup`` is a wider type that the measure has in rollups.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Column:
     time: bool = False
     events: bool = False
     chosen: tuple[Value, ...] = ()
+    rollup: str = ""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -267,7 +269,9 @@ def statements(schema: Schema) -> list[str]:
         for fact in cube.facts:
             for table, period in {fact.table(period): period for period in fact.periods}.items():
                 by = ", ".join([*fact.naming(period).declared, *_dividing(fact, period)])
-                stored = _columns(cube.stored(fact, period), "FLOAT" if period is fact.base else sums_of_float())
+                stored = _columns(cube.stored(fact, period))
+                if period is not fact.base:
+                    stored = _columns(cube.stored(fact, period), sums_of_float(), rolled_up=True)
                 # A third of the tables has a file for each partition. The text decides, so that seeds stay the same.
                 single = zlib.crc32(f"{table} {stored}".encode()) % 3 == 0
                 packing = " TBLPROPERTIES ('rewriter.packed' = 'false')" if single else ""
@@ -313,5 +317,7 @@ def sums_of_float() -> str:
     return "DOUBLE"
 
 
-def _columns(columns: tuple[Column, ...], floats: str = "FLOAT") -> str:
-    return ", ".join(f"{quoted(c.name)} {floats if c.type == 'float' else c.type.upper()}" for c in columns)
+def _columns(columns: tuple[Column, ...], floats: str = "FLOAT", *, rolled_up: bool = False) -> str:
+    types = [(c.rollup if rolled_up else "") or c.type for c in columns]
+    texts = [floats if type_ == "float" else type_.upper() for type_ in types]
+    return ", ".join(f"{quoted(c.name)} {text}" for c, text in zip(columns, texts, strict=True))

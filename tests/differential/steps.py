@@ -337,7 +337,8 @@ def _lines(cube: CubeSchema, fact: FactSchema, period: Period, rows: Iterable[Ro
     stored, division = cube.stored(fact, period), fact.division(period)
 
     def text(row: Row, column: Column) -> str:
-        return literal(row[cube.columns.index(column)], column.type)
+        type_ = column.type if period is fact.base else column.rollup or column.type
+        return literal(row[cube.columns.index(column)], type_)
 
     def part(row: Row) -> list[str]:
         if division is None:

@@ -68,6 +68,14 @@ CONSTRUCTS: dict[str, Entry] = {
         ),
         "VALUES",
         "subquery in FROM",
+        (
+            "range(end), range(start, end[, step[, partitions]])",
+            "arguments that are not literal whole numbers or parameters",
+        ),
+        (
+            "an alias of an item before it in the SELECT list",
+            "in a subquery",
+        ),
         ("LATERAL (SELECT …)", "table functions; RIGHT and FULL JOIN"),
         ("LATERAL VIEW [OUTER] explode(array)", "generators other than explode and posexplode"),
         (

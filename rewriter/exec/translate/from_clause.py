@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.catalog.model.file_names import READ_FILES
 from rewriter.errors import NotSupportedError
 from rewriter.exec.engine import Relation
-from rewriter.exec.sql_types import INT, VOID, SqlType, parse_type
+from rewriter.exec.sql_types import BIGINT, INT, VOID, SqlType, parse_type
 from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn
@@ -84,7 +84,7 @@ class FromClauses:
             return "", ()
         self.expressions.allow_only(clause, "this")
         self.expressions.construct("SELECT … FROM …")
-        sql, source = self._relation(clause.this, ctes)
+        sql, source = self._relation(clause.this, outer_scope, ctes)
         from_ = _From(sql, [source])
         self._pivot(clause.this, from_)
         joins = node.args.get("joins") or ()
@@ -169,7 +169,9 @@ class FromClauses:
         is_lateral = isinstance(join.this, exp.Lateral)
         if is_lateral and (word not in ("INNER", "LEFT") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN LATERAL", join.this)
-        sql, source = self._lateral(join.this, from_, ctes) if is_lateral else self._relation(join.this, ctes)
+        sql, source = (
+            self._lateral(join.this, from_, ctes) if is_lateral else self._relation(join.this, outer_scope, ctes)
+        )
         names = (
             self._common_names(from_.sources, source, join)
             if method
@@ -264,7 +266,7 @@ class FromClauses:
         query = self.translate(node.this, Scope(tuple(from_.sources)), ctes)
         return f"LATERAL ({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
 
-    def _relation(self, node: exp.Expr, ctes: Ctes) -> tuple[str, Source]:
+    def _relation(self, node: exp.Expr, outer_scope: Scope, ctes: Ctes) -> tuple[str, Source]:
         alias = self.alias()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             self.expressions.allow_only(node, "this", "alias", "pivots")
@@ -282,19 +284,39 @@ class FromClauses:
         if isinstance(node, exp.Subquery):
             self.expressions.allow_only(node, "this", "alias", "order", "limit", "offset", "with_", "pivots")
             self.expressions.construct("subquery in FROM")
-            # A relation in FROM cannot refer to its neighbors.
-            query = self.translate(_without_alias(node), Scope(), ctes)
+            # A relation in FROM cannot refer to its neighbors, but to the query around a subquery.
+            query = self.translate(_without_alias(node), outer_scope, ctes)
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Values):
             query = self.translate(node, Scope(), ctes)
             return f"({query.sql}) AS {alias}", self._source(node, alias, query.columns, None)
         if isinstance(node, exp.Table):
             name = self.text.called(node.this)
+            if name == "range":
+                self.expressions.allow_only(node, "this", "alias", "pivots")
+                return self._range(node, alias)
             if name is not None and name in _READERS:
                 hint = f"{READ_FILES}FROM {_READERS[name]}.`path`."
                 self.text.refuse(f"The table function {name}", node, hint)
             self.text.refuse(f"{self.text.shown(node)}" if name is None else f"The table function {name}", node)
         return self.text.refuse(f"{self.text.shown(node)} in FROM", node)
+
+    def _range(self, node: exp.Expr, alias: str) -> tuple[str, Source]:
+        """Translates ``range(end)`` and ``range(start, end[, step[, partitions]])``."""
+        e = self.expressions
+        e.construct("range(end), range(start, end[, step[, partitions]])")
+        arguments = e.arguments(node.this, 1, 4)
+        numbers = [_whole_number(e, argument) for argument in arguments]
+        start, end = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+        step = numbers[2] if len(numbers) > 2 else 1
+        if step == 0 or (len(numbers) == 4 and numbers[3] <= 0):
+            e.refuse(arguments[2 if step == 0 else 3], f"{e.text.shown(node)} with a step or a number of partitions")
+        if not -(2**63) <= end - start < 2**63:
+            e.refuse(node.this, f"{e.text.shown(node)}, which is longer than BIGINT,")
+        # DuckDB counts past the end of BIGINT before it compares.
+        count = max(0, -((start - end) // step))
+        rows = f"SELECT CAST({start} + i.range * CAST({step} AS HUGEINT) AS BIGINT) AS c0 FROM range({count}) AS i"
+        return f"({rows}) AS {alias}", self._source(node, alias, [("id", BIGINT)], None)
 
     def _source(self, node: exp.Expr, alias: str, columns: Sequence[tuple[str, SqlType]], name: str | None) -> Source:
         source_columns = [SourceColumn(c, f"{alias}.c{number}", type_) for number, (c, type_) in enumerate(columns)]
@@ -337,3 +359,12 @@ def _without_alias(node: exp.Subquery) -> exp.Expr:
     copy = exp.Subquery(**{key: value for key, value in node.args.items() if key not in ("alias", "pivots")})
     copy.set("this", node.this)
     return copy
+
+
+def _whole_number(e: Expressions, node: exp.Expr) -> int:
+    """Returns an argument of a table function: a literal whole number, perhaps negative, or a parameter."""
+    sign, literal = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    digits = e.translate(literal, Scope()).digits if isinstance(literal, exp.Literal | exp.Placeholder) else None
+    if digits is None or not -(2**63) <= sign * digits < 2**63:
+        e.refuse(node, f"The argument {e.text.shown(node)} of range, which is not a literal BIGINT,")
+    return sign * digits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -277,7 +278,11 @@ def _typed_call(target: SqlType) -> Translation:
     """``double(x)`` is ``CAST(x AS double)``, except for the column's name, which is that of ``x``."""
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        value = e.translate(e.arguments(node, 1)[0], scope)
+        (argument,) = e.arguments(node, 1)
+        value = e.translate(argument, scope)
+        if target.name == "float" and isinstance(argument, exp.Literal) and not argument.args.get("is_string"):
+            # The digits are rounded once, as in CAST.
+            return replace(_cast_literal(e, node, argument, target), name=value.name)
         return Typed(e.cast(value, target, node), target, value.name)
 
     return translate
@@ -297,6 +302,7 @@ FUNCTIONS = functions(
     "Casts",
     *(
         (f"{name}(x)", _typed_call(SqlType(name)), "values that CAST refuses")
-        for name in ("boolean", *INTEGERS, "double", "string", "date", "timestamp")
+        for name in ("boolean", *INTEGERS, "float", "double", "string", "date", "timestamp")
     ),
+    ("decimal(x)", _typed_call(decimal(10, 0)), "values that CAST AS DECIMAL(10,0) refuses"),
 )

@@ -10,18 +10,19 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, DOUBLE
+from rewriter.exec.sql_types import BIGINT, DOUBLE, array_of
 from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, AggregateRule
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed, call
 from rewriter.exec.translate.math_functions import literal_int
 
 _APPROXIMATE_ACCURACY = 10000
+_MOST_PERCENTAGES = 1000
 
 
 def _percentage(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, str | None]:
     """Returns a literal percentage as SQL and its name."""
-    if isinstance(node, exp.Array) or e.text.called(node) == "array":
+    if _is_array(e, node):
         e.text.refuse("An array of percentages", node, "Write one call for each percentage.")
     value = e.translate(node, scope)
     sign, literal = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
@@ -61,9 +62,21 @@ def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggre
         e.refuse(aggregate.node, "PERCENTILE with frequencies (a third argument)")
     argument, percentage_node = aggregate.arguments(e, 2)
     sql, name = _double(e, aggregate, argument, scope)
+    if _is_array(e, percentage_node):
+        parts = percentage_node.expressions
+        if not 1 <= len(parts) <= _MOST_PERCENTAGES:
+            e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
+        pairs = [_percentage(e, part, scope) for part in parts]
+        values = ", ".join(f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')" for percentage, _ in pairs)
+        array_name = call("percentile", name, call("array", *(part_name for _, part_name in pairs)), "1")
+        return Aggregate(f"CASE WHEN count({{0}}){{1}} > 0 THEN [{values}] END", sql, array_of(DOUBLE), array_name)
     percentage, percentage_name = _percentage(e, percentage_node, scope)
     template = f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')"
     return Aggregate(template, sql, DOUBLE, call("percentile", name, percentage_name, "1"))
+
+
+def _is_array(e: Expressions, node: exp.Expr) -> bool:
+    return isinstance(node, exp.Array) or e.text.called(node) == "array"
 
 
 def _within(macro: str) -> AggregateRule:
@@ -176,7 +189,10 @@ RULES: dict[str, AggregateRule] = {
 _PERCENTAGES = "DISTINCT; strings; percentages that are arrays or not literal"
 LINES = (
     ("median(x)", "DISTINCT; strings"),
-    ("percentile(x, p)", f"{_PERCENTAGES}; frequencies"),
+    (
+        "percentile(x, p), percentile(x, array(p, …))",
+        "DISTINCT; strings; percentages that are not literal; frequencies",
+    ),
     ("percentile_cont(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_disc(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_approx(x, p[, accuracy])", _PERCENTAGES),

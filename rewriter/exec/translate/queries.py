@@ -26,7 +26,8 @@ from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_t
 from rewriter.exec.translate.misplaced_calls import check_calls
 from rewriter.exec.translate.recursive_ctes import STEP, STEP_TYPE, limited, names_itself, recursive_parts, step_items
 from rewriter.exec.translate.row_limits import limits
-from rewriter.exec.translate.select_lists import Item, SelectLists
+from rewriter.exec.translate.select_items import Item
+from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.gc_pause import paused
 

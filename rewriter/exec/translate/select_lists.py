@@ -10,22 +10,17 @@ from sqlglot import exp
 from rewriter.errors import Error
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.duckdb_macros import lambda_macros
-from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.exec.translate.expressions import Expressions, Scope
 from rewriter.exec.translate.grouping_sets import GROUPING_ID_COLUMN, key_sets, number_of_sets
 from rewriter.exec.translate.literals import is_grouping_column
+from rewriter.exec.translate.select_items import (
+    Item,
+    item_by_name,
+    name_over_aliases,
+    substituted,
+    with_earlier_aliases,
+)
 from rewriter.exec.translate.ungrouped_columns import check_ungrouped
-
-
-@dataclass(frozen=True)
-class Item:
-    """A column of a SELECT list. ``node`` is ``None`` if it comes from ``*``; ``declared`` says that its name is an
-    alias or a column's.
-    """
-
-    name: str
-    value: Typed
-    node: exp.Expr | None
-    declared: bool
 
 
 @dataclass(frozen=True)
@@ -65,8 +60,12 @@ class SelectLists:
                 items += self._star(node, scope)
             elif isinstance(node, exp.Alias):
                 self.expressions.allow_only(node, "this", "alias")
-                item_node = self._with_earlier_aliases(node.this, items, scope)
+                item_node = with_earlier_aliases(self.expressions, node.this, items, scope)
                 items.append(Item(node.alias, self.expressions.translate(item_node, scope), item_node, True))
+            elif (item_node := with_earlier_aliases(self.expressions, node, items, scope)) is not node:
+                value = self.expressions.translate(item_node, scope)
+                name = name_over_aliases(self.expressions, node, items, scope) or f"_c{len(items)}"
+                items.append(Item(name, value, item_node, False))
             else:
                 value = self.expressions.translate(node, scope)
                 # A cast of a column keeps the column's name, but only at the top.
@@ -75,25 +74,6 @@ class SelectLists:
                 name = GROUPING_ID_COLUMN if is_grouping_column(node, scope) else name
                 items.append(Item(name, value, node, isinstance(node, exp.Column)))
         return items
-
-    def _with_earlier_aliases(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
-        """Returns an item in which names of items before it, which no column has, are replaced by their expressions."""
-        aliases = {item.name.lower() for item in items if item.node is not None and item.declared}
-        columns = [column for column in node.find_all(exp.Column) if not column.args.get("table")]
-        if not any(column.name.lower() in aliases and not scope.find(column.name, None) for column in columns):
-            return node
-        if self.has_aggregate_or_window(node) or isinstance(node, exp.Query) or node.find(exp.Query):
-            self.text.refuse(f"An alias of the same SELECT list in {self.text.shown(node)}", node)
-
-        def resolve(part: exp.Expr) -> exp.Expr:
-            if not isinstance(part, exp.Column) or part.args.get("table") or scope.find(part.name, None):
-                return part
-            item = self._item_by_name(part, items)
-            if item is None or item.node is None or self.has_aggregate_or_window(item.node):
-                return part
-            return exp.Paren(this=item.node.copy())
-
-        return _substituted(node, resolve)
 
     def _star(self, node: exp.Expr, scope: Scope) -> list[Item]:
         star = node if isinstance(node, exp.Star) else node.this
@@ -273,7 +253,7 @@ class SelectLists:
         if isinstance(node, exp.Literal) and not node.args.get("is_string"):
             item = self._ordinal(node, items, "GROUP BY")
         elif isinstance(node, exp.Column) and not node.args.get("table") and not scope.find(node.name, None):
-            item = self._item_by_name(node, items)
+            item = item_by_name(self.text, node, items)
         expression = node if item is None else item.node
         if expression is not None and _has(expression, self.is_aggregate):
             message = f"{self.text.shown(node)} in GROUP BY is an aggregate: {self.text.shown(expression)}."
@@ -310,7 +290,7 @@ class SelectLists:
                 self._in_aggregate(part) or (not group.set_keys and self._is_grouped(part, group, scope))
             ):
                 return part
-            item = self._item_by_name(part, items)
+            item = item_by_name(self.text, part, items)
             if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
                 return part
             if is_column and group.set_keys:
@@ -319,7 +299,7 @@ class SelectLists:
                 )
             return exp.Paren(this=item.node.copy())
 
-        return _substituted(condition, resolve)
+        return substituted(condition, resolve)
 
     def _in_aggregate(self, node: exp.Expr) -> bool:
         ancestor = node.parent
@@ -347,14 +327,14 @@ class SelectLists:
         def resolve(part: exp.Expr) -> exp.Expr:
             if not isinstance(part, exp.Column) or part.args.get("table") or part.find_ancestor(exp.Query):
                 return part
-            item = self._item_by_name(part, items)
+            item = item_by_name(self.text, part, items)
             if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
                 return part
             if scope.find(part.name, None):
                 self.text.refuse(f"{part.name} in QUALIFY, which is both a column and an alias,", part)
             return exp.Paren(this=item.node.copy())
 
-        return _substituted(condition, resolve)
+        return substituted(condition, resolve)
 
     def _ordinal(self, node: exp.Expr, items: Sequence[Item], clause: str) -> Item:
         digits = str(node.this)
@@ -364,13 +344,6 @@ class SelectLists:
                 self.text.wrong(message, "ORDER_BY_POS_OUT_OF_RANGE", "42805", node)
             self.text.wrong(message, "GROUP_BY_POS_OUT_OF_RANGE", "42805", node)
         return items[int(digits) - 1]
-
-    def _item_by_name(self, node: exp.Expr, items: Sequence[Item]) -> Item | None:
-        """Returns the item of the SELECT list that has this name; ``None`` if there is none."""
-        matches = [item for item in items if item.name.lower() == node.name.lower()]
-        if len({item.value.sql for item in matches}) > 1:
-            self.text.wrong(f"The name `{node.name}` is ambiguous.", "AMBIGUOUS_REFERENCE", "42704", node, node.name)
-        return matches[0] if matches else None
 
     def order(self, node: exp.Expr, items: Sequence[Item], scope: Scope, by_output: bool) -> str:
         """Translates ORDER BY. A name means an item of the SELECT list first, then a column."""
@@ -407,7 +380,7 @@ class SelectLists:
             if isinstance(target, exp.Literal) and not target.args.get("is_string"):
                 item = self._ordinal(target, items, "ORDER BY")
             elif isinstance(target, exp.Column) and not target.args.get("table"):
-                item = self._item_by_name(target, items)
+                item = item_by_name(self.text, target, items)
             if item is not None:
                 self.expressions.comparable(item.value, target, "ORDER BY")
                 sql = f"c{items.index(item)}"
@@ -435,7 +408,7 @@ class SelectLists:
         def resolve(part: exp.Expr) -> exp.Expr:
             if not isinstance(part, exp.Column) or part.args.get("table") or isinstance(part.this, exp.Star):
                 return part
-            item = self._item_by_name(part, items)
+            item = item_by_name(self.text, part, items)
             if item is None or not item.declared or item.node is None or _is_same_column(item.node, part):
                 return part
             if self._in_aggregate(part) or part.find_ancestor(exp.Window, exp.Query):
@@ -444,7 +417,7 @@ class SelectLists:
                 self.text.refuse(f"The alias {part.name} of this aggregate within an expression of ORDER BY", part)
             return exp.Paren(this=item.node.copy())
 
-        return _substituted(node, resolve)
+        return substituted(node, resolve)
 
 
 def _nested(clause: exp.Expr) -> list[exp.Expr]:
@@ -454,13 +427,6 @@ def _nested(clause: exp.Expr) -> list[exp.Expr]:
         if isinstance(element, exp.GroupingSets):
             elements += element.expressions
     return elements
-
-
-def _substituted(node: exp.Expr, resolve: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Returns a copy of an expression in which nodes are replaced. It keeps its place in the query."""
-    copy = node.transform(resolve)
-    copy.parent, copy.arg_key = node.parent, node.arg_key
-    return copy
 
 
 def _calls_lambda(sql: str) -> bool:

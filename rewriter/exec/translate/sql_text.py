@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
 from rewriter.grammar.datatypes import check_type_name
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
-from rewriter.planner.text.call_trees import CALL, PLUS_TOKEN, called, read_with_calls
+from rewriter.planner.text.call_trees import CALL, PLUS_TOKEN, called, names_nested_type, read_with_calls
 from rewriter.planner.text.query_text import parser_words
 from rewriter.planner.text.sqlglot_trees import nests_too_deeply, settle
 
@@ -277,6 +277,7 @@ class SqlText:
         ends = self._test_ends()
         is_value = False
         before: Token | None = None
+        has_nested_types = names_nested_type(self.tokens)
         for first, second in zip(self.tokens, self.tokens[1:], strict=False):
             span = Span(first.start, second.end)
             if second.kind is TokenKind.STRING:
@@ -286,8 +287,9 @@ class SqlText:
                     raise _misread("Two string literals side by side are", span)
             is_type = before is not None and (before.is_word("AS") or before.is_operator("::"))
             before = first
-            # As the type of a cast, they are STRING.
-            if first.is_word("VARCHAR", "CHAR", "CHARACTER") and second.is_operator("(") and not is_type:
+            # As the type of a cast, they are STRING. CHAR is a function elsewhere.
+            is_sized = first.is_word("VARCHAR", "CHARACTER") or (first.is_word("CHAR") and has_nested_types)
+            if is_sized and second.is_operator("(") and not is_type:
                 raise _misread(f"{first.upper}(…) is", span)
             if first.is_operator(".") and second.kind is TokenKind.STRING:
                 raise _no_name(second)

@@ -160,6 +160,7 @@ FUNCTIONS = functions(
     ("levenshtein(s, t[, most])", _levenshtein, "a threshold that is not a literal"),
     ("space(n)", _space),
     ("chr(n)", _chr),
+    ("char(n)", _chr),
     ("sha2(s, bits)", _sha2, "other than 0 and 256 bits"),
     ("base64(s)", _base64),
     ("bit_length(s)", _lengths("8 * strlen({0})")),

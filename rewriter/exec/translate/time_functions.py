@@ -251,10 +251,13 @@ def _micros(value: Typed) -> str:
     return f"epoch_us({plain_cast(value.sql, TIMESTAMP)})"
 
 
+_NOW = Typed(plain_cast("current_timestamp AT TIME ZONE 'UTC'", TIMESTAMP), TIMESTAMP, "current_timestamp()")
+
+
 def _unix_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    argument, *options = e.arguments(node, 1, 2)
-    value = e.translate(argument, scope)
-    format = _word(e, options[0], scope) if options else _DEFAULT_FORMAT
+    arguments = e.arguments(node, 0 if _name(e, node) == "unix_timestamp" else 1, 2)
+    value = e.translate(arguments[0], scope) if arguments else _NOW
+    format = _word(e, arguments[1], scope) if len(arguments) > 1 else _DEFAULT_FORMAT
     name = call(_name(e, node), value.name, format)
     if value.type == STRING:
         value = Typed(_parsed(e, node, value, format), TIMESTAMP, value.name)
@@ -376,7 +379,7 @@ FUNCTIONS = functions(
     ("next_day(time, 'day')", _next_day, "a day that is not literal"),
     ("make_date(year, month, day)", _make_date),
     ("make_timestamp(year, month, day, hour, minute, second)", _make_timestamp, "parts of a second, a zone"),
-    ("unix_timestamp(x[, format])", _unix_timestamp, f"without an argument; {_FORMATS}"),
+    ("unix_timestamp([x[, format]])", _unix_timestamp, _FORMATS),
     ("to_unix_timestamp(x[, format])", _unix_timestamp, _FORMATS),
     ("from_unixtime(n[, format])", _from_unixtime, _FORMATS),
     ("unix_seconds(timestamp)", _unix(_SECOND)),

@@ -28,7 +28,7 @@ rename_partition: "ALTER" "TABLE" name partition_spec "RENAME" "TO" partition_sp
 exchange_partitions: "ALTER" "TABLE" name "EXCHANGE" partition_spec ("," _exchanged)* "WITH" "TABLE" name
 _exchanged: partition_spec | bare_spec
 bare_spec: "(" partition_item ("," partition_item)* ")"                 -> partition_spec
-truncate: "TRUNCATE" "TABLE" name [partition_spec]
+truncate: "TRUNCATE" "TABLE"? name [partition_spec]
 touch: "ALTER" "TABLE" name "TOUCH" [partition_spec]
 show_partitions: "SHOW" "PARTITIONS" name [STATUS] [partition_spec] [where] [order_by] [limit] [as_json]
 order_by: "ORDER" "BY" sort_key ("," sort_key)*

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure
+from rewriter.catalog.model.wider_types import decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import ReasonKind
 from rewriter.planner.scope.deterministic import is_scalar
@@ -21,6 +22,8 @@ from rewriter.planner.text.sqlglot_trees import find_all, is_of_type, one_of, wa
 #: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
 _SUMMED_TYPES = ("bigint", "double")
 _DECIMALS = (exp.DType.DECIMAL, exp.DType.BIGDECIMAL)
+#: The precision and the scale of an INT among decimals.
+_INT_DIGITS = (10, 0)
 MeasureOf = Callable[[exp.Column], Measure | None]
 TypeOf = Callable[[exp.Column], str | None]
 
@@ -67,12 +70,27 @@ class AvgCall:
 
 
 @dataclass(frozen=True)
+class TypedCall:
+    """A SUM, MIN or MAX of a measure whose result would have another type over rollups with a wider column.
+
+    ``type`` is the type of its result over base rows.
+    """
+
+    node: exp.Sum | exp.Min | exp.Max
+    measure: Measure
+    type: str
+
+
+@dataclass(frozen=True)
 class Additivity:
-    """The result of judging the aggregates of a block: the objections, and the COUNT and AVG calls to rewrite."""
+    """The result of judging the aggregates of a block: the objections, the COUNT and AVG calls to rewrite, and the
+    calls that must keep their type.
+    """
 
     reasons: tuple[Objection, ...]
     counts: tuple[CountCall, ...]
     averages: tuple[AvgCall, ...]
+    typed: tuple[TypedCall, ...]
 
 
 @dataclass(frozen=True)
@@ -111,7 +129,7 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
         verdict.reason(ReasonKind.ROWS, "the query returns rows, not aggregates", select)
     for node in nodes:
         verdict.other(node)
-    return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages))
+    return Additivity(tuple(verdict.reasons), tuple(verdict.counts), tuple(verdict.averages), tuple(verdict.typed))
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -170,6 +188,7 @@ class _Verdict:
         self.reasons: list[Objection] = []
         self.counts: list[CountCall] = []
         self.averages: list[AvgCall] = []
+        self.typed: list[TypedCall] = []
         self._aggregated_columns: set[int] = set()
 
     def reason(self, kind: ReasonKind, text: str, node: exp.Expr) -> None:
@@ -247,6 +266,9 @@ class _Verdict:
             self._not_additive("a SUM of several measures is additive only where all are declared NOT NULL", node)
         else:
             self._aggregated_columns |= {id(column) for column in columns}
+            type_ = _decimal_type(node.this, self._subject)
+            if type_ is not None:
+                self.typed.append(TypedCall(node, measures[0], decimal_sum(*type_)))
 
     def _average(self, node: exp.Avg) -> None:
         argument = node.this.unnest()
@@ -257,12 +279,13 @@ class _Verdict:
         else:
             self._not_additive("AVG is additive only for a measure declared MEASURE SUM COUNTED BY", node)
 
-    def _extreme(self, node: exp.Expr, argument: exp.Expr) -> None:
+    def _extreme(self, node: exp.Min | exp.Max, argument: exp.Expr) -> None:
         aggregate = Aggregate.MIN if isinstance(node, exp.Min) else Aggregate.MAX
         is_column = isinstance(argument, exp.Column) and not node.expressions
         measure = self._subject.measure_of(argument) if isinstance(argument, exp.Column) and is_column else None
         if measure is not None and measure.aggregate is aggregate:
             self._aggregated_columns.add(id(argument))
+            self.typed.append(TypedCall(node, measure, measure.type))
         elif self._measures(node):
             self._not_additive(f"{aggregate.value} is additive only for a measure declared {aggregate.value}", node)
         elif node.expressions:
@@ -359,6 +382,32 @@ def _one_branch(branches: list[exp.Expr | None], subject: Subject) -> exp.Column
             return None
         measure_column = column
     return measure_column
+
+
+def _decimal_type(term: exp.Expr, subject: Subject) -> tuple[int, int] | None:
+    """Returns the precision and the scale of the argument of a SUM over base rows; ``None`` if it is no decimal.
+
+    ``term`` is of a form that ``_linear`` accepts. A branch with 0 is an INT, which counts as DECIMAL(10,0).
+    """
+    match term:
+        case exp.Paren() | exp.Neg():
+            return _decimal_type(term.this, subject)
+        case exp.Column():
+            measure = subject.measure_of(term)
+            return None if measure is None else decimal_digits(measure.type)
+        case exp.Case():
+            branches = [*(branch.args["true"] for branch in term.args["ifs"]), term.args.get("default")]
+        case exp.If():
+            branches = [term.args["true"], term.args.get("false")]
+        case _:
+            return None
+    digits = [_decimal_type(branch, subject) for branch in branches if _linear(branch, subject) is not None]
+    has_zero = any(branch is not None and branch.is_number for branch in branches)
+    types = [type_ for type_ in digits if type_ is not None] + ([_INT_DIGITS] if has_zero else [])
+    if not any(digits):
+        return None
+    scale = max(scale for _, scale in types)
+    return max(precision - scale for precision, scale in types) + scale, scale
 
 
 def _has_measure(node: exp.Expr, subject: Subject) -> bool:

@@ -1,4 +1,6 @@
-"""COUNT and AVG over a cube as sums of the measure that counts, written into the user's text."""
+"""COUNT and AVG over a cube as sums of the measure that counts, written into the user's text, and casts of aggregates
+that have another type over wider rollups.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from collections.abc import Collection, Iterator
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube
+from rewriter.catalog.model.wider_types import INTEGERS, decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError, Span
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall
+from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall, TypedCall
 from rewriter.planner.rewrite.count_columns import Counters
 from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
 from rewriter.planner.scope.blocks import Block
@@ -22,10 +25,16 @@ from rewriter.planner.text.query_text import QueryText
 
 
 def aggregate_edits(
-    text: QueryText, select: exp.Select, cube: Cube, additivity: Additivity, counters: Counters
+    text: QueryText,
+    select: exp.Select,
+    cube: Cube,
+    additivity: Additivity,
+    counters: Counters,
+    widened: Collection[str],
 ) -> list[Edit]:
-    """Returns the edits of all COUNT and AVG calls of a block; an unaliased item of the select list that they change
-    keeps its name. Raises ``NotSupportedError`` AMBIGUOUS_COUNT where the cube does not say which measure counts
+    """Returns the edits of all COUNT and AVG calls of a block, and of SUM, MIN and MAX where their type would change;
+    an unaliased item of the select list that they change keeps its name. ``widened`` are the measures that have a wider
+    type in some rollups. Raises ``NotSupportedError`` AMBIGUOUS_COUNT where the cube does not say which measure counts
     events.
     """
     edits: list[Edit] = []
@@ -34,10 +43,14 @@ def aggregate_edits(
             raise _ambiguous(text, count, cube)
         edits += _count_edits(text, count, counters.of_events())
     for average in additivity.averages:
-        edits.append(_average_edit(text, average, counters.column(str(average.measure.counted_by))))
-    changed_calls = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
+        counter = counters.column(str(average.measure.counted_by))
+        edits.append(_average_edit(text, average, counter, widened=average.measure.name in widened))
+    typed_calls = [call for call in additivity.typed if call.measure.name in widened]
+    for call in typed_calls:
+        edits += _typed_edits(text, call)
+    changed_calls = {id(call.node) for call in (*additivity.counts, *additivity.averages, *typed_calls)}
     types = [*((column.name, column.type) for column in cube.dimensions), *((m.name, m.type) for m in cube.measures)]
-    integers = {name.lower() for name, type_ in types if type_ in ("tinyint", "smallint", "int", "bigint")}
+    integers = {name.lower() for name, type_ in types if type_ in INTEGERS}
     return [*edits, *_kept_names(text, select, changed_calls, integers)]
 
 
@@ -66,7 +79,8 @@ def counted_rows_edits(text: QueryText, counted: CountedRows) -> list[Edit]:
     for count in counted.counts:
         edits += _count_edits(text, CountCall(count, None if counts_all_rows(count) else count.this), events)
     for average in counted.averages:
-        edits.append(_average_edit(text, AvgCall(average.call, average.measure), f"{qualifier}{average.values}"))
+        call = AvgCall(average.call, average.measure)
+        edits.append(_average_edit(text, call, f"{qualifier}{average.values}", widened=False))
     changed_calls = {id(node) for node in (*counted.counts, *(average.call for average in counted.averages))}
     return [*edits, *_kept_names(text, counted.select, changed_calls)]
 
@@ -120,7 +134,18 @@ def _count_edits(text: QueryText, call: CountCall, events: str) -> list[Edit]:
     ]
 
 
-def _average_edit(text: QueryText, call: AvgCall, counter: str) -> Edit:
+def _typed_edits(text: QueryText, call: TypedCall) -> list[Edit]:
+    span, _ = text.call(call.node)
+    end, type_name = _end_of_call(text, span), call.type.upper()
+    description = f"{text.text[span.start : span.end]} keeps its type {type_name}"
+    return [
+        Edit(Span(span.start, span.start), ("CAST(",), description),
+        Edit(Span(end, end), (f" AS {type_name})",)),
+    ]
+
+
+def _average_edit(text: QueryText, call: AvgCall, counter: str, *, widened: bool) -> Edit:
+    """``widened`` says that the measure has a wider type in some rollups."""
     span, argument_span = text.call(call.node)
     end = _end_of_call(text, span)
     # A FILTER and an OVER belong to both sums.
@@ -131,9 +156,12 @@ def _average_edit(text: QueryText, call: AvgCall, counter: str) -> Edit:
         f"{text.text[span.start : span.end]} becomes SUM({text.text[argument.start : argument.end]}) / SUM({counter})"
     )
     count: tuple[Part, ...] = (f"NULLIF(SUM({counter})", *suffix, ", 0)")
-    if call.measure.type.startswith("decimal"):
+    digits = decimal_digits(call.measure.type)
+    if digits is not None:
         total: tuple[Part, ...] = ("SUM(", Copied(argument), ")", *suffix)
-        return Edit(Span(span.start, end), _decimal_average(text, call, span, total, count), description)
+        if widened:
+            total = ("CAST(", *total, f" AS {decimal_sum(*digits).upper()})")
+        return Edit(Span(span.start, end), _decimal_average(text, call, digits, span, total, count), description)
     # Spark's AVG of BIGINT has no overflow: it sums doubles. Decimals are exact whatever the order of the rows.
     is_integer = call.measure.type == "bigint"
     opening, closing = ("CAST(SUM(CAST(", " AS DECIMAL(20,0)))") if is_integer else ("SUM(", ")")
@@ -148,7 +176,12 @@ _MAX_AVERAGED_SCALE, _MAX_AVERAGED_DIGITS = 9, 18
 
 
 def _decimal_average(
-    text: QueryText, call: AvgCall, span: Span, total: tuple[Part, ...], count: tuple[Part, ...]
+    text: QueryText,
+    call: AvgCall,
+    digits: tuple[int, int],
+    span: Span,
+    total: tuple[Part, ...],
+    count: tuple[Part, ...],
 ) -> tuple[Part, ...]:
     """Returns the quotient of a decimal sum and a count, exact and then rounded half up once, as AVG rounds.
 
@@ -157,7 +190,7 @@ def _decimal_average(
     to have more than ``_COUNT_DIGITS`` digits behind the average's, where no quotient that is not half is rounded up to
     half.
     """
-    precision, scale = (int(digits) for digits in call.measure.type[len("decimal(") : -1].split(","))
+    precision, scale = digits
     if scale > _MAX_AVERAGED_SCALE or precision - scale > _MAX_AVERAGED_DIGITS:
         raise NotSupportedError(
             f"AVG of the {call.measure.type.upper()} measure {call.measure.name} is not supported: its sums have too "

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rewriter.catalog.model.objects import Cube
+from rewriter.catalog.model.wider_types import widest
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.secondary_times import layout_of
 from rewriter.planner.model.plan import TableToken, quote_identifier
@@ -34,11 +35,12 @@ def relation(
     if not arms:
         return [f"({_empty(cube, columns, extras or ())})"]
     parts: list[str | TableToken] = ["("]
+    types = _measure_types(arms, cube)
     for index, scan in enumerate(scans(arms)):
         if index:
             parts.append(" UNION ALL ")
         predicates = [_predicate(arm) for arm in scan]
-        items = [_item(name, [arm_column(arm, name, cube) for arm in scan], predicates) for name in columns]
+        items = [_item(name, [_typed_column(arm, name, cube, types) for arm in scan], predicates) for name in columns]
         items += [_item(name, [extra(arm) for arm in scan], predicates) for name, extra in (extras or {}).items()]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(scan[0].table)]
         either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
@@ -68,6 +70,31 @@ def _item(name: str, values: Sequence[str], predicates: Sequence[str]) -> str:
         value = f"CASE {' '.join(f'WHEN {predicate} THEN {value}' for predicate, value in branches)} END"
     column_name = quote_identifier(name)
     return column_name if value == column_name else f"{value} AS {column_name}"
+
+
+def _measure_types(arms: Sequence[Arm], cube: Cube) -> dict[str, str]:
+    """Returns the type of each measure in the relation, by name in lower case: that of the cube, or the widest one of
+    the rollups. Base rows may have a narrower one.
+    """
+    stored = [_stored_types(arm, cube) for arm in arms]
+    names = [measure.name.lower() for measure in cube.measures]
+    declared = {measure.name.lower(): measure.type for measure in cube.measures}
+    return {name: widest([declared[name], *(types[name] for types in stored if name in types)]) for name in names}
+
+
+def _stored_types(arm: Arm, cube: Cube) -> dict[str, str]:
+    """Returns the types of an arm's columns, by name in lower case. Measures of events have the cube's types."""
+    if arm.storage_table.raw is not None:
+        return {measure.name.lower(): measure.type for measure in cube.measures}
+    return {column.name.lower(): column.type for column in arm.table.columns}
+
+
+def _typed_column(arm: Arm, name: str, cube: Cube, types: Mapping[str, str]) -> str:
+    """Returns the value of a column in an arm's rows, with the type that it has in the relation."""
+    value, type_ = arm_column(arm, name, cube), types.get(name.lower())
+    if type_ is None or type_ == _stored_types(arm, cube).get(name.lower()):
+        return value
+    return f"CAST({value} AS {type_.upper()})"
 
 
 def arm_column(arm: Arm, name: str, cube: Cube) -> str:

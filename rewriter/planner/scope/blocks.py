@@ -18,6 +18,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.counted_relations import CountedRelations
 from rewriter.planner.scope.counted_rows import CountedRows, ShownCount
 from rewriter.planner.scope.cte_references import CteReferences
@@ -136,7 +137,7 @@ class Block:
 
 @dataclass(frozen=True)
 class TableReference:
-    """A table or a file that the query names; the planner adds ``alias`` where the user gave none."""
+    """A table or a file that the query names; the planner adds ``alias``, as SQL, where the user gave none."""
 
     node: exp.Table
     table: Table
@@ -172,7 +173,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
             continue
         resolved = _find(query, node, span, reader)
         if isinstance(resolved, Table):
-            alias = None if node.alias or node.args.get("sample") else node.name
+            alias = None if node.alias or node.args.get("sample") else quote_identifier(node.name)
             tables[id(node)] = TableReference(node, resolved, span, alias)
         else:
             cube = reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved

@@ -28,6 +28,7 @@ from rewriter.planner.scope.output_columns import OutputColumns
 from rewriter.planner.scope.table_names import Key, catalog_name, databases, key_of, prefix_of
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, alias_text, replaced
 from rewriter.planner.text.query_text import QueryText, has_place
+from rewriter.planner.text.table_queries import with_table_queries
 
 #: The maximum nesting depth of views, as in Spark.
 DEEPEST = 100
@@ -166,7 +167,7 @@ class _Views:
         return self._bodies[key]
 
     def _expanded(self, view: View, chain: tuple[str, ...]) -> str:
-        text = QueryText(view.query)
+        text = with_table_queries(QueryText(view.query))
         unread = text.unread()
         if unread is not None:
             raise ParseError(f"The query of the view {view.name} cannot be parsed: {unread.message}", object=view.name)
@@ -192,6 +193,9 @@ class _Views:
         replacements += [Replacement(span, ()) for span, _ in databases(text, keys)]
         full_span = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
         body = "".join(piece.text for piece in replaced(text, full_span, replacements))
+        if isinstance(text.tree, exp.Values):
+            # sqlglot reads no alias behind VALUES … AS t(a) in parentheses.
+            body = f"SELECT * FROM {body}"
         if len(body) > LONGEST:
             raise NotSupportedError(
                 f"The view {view.name} expands to more than {LONGEST:,} characters.",

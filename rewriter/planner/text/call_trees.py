@@ -7,6 +7,7 @@ formats. Here each call arrives as an ``Anonymous``, so sqlglot recognizes none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import sqlglot
 from sqlglot import TokenType, exp
@@ -19,12 +20,16 @@ from rewriter.planner.text.sqlglot_tokens import sqlglot_tokens
 CALL = "call "
 #: Replaces text that sqlglot could misread. It is never taken for a value.
 _MASK = "!"
+#: Words that are types with parameters behind AS, and functions elsewhere.
+_SIZED_TYPES = frozenset(("CHAR", "DECIMAL", "BINARY"))
+#: The tokens before the type of a cast.
+_BEFORE_TYPE = (TokenType.ALIAS, TokenType.DCOLON)
 #: Calls with a grammar of their own, which sqlglot reads right, and the word before the parenthesis of UNPIVOT.
 _OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP", "NULLS")
 #: The words before a parenthesis that sqlglot has tokens of their own for and Spark has functions of.
 _FUNCTION_WORDS = frozenset(
     "LEFT RIGHT REPLACE IF DATE TIMESTAMP YEAR BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING ANY SOME "
-    "FORMAT ISNULL FIRST SEQUENCE".split()
+    "FORMAT ISNULL FIRST SEQUENCE RANGE".split()
 )
 _COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
               TokenType.ILIKE, TokenType.RLIKE)  # fmt: skip
@@ -47,6 +52,7 @@ def read_with_calls(
     if replaced:
         for token in tokens:
             token.token_type = replaced.get(token.start, token.token_type)
+    has_nested_types = names_nested_type(lexed)
     for index, following in enumerate(tokens[1:]):
         if following.token_type is not TokenType.L_PAREN:
             continue
@@ -55,9 +61,18 @@ def read_with_calls(
         is_call = token.token_type is TokenType.VAR and word not in _OWN_GRAMMAR
         # ``= ANY (…)`` and ``LIKE ANY (…)`` are no calls.
         compared = word in ("ANY", "SOME") and index > 0 and tokens[index - 1].token_type in _COMPARING
-        if is_call or (word in _FUNCTION_WORDS and not compared):
+        is_type = index > 0 and tokens[index - 1].token_type in _BEFORE_TYPE
+        is_function = word in _FUNCTION_WORDS or (word in _SIZED_TYPES and not is_type and not has_nested_types)
+        if is_call or (is_function and not compared):
             token.text = CALL + token.text
     return list_parser(dialect).parse(tokens, masked)
+
+
+def names_nested_type(lexed: Sequence[Token]) -> bool:
+    """Tests whether a text names a type of other types: ``array<char(3)>``."""
+    return any(
+        first.is_word("ARRAY", "MAP", "STRUCT") and second.is_operator("<", "<>") for first, second in pairwise(lexed)
+    )
 
 
 def called(node: exp.Expr) -> str | None:

@@ -6,8 +6,7 @@ values of the old one, and that both engines read from files of the old one.
 
 from __future__ import annotations
 
-import re
-
+from rewriter.catalog.model import wider_types
 from rewriter.catalog.model.changes import AlterColumns
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import AnalysisError, Error, NotSupportedError
@@ -20,13 +19,6 @@ from rewriter.statements.define.tables import new_column, no_partition_default
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.partition_specs import check_unique
 
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_WIDER_TYPES = {
-    "tinyint": ("smallint", "int", "bigint", "double"),
-    "smallint": ("int", "bigint", "double"),
-    "int": ("bigint", "double"),
-    "float": ("double",),
-}
 _WIDER = (
     "TINYINT to SMALLINT to INT to BIGINT, TINYINT, SMALLINT, INT or FLOAT to DOUBLE, DECIMAL to a greater precision "
     "with the same scale"
@@ -155,10 +147,8 @@ def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:
 
 def is_wider(type_: str, new_type: str) -> bool:
     """Returns whether both engines read every value of Parquet files of a type as the same value of a new type."""
-    if new_type in _WIDER_TYPES.get(type_, ()):
-        return True
-    old, new = _DECIMAL.fullmatch(type_), _DECIMAL.fullmatch(new_type)
-    return old is not None and new is not None and old[2] == new[2] and int(old[1]) < int(new[1])
+    is_exact_double = new_type == "double" and type_ in ("tinyint", "smallint", "int")
+    return is_exact_double or wider_types.is_wider(new_type, type_)
 
 
 def _commit(change: AlterColumns, name: Name, context: Context) -> None:

@@ -10,6 +10,7 @@ from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, Completeness, Cube, OtherTime, StorageTable, Table
 from rewriter.catalog.model.qualified_names import database_of, seen_from
 from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar.families import facts as s
 from rewriter.grammar.terms import Name
@@ -260,12 +261,12 @@ def _check_carried(
     """Checks that the table has the fact's dimensions and measures, with the cube's types, in its files or as
     ``other_columns``.
 
-    Time columns do not count: their values differ from period to period. A measure may also have the type of its
-    sums.
+    Time columns do not count: their values differ from period to period. A measure may have another number of the same
+    kind (``measure_columns``).
     """
     carried = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in other_columns}
     declared = [*cube.dimensions, *(Column(measure.name, measure.type) for measure in cube.measures)]
-    summed = {measure.name: measure.rollup_type for measure in cube.measures}
+    measures = {measure.name for measure in cube.measures}
     for column in declared:
         if columns is not None and column.name not in columns:
             continue
@@ -278,7 +279,8 @@ def _check_carried(
                 "the fact's columns: CREATE FACT f OF CUBE c (columns).",
                 column.name,
             )
-        if stored.type not in (column.type, summed.get(column.name)):
+        is_alike = is_wider(stored.type, column.type) or is_wider(column.type, stored.type)
+        if stored.type != column.type and not (column.name in measures and is_alike):
             raise invalid_fact(
                 f"{stored.name} is {stored.type.upper()} in {table.name}, but {column.type.upper()} in {cube.name}.",
                 name.span,

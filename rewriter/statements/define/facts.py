@@ -16,6 +16,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
+from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
@@ -62,7 +63,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
         )
         _check_nesting(fact, statement.name.span)
         check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
-        _check_sums(statement, fact, cube, context)
+        check_measure_types(statement, fact, cube, context)
         try:
             for stored in fact.tables:
                 check_stored_not_null(stored, fact, cube, context)
@@ -105,7 +106,7 @@ def check_storages(statement: s.CreateFact, fact: Fact, cube: Cube, context: Con
     _check_distinct(statement, fact.storages)
     _check_times(statement, fact.storages, fact.columns, cube)
     _check_nesting(fact, statement.name.span)
-    _check_sums(statement, fact, cube, context)
+    check_measure_types(statement, fact, cube, context)
 
 
 def check_lateness(lateness: str | None, at: Span, calendar: Calendar, context: Context) -> None:
@@ -223,42 +224,6 @@ def _check_times(
             f"Add PARTITIONED BY {unnamed[0]} AS (…), or list the fact's columns without it.",
             unnamed[0],
         )
-
-
-def _check_sums(statement: s.CreateFact, fact: Fact, cube: Cube, context: Context) -> None:
-    """Checks that sums of FLOAT are DOUBLE in rollups, and that the base tables of a fact have one type for them.
-
-    A fact whose base period is coarser than that of another fact of its cube is a rollup of that fact. A table of
-    several periods holds rollups, too.
-    """
-    finest = min(sibling.base_period for sibling in (fact, *context.snapshot.facts_of(cube.name)))
-    tables = [context.snapshot.table(stored.table) for stored in fact.tables]
-    spans = [
-        clause.table.span if clause.table else clause.span for block in statement.storages for clause in block.tables
-    ]
-    base: tuple[str, set[str]] | None = None
-    for stored, table, span in zip(fact.tables, tables, spans, strict=True):
-        rounded = {name for name in cube.rounded_sums(table) if fact.columns is None or name in fact.columns}
-        coarse = [period.name for period in sorted(stored.layouts) if period is not finest]
-        if rounded and coarse:
-            name = min(rounded)
-            raise invalid_fact(
-                f"{name} is FLOAT in {table.name}, which holds its {coarse[0]} sums: the sums would be rounded.",
-                span,
-                f"Declare {name} DOUBLE in {table.name}: a sum of FLOAT values is DOUBLE. Base tables may hold FLOAT.",
-                name,
-            )
-        if any(fact.is_base(stored, period) for period in stored.layouts):
-            first, rounded_before = base = base or (table.name, rounded)
-            if rounded != rounded_before:
-                name = min(rounded ^ rounded_before)
-                raise invalid_fact(
-                    f"{name} is FLOAT in {table.name if name in rounded else first}, and DOUBLE in "
-                    f"{first if name in rounded else table.name}: both hold the base.",
-                    span,
-                    "Declare it with the same type in both.",
-                    name,
-                )
 
 
 def _check_distinct(statement: s.CreateFact, storages: tuple[Storage, ...]) -> None:

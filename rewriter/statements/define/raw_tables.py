@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Cube, Fact, Table
+from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import facts as s
 from rewriter.planner.rewrite.raw_columns import counted_measures, is_count
@@ -58,7 +59,8 @@ def raw_columns(
         _check_expression(column, table)
         expressions[name] = column.expression
     stored = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in complete}
-    types = {c.name: c.type for c in cube.dimensions} | {m.name: m.type for m in cube.measures}
+    measures = {measure.name: measure.type for measure in cube.measures}
+    types = {c.name: c.type for c in cube.dimensions} | measures
     for name in cube.column_order:
         if name in expressions or not _is_carried(name, cube, columns):
             continue
@@ -81,7 +83,9 @@ def raw_columns(
                 name,
             )
         expected = _TIME_TYPES if name in cube.times else (types[name],)
-        if column_in_table.type not in expected:
+        # An integer or a decimal of an event may be narrower: its value becomes one of the cube's type.
+        is_narrower = name in measures and is_wider(types[name], column_in_table.type)
+        if column_in_table.type not in expected and (not is_narrower or column_in_table.type == "float"):
             declared, wanted = column_in_table.type.upper(), expected[0].upper()
             raise _invalid(
                 f"{column_in_table.name} is {declared} in {table.name}, but {wanted} in {cube.name}.",

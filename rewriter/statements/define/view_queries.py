@@ -15,6 +15,7 @@ from rewriter.planner.scope.expand_views import expand, names_in
 from rewriter.planner.scope.output_columns import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.runtime.statement_context import Context
 from rewriter.uris import has_credentials
 
@@ -44,7 +45,7 @@ def check_query(
             )
         if has_credentials(token.text):
             raise refused(name).at(token.span.shifted(query.span.start))
-    text = QueryText(query.text, query.span.start)
+    text = with_table_queries(QueryText(query.text, query.span.start))
     unread = text.unread()
     if unread is not None:
         raise unread

@@ -28,8 +28,9 @@ def rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[
     starts = {time: f"t{number}" for number, time in enumerate(layouts)}
     groups = [*starts.values(), *(f"d{number}" for number in range(len(dimensions)))]
     values = {column.name.lower(): f"d{number}" for number, column in enumerate(dimensions)}
+    types = {column.name.lower(): column.type.upper() for column in table.columns}
     values |= {
-        measure.name.lower(): f"CAST(v{number} AS {measure.rollup_type.upper()})"
+        measure.name.lower(): f"CAST(v{number} AS {types[measure.name.lower()]})"
         for number, measure in enumerate(measures)
     }
     calendar = cube.calendar

@@ -19,6 +19,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues
 from rewriter.catalog.model.proofs import NO_BASE_READ
+from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
 from rewriter.planner.model.plan import DerivedRows, Plan, TableUse, quote_identifier
@@ -252,24 +253,27 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
     ``stored`` is the type of its column in the table.
     """
     function = {Aggregate.MIN: exp.Min, Aggregate.MAX: exp.Max}.get(measure.aggregate, exp.Sum)
-    value = _uncast(value, stored)
+    value = _uncast(value, stored, measure.type)
     counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
     if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
         return cube.count_measure == measure
     depth = 0
     while isinstance(value, function):
-        value, depth = unwrapped(value.this), depth + 1
+        value, depth = _uncast(value.this, stored, measure.type), depth + 1
     return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
 
 
-def _uncast(value: exp.Expr, stored: str) -> exp.Expr:
-    """Returns a value without a cast to the type of its column: an INSERT makes the same cast by itself."""
+def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Expr:
+    """Returns a value without casts that keep it or fail: to the type of its column, which an INSERT makes by itself,
+    and to a wider type than the one that the cube declares. TRY_CAST does not fail.
+    """
     value = unwrapped(value)
-    return unwrapped(value.this) if isinstance(value, exp.Cast) and _same_type(value.to, stored) else value
-
-
-def _same_type(expression_type: exp.DataType, column_type: str) -> bool:
-    return expression_type.sql(dialect="spark").lower().replace(" ", "") == column_type.lower().replace(" ", "")
+    while isinstance(value, exp.Cast) and not value.args.get("safe"):
+        type_ = value.to.sql(dialect="spark").lower().replace(" ", "")
+        if type_ != stored.lower().replace(" ", "") and not (declared is not None and is_wider(type_, declared)):
+            break
+        value = unwrapped(value.this)
+    return value
 
 
 def _check_targets(

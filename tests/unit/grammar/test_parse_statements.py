@@ -319,6 +319,9 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("VACUUM UNKNOWN DIRECTORIES DRY RUN", VacuumUnknown()),
     ("vacuum unknown directories confirm 'x1'", VacuumUnknown(code="x1")),
     ("TRUNCATE TABLE t", Truncate(table=name("t"))),
+    ("TRUNCATE t", Truncate(table=name("t"))),
+    ("TRUNCATE table", Truncate(table=name("table"))),
+    ("TRUNCATE db.t PARTITION (ds = '1')", Truncate(table=name("db", "t"), partition=spec(ds="1"))),
     ("TRUNCATE TABLE t PARTITION (ds = '1')", Truncate(table=name("t"), partition=spec(ds="1"))),
     ("ALTER TABLE t SET LOCATION '/x'", SetLocation(table=name("t"), location="/x")),
     (

@@ -1,0 +1,28 @@
+"""Measures whose columns in the tables of a fact have another type than in the cube."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from rewriter.catalog.model.wider_types import is_wider
+from rewriter.planner.cover.choose_facts import table_of
+from rewriter.planner.scope.blocks import CatalogReader, CubeSource
+
+
+def rounding_tables(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:
+    """Yields the storage tables that store some of the columns in a type that rounds their sums."""
+    if any(m.rollup_type != m.type and m.name in columns for m in source.cube.measures):
+        for fact in source.facts:
+            for storage_table in fact.tables:
+                if not set(columns).isdisjoint(source.cube.rounded_sums(table_of(reader, storage_table))):
+                    yield storage_table.table
+
+
+def widened_measures(source: CubeSource, reader: CatalogReader) -> Iterator[str]:
+    """Yields the measures that have a wider type than the cube's in some tables."""
+    tables = [table_of(reader, storage_table) for fact in source.facts for storage_table in fact.tables]
+    stored = [{column.name.lower(): column.type for column in table.columns} for table in tables]
+    for measure in source.cube.measures:
+        name = measure.name.lower()
+        if any(is_wider(types[name], measure.type) for types in stored if name in types):
+            yield measure.name
