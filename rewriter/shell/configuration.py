@@ -28,9 +28,8 @@ from rewriter.errors import InterfaceError
 from rewriter.runtime.profiles import shell_tables
 from rewriter.shell.display import MOST_ROWS, Display
 
-#: The types of keys, by their names, and how a value of each is written.
+#: The types of keys, by their names.
 _TYPES: Mapping[str, type] = {"str": str, "bool": bool, "int": int}
-_HINTS: Mapping[type, str] = {str: 'Write {key} = "…".', bool: "Write true or false.", int: "Write {key} = 1000."}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,8 @@ def configuration(environ: Mapping[str, str], directory: Path) -> Configuration:
                 hint = f"Did you mean {nearest[0]}?" if nearest else f"The keys are {', '.join(types)}."
                 raise InterfaceError(f"The file {path} has an unknown key, shell.{key}.", object=key, hint=hint)
             if type(value) is not types[key]:
-                hint = _HINTS[types[key]].format(key=key)
+                text = "1000" if types[key] is int else '"…"'
+                hint = "Write true or false." if types[key] is bool else f"Write {key} = {text}."
                 raise InterfaceError(f"The file {path} has a wrong value of shell.{key}.", object=key, hint=hint)
             if key not in taken:
                 taken.add(key)

@@ -13,7 +13,7 @@ from rewriter.errors import disk_full, is_disk_full
 #: So many bytes are held in memory. More go to a temporary file without a name, which no killed process leaves behind.
 HELD_BYTES = 16 * 1024 * 1024
 
-Text = TypeVar("Text", str, list[str])
+Text = TypeVar("Text", bound=str | list[str])
 
 
 class SpooledRows(Generic[Text]):
@@ -24,7 +24,7 @@ class SpooledRows(Generic[Text]):
 
     def __init__(self, rows: Iterable[Text]) -> None:
         self._count = 0
-        self._file = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115
+        self._file: tempfile.SpooledTemporaryFile[bytes] = tempfile.SpooledTemporaryFile(HELD_BYTES)  # noqa: SIM115
         try:
             for row in rows:
                 with _errors():
