@@ -172,8 +172,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "state": "`running`, `finished`, `stopped` or `failed`",
         "stopping": "true after STOP STREAM",
         "started_at": "the start of the run, in seconds since 1970, by the clock of the database",
-        "heartbeat_at": "the last sign of life. A running one without any for 30 seconds, or whose process on this host "
-        "has ended, is shown as `lost`",
+        "heartbeat_at": "the last sign of life. A running one without any for 30 seconds, or whose process on this "
+        "host has ended, is shown as `lost`",
         "process": "the host and the process id",
         "rows": "the number of rows of this run that were committed, at its last sign of life",
         "message": "the error of a failed run",
