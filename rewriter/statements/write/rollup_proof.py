@@ -38,8 +38,8 @@ MOST_PARTITIONS = 200_000
 _LONGEST_REASON = 300
 
 _RELATION = "base_partitions"
-#: The column of the starts of partitions in UTC. No column of a cube has a blank in its name.
-_UTC_TIME = "start in utc"
+#: The column of the starts of partitions in UTC, and its name in a value, which no column of a cube has.
+_UTC_COLUMN, _UTC_TIME = "u_time", "\0utc"
 _EPOCH = datetime(1970, 1, 1)
 
 #: Functions of a time dimension whose values are those of the zone's clocks: dates, fields and texts, no instants.
@@ -332,7 +332,7 @@ def _satisfying_partitions(
         raise refusal
     columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
     names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
-    text = _text(condition, names, source_columns[min(dimensions)][1], zoned=False)
+    text = _text(condition, names, source_columns[min(dimensions)][1], zoned_time="")
     lines = list(dict.fromkeys(partition for partition, _ in located_partitions))
     try:
         truths = dict(zip(lines, satisfying(text, _RELATION, columns, lines, parameters), strict=True))
@@ -399,7 +399,7 @@ def _check_period(
         ]
         columns = [
             Column(f"p_{time}", "timestamp"),
-            Column(_UTC_TIME, "timestamp"),
+            Column(_UTC_COLUMN, "timestamp"),
             *(Column(f"p_{column.name}", column.type) for _, column in own_values),
         ]
         names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own_values}}
@@ -413,7 +413,8 @@ def _check_period(
         ]
     wanted_columns = [Column(f"w_{column.name}", column.type) for column, _ in computed]
     zoned = rows.cube is not None and not binding.fact.calendar.is_utc
-    texts = [_text(value, names, column, zoned) for column, value in computed]
+    zoned_time = source.storage_table.time.lower() if zoned else ""
+    texts = [_text(value, names, column, zoned_time) for column, value in computed]
     condition = " AND ".join(
         f"(CAST(({text}) AS {column.type.upper()}) <=> {quote_identifier(column.name)})"
         for text, column in zip(texts, wanted_columns, strict=True)
@@ -483,24 +484,27 @@ def _wall_text(instant: int, calendar: Calendar) -> str:
     return (_EPOCH + timedelta(microseconds=calendar.wall(instant))).isoformat(" ")
 
 
-def _with_utc_times(value: exp.Expr) -> exp.Expr:
-    """Returns a copy of a value in which ``to_utc_timestamp(t, 'zone')``, with the cube's zone, is a column."""
+def _with_utc_times(value: exp.Expr, time: str) -> exp.Expr:
+    """Returns a copy of a value in which ``to_utc_timestamp(t, 'zone')`` is a column. ``time`` is the name of t; the
+    planner allows no other zone than the cube's.
+    """
     copied = value.copy()
     for call in list(copied.find_all(exp.FromTimeZone)):
-        call.replace(exp.column(_UTC_TIME))
+        if [column.name.lower() for column in call.find_all(exp.Column)] == [time]:
+            call.replace(exp.column(_UTC_TIME))
     return copied
 
 
-def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned: bool) -> str:
+def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time: str) -> str:
     """Returns the Spark SQL of a partition value over the values of partitions that were read.
 
-    The time of a cube with a zone is a wall time there, so only functions that read clocks may take it. Those of UTC
-    take another column.
+    ``zoned_time`` is the name of the time of a cube with a zone, or ''. It is a wall time there, so only functions that
+    read clocks may take it. Those of UTC take another column.
     """
-    if zoned:
-        value = _with_utc_times(value)
-        names = {**names, _UTC_TIME: _UTC_TIME}
-    if zoned and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
+    if zoned_time:
+        value = _with_utc_times(value, zoned_time)
+        names = {**names, _UTC_TIME: _UTC_COLUMN}
+    if zoned_time and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
         raise _Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
     copied = value.copy()
     for node in list(copied.find_all(exp.Column)):
