@@ -83,7 +83,7 @@ def origins(
     by_key = {key: origins_in(text, key) for key, text in connection.execute(query)}
     if ranges is None:
         return by_key
-    return {key: found for key, found in by_key.items() if any(key in key_range for key_range in ranges)}
+    return {key: by_key[key] for key in by_key if any(key in key_range for key_range in ranges)}
 
 
 def open_keys(connection: sa.Connection, ids: ValidWriteIdList, table_id: int) -> frozenset[bytes]:

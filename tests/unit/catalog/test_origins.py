@@ -16,6 +16,7 @@ from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
     AlterStorages,
+    DropObject,
     ListedPartition,
     MovePartitions,
     NoteFiles,
@@ -214,6 +215,30 @@ def test_files_of_an_accepted_rollup_that_change_concern_what_rests_on_it(w: War
     assert states(w) == {YEAR: "timeline"}
     w.commit(lambda tx: [NoteFiles(quarters, (ListedPartition(keys[1], "b", "b"),))])
     assert states(w) == {YEAR: "unproven"}
+
+
+# --- copies of another fact ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.share(1)
+def test_a_copy_is_outdated_by_the_base_that_it_was_copied_from(w: Warehouse, tables: Tables) -> None:
+    base, copies = tables["base"], w.create("copies")
+    w.create_fact({"copies": [P.MONTHLY]}, name="g")
+    first, last = P.MONTHLY.start(516), P.MONTHLY.start(528)
+    with w.catalog.begin() as tx:
+        seen = tx.snapshot.sequence
+        origin = Origin(OriginKind.COPIED, base.id, int(P.MONTHLY), seen, first, last)
+        change = replace(write(tx, copies, *MONTHS, overwrite=True), origins=(origin,), keeps_time=True)
+        tx.commit([change], [base.id])
+    w.drop(base, MONTHS[5])
+    assert w.fresh("copies", P.MONTHLY) == MONTHS
+    w.into(base, MONTHS[2], sources=[])
+    assert w.outdated("copies", P.MONTHLY) == [MONTHS[2]]
+    w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
+    assert w.outdated("copies", P.MONTHLY) == [MONTHS[2]]
+    assert [finding for finding in findings(w.catalog.database) if "cannot be read" not in finding.problem] == []
+    w.overwrite(copies, MONTHS[2], sources=[])
+    assert w.fresh("copies", P.MONTHLY) == MONTHS
 
 
 # --- transactions of several statements, upgrades ------------------------------------------------------------------

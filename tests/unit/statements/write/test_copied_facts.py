@@ -215,14 +215,14 @@ def test_the_first_rows_of_another_fact_are_on_the_owners_word(session: Session)
     assert warned(session, FACT_G)
 
 
-def test_a_copy_is_on_nobodys_word(session: Session) -> None:
+def test_a_copy_rests_on_no_word(session: Session) -> None:
     for statement in FILLS["from the cube"]:
         assert not warned(session, statement)
     session.execute("DROP FACT g")
     assert not warned(session, FACT_G)
 
 
-def test_the_only_fact_of_a_cube_is_on_nobodys_word(session: Session) -> None:
+def test_the_only_fact_of_a_cube_rests_on_no_word(session: Session) -> None:
     session.execute("DROP FACT f")
     for statement in (FACT_G, "INSERT INTO days VALUES ('a', 1, '2013-01-01')"):
         assert not warned(session, statement)
