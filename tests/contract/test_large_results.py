@@ -175,7 +175,8 @@ PROGRAM = """
         gateway = small.sparkContext._gateway
         report["option"] = gateway.jvm.java.lang.System.getProperty("own.option")
         report["heap"] = gateway.jvm.java.lang.Runtime.getRuntime().maxMemory()
-        for name, sql in (("ordered", ORDERED.format(count=10_000_000)), ("exploded", EXPLODED.format(count=1_400_000))):
+        large = {"ordered": ORDERED.format(count=10_000_000), "exploded": EXPLODED.format(count=1_400_000)}
+        for name, sql in large.items():
             with sampled(resident_bytes) as samples:
                 result = connection.execute(sql).fetch_record_batches()
                 report[name] = sum(batch.num_rows for batch in result)
