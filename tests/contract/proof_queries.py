@@ -699,5 +699,4 @@ select r as a1, r + 1 as a1, a1 + 1 from e
 select sum(r) as k, k + 1 from e
 select range.id from range(2)
 select percentile(r, array(0.5, 1.5)) from e
-select * from range(2) as x(a, b)
 """)
