@@ -85,7 +85,8 @@ class ConnectedSpark:
         """Ends the sessions; the server goes on."""
         for session in (self.session, self.small_session):
             # Not ``stop``: it would also end a local server, which belongs to the user.
-            with suppress(Exception):  # The server still ends a canceled query, or is gone.
+            with suppress(Exception):  # The server still ends a canceled query, or is gone: then one try is enough.
+                session.client.set_retry_policies([_retry_policy(max_retries=0)])
                 session.client.release_session()
             with suppress(Exception):
                 session.client.close()
@@ -168,10 +169,10 @@ def is_lost(error: BaseException) -> bool:
     return status is StatusCode.UNAVAILABLE or says_lost(str(error))
 
 
-def _retry_policy() -> Any:
+def _retry_policy(**options: int) -> Any:
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    return DefaultPolicy(**_RETRIES)
+    return DefaultPolicy(**{**_RETRIES, **options})
 
 
 def _address_of(session: SparkSession) -> str:
