@@ -185,13 +185,15 @@ def dependents(connection: sa.Connection, tables: Collection[int]) -> Iterator[D
     """Yields the live partitions whose proofs rest on partitions of these tables. One statement, over an index that has
     partitions with origins alone.
     """
+    if not tables:
+        return
     row = schema.partitions.c
     query = sa.select(row.table_id, row.partition_values, row.origins, row.key).where(
         schema.HAS_ORIGINS,
         row.ended == schema.NEVER,
         sa.or_(*(row.origins.like(naming(table)) for table in sorted(tables))),
     )
-    for table, values, origins, key in connection.execute(query).all() if tables else ():
+    for table, values, origins, key in connection.execute(query).all():
         yield Dependent(table, key, values_in(values, key), origins_in(origins, key))
 
 

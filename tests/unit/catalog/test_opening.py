@@ -156,7 +156,8 @@ def test_the_index_of_keys_is_replaced(tmp_path: Path) -> None:
         with sqlite3.connect(location) as connection:
             query = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'partitions' ORDER BY name"
             names = [name for (name,) in connection.execute(query)]
-            assert names == ["open_partitions", "partitions_by_commit", "partitions_by_version"]
+            indexes = ["open_partitions", "partitions_by_commit", "partitions_by_version", "partitions_with_origins"]
+            assert names == indexes
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
