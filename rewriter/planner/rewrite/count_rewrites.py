@@ -48,8 +48,8 @@ def aggregate_edits(
     typed_calls = [call for call in additivity.typed if call.measure.name in widened]
     for call in typed_calls:
         edits += _typed_edits(text, call)
-    calls: list[CountCall | AvgCall | TypedCall] = [*additivity.counts, *additivity.averages, *typed_calls]
-    changed_calls = {id(call.node) for call in calls}
+    changed_calls = {id(count.node) for count in additivity.counts} | {id(call.node) for call in additivity.averages}
+    changed_calls |= {id(call.node) for call in typed_calls}
     types = [*((column.name, column.type) for column in cube.dimensions), *((m.name, m.type) for m in cube.measures)]
     integers = {name.lower() for name, type_ in types if type_ in INTEGERS}
     return [*edits, *_kept_names(text, select, changed_calls, integers)]
