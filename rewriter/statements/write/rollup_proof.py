@@ -17,16 +17,16 @@ from sqlglot import exp
 
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues
+from rewriter.catalog.model.objects import Column, Fact, PartitionValues
 from rewriter.catalog.model.proofs import NO_BASE_READ
-from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
 from rewriter.planner.model.plan import DerivedRows, Plan, TableUse, quote_identifier
-from rewriter.planner.scope.column_lineage import columns_in, unwrapped
+from rewriter.planner.scope.column_lineage import columns_in
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.insert_target import Target
+from rewriter.statements.write.rollup_columns import Unproven, check_columns, is_column
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -44,10 +44,6 @@ _EPOCH = datetime(1970, 1, 1)
 
 #: Functions of a time dimension whose values are those of the zone's clocks: dates, fields and texts, no instants.
 _CLOCK_READERS = (exp.TsOrDsToDate, exp.TimeStrToTime, exp.Hour, exp.Quarter, exp.LastDay)
-
-
-class _Unproven(Exception):
-    """The reason, in words."""
 
 
 class _Read(NamedTuple):
@@ -104,7 +100,7 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
             for reference_read in _check_rows(rows, plan, target, binding, context)
         ]
         _check_once(reads)
-    except _Unproven as reason:
+    except Unproven as reason:
         text = str(reason)
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
     return None
@@ -143,7 +139,7 @@ def keeps_time(plan: Plan, target: Target, context: Context) -> bool:
                 _check_period(
                     rows, values, source, partitions, binding.base_period, target, binding, plan.parameters, context
                 )
-    except _Unproven:
+    except Unproven:
         return False
     return True
 
@@ -151,7 +147,7 @@ def keeps_time(plan: Plan, target: Target, context: Context) -> bool:
 def _values(rows: DerivedRows, target: Target) -> dict[str, exp.Expr]:
     """Returns the expressions of the target's columns, by name in lower case."""
     if len(rows.outputs) != len(target.provided):
-        raise _Unproven("its query and the table have different numbers of columns")
+        raise Unproven("its query and the table have different numbers of columns")
     return dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
 
 
@@ -165,14 +161,14 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     for table in (*(use.table for use in reading.uses), *reading.unread):
         stored = fact.storage_table(table.name)
         if stored is None:
-            raise _Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
+            raise Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
         if stored.raw is not None and rows.cube is None:
-            raise _Unproven(f"its query reads the events of {table.name} themselves, and not the cube {fact.cube}")
+            raise Unproven(f"its query reads the events of {table.name} themselves, and not the cube {fact.cube}")
     if rows.computed and any(note.startswith("not used") for note in reading.notes):
-        raise _Unproven("its query has a condition that does not select whole partitions")
+        raise Unproven("its query has a condition that does not select whole partitions")
     cube = context.snapshot.cube(fact.cube)
     values = _values(rows, target)
-    _check_columns(rows, values, target, binding, cube)
+    check_columns(rows, values, target, binding, cube)
     reads = [_located(use, context) for use in reading.uses]
     _check_targets(rows, values, reads, target, binding, plan.parameters, context)
     return reads
@@ -182,16 +178,16 @@ def _located(use: TableUse, context: Context) -> _Read:
     fact = context.snapshot.fact_using(use.table.name)
     stored = None if fact is None else fact.storage_table(use.table.name)
     if fact is None or stored is None:
-        raise _Unproven(f"its query reads {use.table.name}, which belongs to no fact")
+        raise Unproven(f"its query reads {use.table.name}, which belongs to no fact")
     source = TimeBinding(fact, stored, use.table)
     slots: list[tuple[PartitionValues, Slot]] = []
     for partition in selected(use, context):
         slot = source.locate(partition.values)
         if slot is None:
-            raise _Unproven(f"its query reads rows of {use.table.name} without a time")
+            raise Unproven(f"its query reads rows of {use.table.name} without a time")
         slots.append((partition.values, slot))
     if len(slots) > MOST_PARTITIONS:
-        raise _Unproven(f"its query reads more than {MOST_PARTITIONS:,} partitions")
+        raise Unproven(f"its query reads more than {MOST_PARTITIONS:,} partitions")
     return _Read(source, slots)
 
 
@@ -203,77 +199,15 @@ def _check_once(reads: Sequence[_Read]) -> None:
         table = reference_read.source.table
         for values, slot in reference_read.partitions:
             if (table.id, values) in partitions:
-                raise _Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
+                raise Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
             partitions.add((table.id, values))
             slots.setdefault((table.id, slot.period), []).append(TimeRange(slot.start, slot.end))
     before = RangeSet.EMPTY
     for ranges in slots.values():
         times = RangeSet(ranges)
         if times & before:
-            raise _Unproven(f"its query reads {reads[0].source.fact.calendar.shown(times & before)} twice")
+            raise Unproven(f"its query reads {reads[0].source.fact.calendar.shown(times & before)} twice")
         before |= times
-
-
-def _check_columns(
-    rows: DerivedRows, values: Mapping[str, exp.Expr], target: Target, binding: TimeBinding, cube: Cube
-) -> None:
-    """Checks that dimensions stay as they are and measures use their aggregates. Covers all columns of the fact."""
-    fact, types = binding.fact, {column.name.lower(): column.type for column in target.table.all_columns}
-    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
-    static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
-    for measure in cube.measures:
-        name = measure.name.lower()
-        if carried is not None and name not in carried:
-            continue
-        if name not in values:
-            raise _Unproven(f"its statement leaves out the measure {measure.name}")
-        if name in rows.grouped:
-            raise _Unproven(f"its query groups by the measure {measure.name}")
-        if not _is_rolled_up(values[name], types[name], measure, cube, rows):
-            function = {Aggregate.MIN: "MIN", Aggregate.MAX: "MAX"}.get(measure.aggregate, "SUM")
-            raise _Unproven(f"its query does not compute {measure.name} as {function}({measure.name})")
-    for dimension in cube.dimensions:
-        name = dimension.name.lower()
-        if (carried is not None and name not in carried) or name in static:
-            continue
-        if name not in values:
-            raise _Unproven(f"its statement leaves out the dimension {dimension.name}")
-        if not _is_column(_uncast(values[name], types[name]), name):
-            raise _Unproven(f"its query computes the dimension {dimension.name}")
-
-
-def _is_column(value: exp.Expr, name: str) -> bool:
-    value = unwrapped(value)
-    return isinstance(value, exp.Column) and value.name.lower() == name
-
-
-def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, rows: DerivedRows) -> bool:
-    """Returns whether a value is the measure of its source rows, by its own aggregate at every level.
-
-    ``stored`` is the type of its column in the table.
-    """
-    function = {Aggregate.MIN: exp.Min, Aggregate.MAX: exp.Max}.get(measure.aggregate, exp.Sum)
-    value = _uncast(value, stored, measure.type)
-    counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
-    if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
-        return cube.count_measure == measure
-    depth = 0
-    while isinstance(value, function):
-        value, depth = _uncast(value.this, stored, measure.type), depth + 1
-    return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
-
-
-def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Expr:
-    """Returns a value without casts that keep it or fail: to the type of its column, which an INSERT makes by itself,
-    and to a wider type than the one that the cube declares. TRY_CAST does not fail.
-    """
-    value = unwrapped(value)
-    while isinstance(value, exp.Cast) and not value.args.get("safe"):
-        type_ = value.to.sql(dialect="spark").lower().replace(" ", "")
-        if type_ != stored.lower().replace(" ", "") and not (declared is not None and is_wider(type_, declared)):
-            break
-        value = unwrapped(value.this)
-    return value
 
 
 def _check_targets(
@@ -294,10 +228,10 @@ def _check_targets(
             try:
                 _check_period(rows, values, source, partitions, period, target, binding, parameters, context)
                 break
-            except _Unproven as reason:
+            except Unproven as reason:
                 failures.append(str(reason))
         else:
-            raise _Unproven(failures[0])
+            raise Unproven(failures[0])
 
 
 def _satisfying_partitions(
@@ -313,7 +247,7 @@ def _satisfying_partitions(
     Both tables must be partitioned by these dimensions. A partition that the statement names must not lose rows by
     the condition.
     """
-    refusal = _Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
+    refusal = Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
     dimensions = set(columns_in(condition))
     if not dimensions <= set(binding.combination_names) - {
         other.time.lower() for other in binding.storage_table.others
@@ -346,7 +280,7 @@ def _satisfying_partitions(
     for partition in lines:
         own_values = {name: partition[source_columns[name][0]] for name in dimensions}
         if not truths[partition] and all(name in static and static[name] == own_values[name] for name in dimensions):
-            raise _Unproven("its query leaves out rows of the partition that its statement names")
+            raise Unproven("its query leaves out rows of the partition that its statement names")
     return [located for located in located_partitions if truths[located[0]]]
 
 
@@ -365,7 +299,7 @@ def _check_period(
     table = target.table
     indexes = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
     dimensions = {dimension.name.lower() for dimension in context.snapshot.cube(binding.fact.cube).dimensions}
-    free_names = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
+    free_names = {name for name in dimensions & values.keys() if is_column(values[name], name)}
     expected = [
         _expected_partition(source, partition, slot, period, binding, free_names)
         for partition, slot in located_partitions
@@ -380,7 +314,7 @@ def _check_period(
         for (partition, _), expected_values in zip(located_partitions, expected, strict=True):
             if expected_values[name] != static_value:
                 partition_text = partition_name(source.table.partition_columns, partition)
-                raise _Unproven(
+                raise Unproven(
                     f"its query reads {source.table.name} {partition_text}, which is outside the range that it writes"
                 )
     if not computed or not expected:
@@ -429,12 +363,12 @@ def _check_period(
     try:
         truths = satisfying(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
     except Error as error:
-        raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
+        raise Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
     if not all(truths):
         line = lines[truths.index(next(truth for truth in truths if not truth))]
         partition_text = ", ".join(str(value) for value in line[: len(columns)])
         rows_text = f"rows of {source.table.name} {partition_text}"
-        raise _Unproven(f"its query puts {rows_text} into a partition that does not match their time")
+        raise Unproven(f"its query puts {rows_text} into a partition that does not match their time")
 
 
 def _expected_partition(
@@ -467,14 +401,14 @@ def _expected_partition(
         if column in own_values:
             values[column] = own_values[column]
         elif column not in free_names:
-            raise _Unproven(f"{source.table.name} is not partitioned by {column}")
+            raise Unproven(f"{source.table.name} is not partitioned by {column}")
     return values
 
 
 def _layout_values(layout: TimeLayout, slot: Slot, period: Period) -> Iterator[tuple[str, str | None]]:
     ordinal = period.ordinal(slot.start)
     if slot.end > period.end(ordinal):
-        raise _Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")
+        raise Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")
     for column, value in zip(layout.columns, layout.values(ordinal), strict=True):
         yield column.lower(), value
 
@@ -505,12 +439,12 @@ def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time:
         value = _with_utc_times(value, zoned_time)
         names = {**names, _UTC_TIME: _UTC_COLUMN}
     if zoned_time and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
-        raise _Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
+        raise Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
     copied = value.copy()
     for node in list(copied.find_all(exp.Column)):
         read_column = names.get(node.name.lower())
         if read_column is None:
-            raise _Unproven(f"its query computes the partition column {column.name} from {node.name}")
+            raise Unproven(f"its query computes the partition column {column.name} from {node.name}")
         node.replace(exp.column(exp.to_identifier(read_column, quoted=True))) if node is not copied else None
     if isinstance(copied, exp.Column):
         return quote_identifier(names[copied.name.lower()])
