@@ -234,7 +234,7 @@ class QueryText:
         )
 
     def exactly(self, node: exp.Expr) -> Span | None:
-        """The stretch that is read as the constant ``node``, such as ``current_date() - 7``; ``None`` if there is none."""
+        """The stretch that is read as the constant ``node``, as ``current_date() - 7``; ``None`` if there is none."""
         span_of_node = self.span_of(node)
         if span_of_node is None:
             parameters = self._parameters.get(f":{node.name}", ()) if isinstance(node, exp.Placeholder) else ()
