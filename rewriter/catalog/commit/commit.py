@@ -41,6 +41,7 @@ from rewriter.catalog.model.changes import (
     NoteFiles,
     NoteStatistics,
     RefreshTimelines,
+    RejectPartitions,
     RenameObject,
     SetCatalogProperty,
     SetClusters,
@@ -87,6 +88,8 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
             objects.set_trusted(change)
         elif isinstance(change, AcceptPartitions):
             moves.accept(change)
+        elif isinstance(change, RejectPartitions):
+            moves.reject(change)
         elif isinstance(change, AlterStorages):
             objects.alter_storages(change)
         elif isinstance(change, RefreshTimelines):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from os.path import normpath
 
@@ -23,6 +23,7 @@ from rewriter.catalog.model.changes import (
     MovePartitions,
     PartitionAlteration,
     PartitionMove,
+    RejectPartitions,
     TruncatePartitions,
 )
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -31,6 +32,7 @@ from rewriter.catalog.model.origins import Origin, OriginKind
 from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
     BY_CLIENT,
+    BY_COMPARISON,
     BY_EXCHANGE,
     BY_LOCATION,
     BY_RENAME,
@@ -49,7 +51,7 @@ def moved_ranges(change: Change) -> Iterable[tuple[Table, Sequence[KeyRange]]]:
         keys = [partition_key(change.target, move.values) for move in change.moves]
         yield change.source, _ranges(change.source_ranges, [move.key for move in change.moves])
         yield change.target, _ranges(change.target_ranges, keys)
-    elif isinstance(change, AcceptPartitions):
+    elif isinstance(change, AcceptPartitions | RejectPartitions):
         yield change.table, [KeyRange.of_key(key) for key in change.keys]
     elif isinstance(change, TruncatePartitions):
         yield change.table, _ranges(change.ranges, change.keys)
@@ -121,8 +123,7 @@ class MoveChanges:
     def accept(self, change: AcceptPartitions) -> None:
         """Notes that the partitions include the base as the transaction's snapshot saw it. Their content stays."""
         table = self._context.live_table(change.table)
-        stored, version = self._stored(table, change.keys), self._version(table)
-        timeline_update = self._timeline_updates.of(table)
+        stored, timeline_update = self._stored(table, change.keys), self._timeline_updates.of(table)
         accepted = [
             StoredPartition(
                 with_digest(partition.live, change.files.get(key)) if table.external else partition.live,
@@ -132,13 +133,26 @@ class MoveChanges:
             )
             for key, partition in stored.items()
         ]
-        rows.end_partitions(self._context.connection, [partition.live for partition in stored.values()], version.made)
-        rows.insert_stored(self._context.connection, table, accepted, version.made)
+        self._judge(table, stored.values(), accepted)
+        self._context.log("ACCEPT_PARTITION", table, partitions=len(accepted))
+
+    def reject(self, change: RejectPartitions) -> None:
+        """Notes that the partitions differ from the base. Their content stays, and nothing proves it any more."""
+        table = self._context.live_table(change.table)
+        stored, differs = self._stored(table, change.keys).values(), Proof(UNKNOWN, BY_COMPARISON)
+        rejected = [replace(partition, proof=differs, commit_seq=self._context.sequence) for partition in stored]
+        self._judge(table, stored, rejected)
+        self._context.log("REJECT_PARTITION", table, partitions=len(rejected))
+
+    def _judge(self, table: Table, stored: Collection[StoredPartition], judged: Sequence[StoredPartition]) -> None:
+        """Makes new versions of partitions, with other proofs."""
+        version, timeline_update = self._version(table), self._timeline_updates.of(table)
+        rows.end_partitions(self._context.connection, [partition.live for partition in stored], version.made)
+        rows.insert_stored(self._context.connection, table, judged, version.made)
         if timeline_update is not None:
-            for partition in accepted:
+            for partition in judged:
                 slot = timeline_update.binding(table).locate(partition.live.values)
                 timeline_update.note_written(table, partition.live.values, slot, partition.proof)
-        self._context.log("ACCEPT_PARTITION", table, partitions=len(accepted))
 
     def _accepted(self, timeline_update: FactTimelineUpdate | None, table: Table, partition: LivePartition) -> Proof:
         """Returns the proof of a partition that equals the base in the transaction's snapshot."""

@@ -268,15 +268,21 @@ class SetTrusted:
 
 @dataclass(frozen=True)
 class AcceptPartitions:
-    """CHECK FACT … ACCEPT: unproven rollup partitions that equal the base in the transaction's snapshot.
-
-    ``files`` are the digests of the files that were compared, by key, if the table is external. A concurrent write of
-    one of the partitions is a conflict.
+    """CHECK FACT … ACCEPT: unproven rollup partitions that equal the base in the transaction's snapshot. ``files`` are
+    the digests of the compared files of an external table, by key. A concurrent write of a partition is a conflict.
     """
 
     table: Table
     keys: tuple[bytes, ...]
     files: Mapping[bytes, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RejectPartitions:
+    """CHECK FACT … ACCEPT: rollup partitions that differ from the base. A concurrent write of one is a conflict."""
+
+    table: Table
+    keys: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -473,6 +479,7 @@ Change = (
     | SetLateness
     | SetTrusted
     | AcceptPartitions
+    | RejectPartitions
     | AlterStorages
     | RefreshTimelines
     | WritePartitions

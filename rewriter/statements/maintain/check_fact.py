@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.model.changes import AcceptPartitions
+from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.objects import Column, Cube, Fact, Measure, Partition
 from rewriter.errors import Error
@@ -64,7 +64,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     NULL are differences, too.
 
     Unproven rollup partitions are compared, too. With ACCEPT, those that agree become proven, in one transaction for
-    each (storage table, period), and are reported as ``accepted``; without it nothing is written. With ACCEPT, the
+    each (storage table, period), and are reported as ``accepted``. Those that were used and differ become unproven, are
+    reported as ``rejected``, and what was computed from them follows. Without ACCEPT nothing is written. With it, the
     files of external tables are compared with those noted before: an accepted rollup with other files is unproven
     again, even if it was outdated. Raises ``ConflictError`` (retryable) where another transaction wrote one of them
     meanwhile.
@@ -193,9 +194,12 @@ def _check_stored_period(
         declared = not_null_measures(stored.fact, cube)
         differing |= {ordinal for ordinal, _, _ in null_measures((*base, arm), cube, declared, period, context)}
         agreeing = _periods_without_differences(period, acceptable, differing)
-        if agreeing:
-            _accept(stored, agreeing, files, accepting, context)
+        rejected = RangeSet.EMPTY if stored.is_base else checked - unproven
+        rejected -= _periods_without_differences(period, rejected, differing)
+        if agreeing or rejected:
+            _judge(stored, agreeing, rejected, files, accepting, context)
             yield from _finding_rows(name, period, agreeing, "accepted", cube.calendar)
+            yield from _finding_rows(name, period, rejected, "rejected", cube.calendar)
 
 
 def _check_events(
@@ -280,19 +284,29 @@ def file_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator
             yield binding, list_files(binding, context.snapshot.partitions(table, keys), context)
 
 
-def _accept(
-    stored: StoredPeriod, time: RangeSet, files: Mapping[bytes, str], listings: Sequence[Listing], context: Context
+def _judge(
+    stored: StoredPeriod,
+    agreeing: RangeSet,
+    rejected: RangeSet,
+    files: Mapping[bytes, str],
+    listings: Sequence[Listing],
+    context: Context,
 ) -> None:
-    """Notes that the partitions of these periods agree with the base in the statement's snapshot.
+    """Notes that the partitions of these periods agree with the base in the statement's snapshot, or differ from it.
 
-    ``files`` are the digests of their files, if the table is external. Files of ``listings`` that have changed since
-    they were listed are noted in the same commit.
+    ``files`` are the digests of the files of those that agree, if the table is external. Files of ``listings`` that
+    have changed since they were listed are noted in the same commit.
     """
-    keys = tuple(partition.key for partition in _partitions_in(stored, time, context))
+    table = context.snapshot.table(stored.table.table)
+    keys, differing = (
+        tuple(partition.key for partition in _partitions_in(stored, time, context)) if time else ()
+        for time in (agreeing, rejected)
+    )
     digests = {key: files[key] for key in keys if key in files}
-    accepted = AcceptPartitions(context.snapshot.table(stored.table.table), keys, digests)
+    changes = [AcceptPartitions(table, keys, digests)] if keys else []
+    rejections = [RejectPartitions(table, differing)] if differing else []
     with context.catalog.begin(context.snapshot) as transaction:
-        transaction.commit([*listed_again(listings, context), accepted])
+        transaction.commit([*listed_again(listings, context), *changes, *rejections])
 
 
 def _without_digest(stored: StoredPeriod, time: RangeSet, context: Context) -> RangeSet:

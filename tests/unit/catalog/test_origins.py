@@ -22,6 +22,7 @@ from rewriter.catalog.model.changes import (
     NoteFiles,
     PartitionMove,
     RefreshTimelines,
+    RejectPartitions,
     SetTrusted,
     TruncatePartitions,
 )
@@ -88,6 +89,14 @@ def test_what_was_computed_from_a_trusted_table_follows_its_declaration(w: Wareh
     assert states(w) == {YEAR: "timeline"}
     w.overwrite(resting["years"], YEAR, sources=[resting["base"]])
     trust(w, resting["quarters"], False)
+    assert states(w) == {YEAR: "timeline"}
+
+
+def test_what_was_computed_from_a_partition_that_differs_follows(w: Warehouse, resting: Tables) -> None:
+    quarters = resting["quarters"]
+    w.commit(lambda tx: [RejectPartitions(quarters, (key(quarters, QUARTERS[0]),))])
+    assert states(w) == {YEAR: "unproven"}
+    w.overwrite(resting["years"], YEAR, sources=[resting["base"]])
     assert states(w) == {YEAR: "timeline"}
 
 

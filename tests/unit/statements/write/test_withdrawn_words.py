@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from results import named_rows
 
@@ -112,3 +114,28 @@ def test_a_transaction_of_several_statements(session: Session, later: str) -> No
     assert months(session)[:2] == ((0, 1) if later else (1, 0))
     session.execute("ALTER FACT f TABLE days UNSET TRUSTED")
     assert count(session) == 744
+
+
+def test_a_proven_rollup_that_check_fact_finds_different_is_rejected(session: Session, tmp_path: Path) -> None:
+    """Its file was damaged: nothing in the catalog shows that."""
+    day = "SELECT COUNT(*) FROM c WHERE t >= '2013-01-05' AND t < '2013-01-06'"
+    session.execute("ALTER FACT f TABLE days UNSET TRUSTED")
+    session.execute("REFRESH FACT f FORCE")
+    assert session.execute(day).fetch() == [(24,)]
+    for path in tmp_path.rglob("*.parquet"):
+        table = pq.read_table(path)
+        if "days-" in str(path.relative_to(tmp_path)) and set(table["n"].to_pylist()) == {24}:
+            damaged = table.set_column(table.column_names.index("n"), "n", pa.array([99] * len(table), pa.int64()))
+            pq.write_table(damaged, path)
+    assert session.execute(day).fetch() == [(99,)]
+    assert session.execute("CHECK FACT f").differs
+    assert session.execute(day).fetch() == [(99,)]
+    findings = {(row["checked"], row["finding"]) for row in named_rows(session.execute("CHECK FACT f ACCEPT"))}
+    assert ("days", "rejected") in findings
+    assert session.execute(day).fetch() == [(24,)]
+    told = named_rows(session.execute("SHOW TIMELINES OF f PERIOD DAILY"))[0]
+    assert (told["partitions"], told["unproven"]) == (0, 31)
+    assert "CHECK FACT found that it differs from the base" in str(told["reason"])
+    session.execute("REFRESH FACT f")
+    assert session.execute(day).fetch() == [(24,)]
+    assert named_rows(session.execute("SHOW TIMELINES OF f PERIOD DAILY"))[0]["unproven"] == 0
