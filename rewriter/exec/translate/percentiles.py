@@ -189,10 +189,7 @@ RULES: dict[str, AggregateRule] = {
 _PERCENTAGES = "DISTINCT; strings; percentages that are arrays or not literal"
 LINES = (
     ("median(x)", "DISTINCT; strings"),
-    (
-        "percentile(x, p), percentile(x, array(p, …))",
-        "DISTINCT; strings; percentages that are not literal; frequencies",
-    ),
+    ("percentile(x, p)", "DISTINCT; strings; percentages that are no literals, or arrays of others; frequencies"),
     ("percentile_cont(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_disc(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
     ("percentile_approx(x, p[, accuracy])", _PERCENTAGES),
