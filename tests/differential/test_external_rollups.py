@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewriter.catalog.commit import external_file_changes
+from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Write, WrittenFile
 from rewriter.session import Session
@@ -176,6 +177,7 @@ def _reads_are_not_compared(patch: pytest.MonkeyPatch) -> None:
 
 def _no_result_is_doubted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(managed_write, "changed_rollups", lambda *arguments: set())
+    patch.setattr(OriginChanges, "are_withdrawn", lambda *arguments: False)
 
 
 @pytest.mark.share(2)

@@ -141,7 +141,8 @@ class World:
         elif kind == "refresh":
             self.connection.execute("REFRESH FACT f")
         elif kind == "drop":
-            self.connection.execute(f"ALTER TABLE {rollup} DROP IF EXISTS PARTITION (dt >= '{self.time():%Y-%m-%d}')")
+            first = f"{self.time():{'%Y-%m' if rollup == 'MONTHLY' else '%Y-%m-%d'}}"
+            self.connection.execute(f"ALTER TABLE {rollup} DROP IF EXISTS PARTITION (dt >= '{first}')")
         else:
             time = self.source.choice(["departed", "departed", "departed + INTERVAL 20 MINUTES"])
             key = f"date_format({time}, '{ROLLUPS[rollup]}')"

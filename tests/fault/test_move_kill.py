@@ -166,5 +166,6 @@ def test_a_directory_that_cannot_move_is_read_where_it_is(tmp_path: Path) -> Non
         assert content(session.catalog) == moved
         (goal / "in-the-way").unlink()
         session.execute("ALTER TABLE t ADD PARTITION (c='a', d=1)")
+        (tmp_path / "t" / "c=a" / "d=1").mkdir(parents=True)
         assert content(session.catalog) == {**moved, ("t", ("a", "1")): []}
         assert sorted(name for name in os.listdir(goal) if name[0] != ".") == before["t", ("a", "1")]

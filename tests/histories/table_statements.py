@@ -139,6 +139,8 @@ class TableStatements:
                 return refused(ABSENT)
             if not table.key and part is not None:
                 return refused("PARTITIONS_NOT_FOUND", "INVALID_PARTITION_OPERATION.PARTITION_SCHEMA_IS_EMPTY")
+            if part is not None and part not in table.parts:
+                return refused("PARTITIONS_NOT_FOUND")
             emptied = [existing for existing in table.parts if part in (None, existing) and table.parts[existing]]
             id = state.names[name]
             return [(Change("look", id), *(Change("put", id, emptied_part) for emptied_part in emptied))]
