@@ -226,28 +226,28 @@ class _Cause(NamedTuple):
 
 _NOT_ALLOWED, _NOT_FOUND, _UNAVAILABLE = "CATALOG_ACCESS_DENIED", "CATALOG_DATABASE_NOT_FOUND", "CATALOG_UNAVAILABLE"
 _BUSY, _WRONG_URL = "CATALOG_BUSY", "INVALID_CATALOG_URL"
-_MORE = "try again, or give the server more connections, memory or disk"
+_MORE = "Try again, or give the server more connections, memory or disk."
 _DOWN = _Cause(
-    _UNAVAILABLE, "cannot be reached", "check that the server is running, and that host and port are correct"
+    _UNAVAILABLE, "cannot be reached", "Check that the server is running, and that host and port are correct."
 )
 
 #: By SQLSTATE, or the class of it.
 _CAUSES = {
-    "25006": _Cause("CATALOG_READ_ONLY", "cannot be written", "name the primary server, not a standby"),
-    "3F000": _Cause(_NOT_FOUND, "has no such schema", "CREATE SCHEMA makes it; search_path names it"),
+    "25006": _Cause("CATALOG_READ_ONLY", "cannot be written", "Name the primary server, not a standby."),
+    "3F000": _Cause(_NOT_FOUND, "has no such schema", "CREATE SCHEMA makes it; search_path names it."),
     "42501": _Cause(
         _NOT_ALLOWED,
         "does not grant this user the required permission",
-        "use the role that owns the catalog's tables, which needs CREATE on their schema; SELECT is enough for queries",
+        "Use the role that owns the catalog's tables, which needs CREATE on their schema; queries need SELECT alone.",
     ),
     "53": _Cause(
-        "CATALOG_UNAVAILABLE", "has no resources left for this", "give the server more connections, memory or disk"
+        "CATALOG_UNAVAILABLE", "has no resources left for this", "Give the server more connections, memory or disk."
     ),
     "55P03": _Cause(
-        _BUSY, "is locked by another process", "try again; pg_stat_activity shows the process that holds it"
+        _BUSY, "is locked by another process", "Try again; pg_stat_activity shows the process that holds it."
     ),
     _QUERY_CANCELED: _Cause(
-        _BUSY, "took too long to respond", "try again, or set another statement_timeout in the URL"
+        _BUSY, "took too long to respond", "Try again, or set another statement_timeout in the URL."
     ),
 }
 
@@ -256,17 +256,17 @@ _ENDED = ("57P01", "57P02", "57P03")
 
 #: By the server's message for refused connections, which come without an SQLSTATE.
 _REFUSALS = {
-    "authentication failed": _Cause(_NOT_ALLOWED, "refuses this user", "check the user and the password"),
-    "no password supplied": _Cause(_NOT_ALLOWED, "requires a password", "put it in the URL, PGPASSWORD or ~/.pgpass"),
-    "pg_hba.conf": _Cause(_NOT_ALLOWED, "refuses this host", "allow it in the server's pg_hba.conf"),
+    "authentication failed": _Cause(_NOT_ALLOWED, "refuses this user", "Check the user and the password."),
+    "no password supplied": _Cause(_NOT_ALLOWED, "requires a password", "Put it in the URL, PGPASSWORD or ~/.pgpass."),
+    "pg_hba.conf": _Cause(_NOT_ALLOWED, "refuses this host", "Allow it in the server's pg_hba.conf."),
     "permission denied|not permitted": _Cause(
-        _NOT_ALLOWED, "refuses this user", "GRANT CONNECT, or ALTER ROLE … LOGIN"
+        _NOT_ALLOWED, "refuses this user", "GRANT CONNECT, or ALTER ROLE … LOGIN."
     ),
-    "role .* does not exist": _Cause(_NOT_ALLOWED, "has no such user", "check the name, or create the user"),
-    "database .* does not exist": _Cause(_NOT_FOUND, "is not there", "check the name, or create it"),
+    "role .* does not exist": _Cause(_NOT_ALLOWED, "has no such user", "Check the name, or create the user."),
+    "database .* does not exist": _Cause(_NOT_FOUND, "is not there", "Check the name, or create it."),
     "too many|connection slots": _Cause(_UNAVAILABLE, "has no connection left", _MORE),
-    "connection option": _Cause(_WRONG_URL, "has no such option", "correct the part after ? in the URL"),
-    "configuration parameter": _Cause(_WRONG_URL, "has no such setting", "correct the URL's options"),
+    "connection option": _Cause(_WRONG_URL, "has no such option", "Correct the part after ? in the URL."),
+    "configuration parameter": _Cause(_WRONG_URL, "has no such setting", "Correct the URL's options."),
 }
 
 

@@ -23,7 +23,8 @@ _MOST_PERCENTAGES = 1000
 def _percentage(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, str | None]:
     """Returns a literal percentage as SQL and its name."""
     if _is_array(e, node):
-        e.text.refuse("An array of percentages", node, "Write one call for each percentage.")
+        hint = "Write one call for each percentage, or use the Spark engine (engine spark)."
+        e.text.refuse("An array of percentages", node, hint)
     value = e.translate(node, scope)
     sign, literal = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
     number = e.parameters.get(str(literal.this)) if isinstance(literal, exp.Placeholder) else None

@@ -141,7 +141,7 @@ def test_near_names_are_hinted(w: Warehouse) -> None:
     assert caught.value.hint == "Did you mean Flights_Hourly?"
     with pytest.raises(AnalysisError) as caught:
         w.catalog.snapshot().cube("flights_hourly")
-    assert caught.value.hint == "'Flights_Hourly' is a table"
+    assert caught.value.hint == "'Flights_Hourly' is a table."
 
 
 def test_what_is_used_stays(w: Warehouse, fact: dict[str, Table]) -> None:
@@ -150,7 +150,7 @@ def test_what_is_used_stays(w: Warehouse, fact: dict[str, Table]) -> None:
         with pytest.raises(IntegrityError) as caught:
             w.commit(lambda tx, created=created: [DropObject(created)])
         assert caught.value.condition == condition
-        assert caught.value.hint == "DROP FACT f first"
+        assert caught.value.hint == "DROP FACT f first."
     w.commit(lambda tx: [DropObject(snapshot.fact("f")), DropObject(snapshot.cube("c")), DropObject(fact["days"])])
     assert [t.name for t in w.catalog.snapshot().tables()] == ["coarse", "hours"]
 

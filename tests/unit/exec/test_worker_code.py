@@ -43,7 +43,9 @@ def test_workers_write_without_the_package(kind: SinkKind, format: str, tmp_path
         sink=SinkChoice(kind),
     )
     report = tmp_path / "report.json"
-    (tmp_path / "code").write_bytes(cloudpickle.dumps((data_source(), _plan(write, str(report)))))
+    (tmp_path / "code").write_bytes(
+        cloudpickle.dumps((data_source(), _plan(write, str(report), str(tmp_path / "found"))))
+    )
     subprocess.run((sys.executable, "-c", SCRIPT, str(tmp_path / "code")), check=True, cwd=tmp_path, env={})
     files = sorted((tmp_path / "out").rglob("*.*"))
     assert len(files) == (1 if format == "packed" and kind is SinkKind.SORTED else 2)

@@ -78,7 +78,7 @@ SYNTAX = [
     ("REFRESH FACT f MAX «1.5» PARTITIONS DRY RUN", "not a number of partitions", "MAX 100 PARTITIONS"),
     ("REFRESH FACT f «FORCE» MAX 5 PARTITIONS", "cannot be combined", "Omit MAX"),
     ("VACUUM TABLE t RETAIN «2 DAYS»", "whole number of hours", "RETAIN 24 HOURS"),
-    ("VACUUM «t»", "Syntax error", "TABLE"),
+    ("VACUUM TABLE t «x»", "Syntax error", "RETAIN"),
     ("MSCK «t»", "Syntax error", "REPAIR, TABLE"),
     ("CREATE TABLE t (a int) COMMENT 'é«\ud800»'", "half of a surrogate pair", "Remove it"),
     # one statement
@@ -86,7 +86,7 @@ SYNTAX = [
     ("DROP TABLE t«;» DROP TABLE u", "more than one statement", "one by one"),
     # partition values
     ("ALTER TABLE t ADD PARTITION (a = «X»'41')", "near 'X'", "DATE '…'"),
-    ("ALTER TABLE t ADD PARTITION (a = upper «'x'»)", "near ''x''", "Expected"),
+    ("ALTER TABLE t ADD PARTITION (a = «upper» 'x')", "near 'upper'", "A value must be"),
     # facts and cubes
     ("CREATE CUBE c (a int MEASURE MAX «COUNTED» BY b)", "COUNTED BY is only for", "AVG"),
     ("CREATE FACT f OF CUBE c STORED IN (TABLE «t» PARTITIONED BY d AS (x))", "lacks PERIOD", "PERIOD DAILY"),
