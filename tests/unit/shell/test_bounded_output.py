@@ -123,9 +123,9 @@ def test_ctrl_c_while_rows_of_spark_are_laid_out(warehouse: Path) -> None:
     with shell(warehouse, "--master", "local[1]", engine="spark") as terminal:
         terminal.run("\\pager off")
         terminal.run("\\maxrows 5")
-        assert "(first 5 rows, " in terminal.run("SELECT id FROM range(100000000);")
+        assert "(first 5 rows, " in terminal.run("SELECT id FROM range(1000000);")
         terminal.run("\\maxrows 0")
-        terminal.type(f"{ENDLESS};\r")
+        terminal.type("SELECT id FROM range(8000000);\r")
         terminal.until(" rows  0:")
         terminal.type("\x03")
         terminal.until("Canceled.")
