@@ -282,6 +282,7 @@ class TestAutocommit:
         ):
             other.execute("CREATE TABLE t (a INT)")
             other.execute("CREATE TABLE u (a INT)")
+            (tmp_path / "e").mkdir()
             other.execute(f"CREATE EXTERNAL TABLE e (a INT) STORED AS PARQUET LOCATION '{tmp_path / 'e'}'")
             yield connection, other
 

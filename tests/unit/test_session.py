@@ -301,7 +301,8 @@ class TestExternalTables:
         session.execute("INSERT INTO e VALUES (1, 'x')")
         session.execute("ALTER TABLE e SET TBLPROPERTIES ('rewriter.shared_location' = 'true')")
         session.execute(f"ALTER TABLE e ADD PARTITION (p='other') LOCATION '{folder}/p=x'")
-        session.execute("ALTER TABLE e ADD PARTITION (p='absent')")
+        session.execute("ALTER TABLE e ADD PARTITION (p='empty')")
+        (folder / "p=empty").mkdir()
         assert rows(session, "SELECT * FROM e ORDER BY p") == [(1, "other"), (1, "x")]
 
     def test_dropping_touches_no_file(self, session: Session, folder: Path) -> None:

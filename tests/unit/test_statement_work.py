@@ -105,7 +105,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return run
 
 
-#: The most work that statements may do. A query is lexed and parsed as typed, and as the engine gets it.
+#: The most work that statements may do. A query is lexed and parsed as typed, and as the engine gets it. An INSERT into
+#: a table of a fact also reads the facts of its cube, and what the rows that it reads rest on.
 LIMITS = {
     SUMS: {"lexed": 2, "parsed": 2, "translated": 1, "read": 7, "asked": 1, "decoded": 48},
     "SELECT SUM(a) AS s FROM source": {"lexed": 2, "parsed": 2, "translated": 1, "read": 4, "asked": 1},
@@ -113,10 +114,10 @@ LIMITS = {
         "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3,
     },
     "INSERT INTO hourly PARTITION (dt) SELECT a, dt FROM source": {
-        "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3, "decoded": 48,
+        "lexed": 2, "parsed": 2, "translated": 1, "read": 8, "asked": 1, "written": 3, "decoded": 48,
     },
     "INSERT OVERWRITE hourly PARTITION (dt) SELECT a, dt FROM source": {
-        "lexed": 2, "parsed": 2, "translated": 1, "read": 6, "asked": 1, "written": 3, "decoded": 48,
+        "lexed": 2, "parsed": 2, "translated": 1, "read": 8, "asked": 1, "written": 3, "decoded": 48,
     },
     "ALTER TABLE parts DROP PARTITION (k = 1)": {"lexed": 1, "read": 3, "asked": 1, "written": 2},
     "ALTER TABLE hourly DROP PARTITION (dt < '2013-01-02')": {

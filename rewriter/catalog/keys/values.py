@@ -76,7 +76,7 @@ def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -
                 condition="INVALID_PARTITION_SPEC",
                 sqlstate="42601",
                 object=column.name,
-                hint=f"pass a str, such as '{value}', or None for NULL",
+                hint=f"Pass a str, such as '{value}', or None for NULL.",
             )
         canonical_value = canonical(column, value)
         if canonical_value != value:

@@ -16,9 +16,9 @@ def files_hint(name: str) -> str | None:
     """Returns the hint for a name that no object has, if it looks like a path of files; otherwise ``None``.
 
     >>> files_hint("logs/day.csv")
-    'A query reads files by their format: FROM csv.`logs/day.csv`'
+    'A query reads files by their format: FROM csv.`logs/day.csv`.'
     >>> files_hint("logs/day")
-    'A query reads files by their format: FROM parquet.`logs/day`'
+    'A query reads files by their format: FROM parquet.`logs/day`.'
     >>> files_hint("day") is None
     True
     """

@@ -61,8 +61,11 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[rewriter.db
 def test_values(connection: rewriter.dbapi.Connection, value: object, expected: object) -> None:
     (bound,) = bind("SELECT ?", [value]).parameters.values()
     assert type(bound) is type(expected)
-    assert connection.execute("SELECT ?", [value]).fetchall() == [(expected,)]
-    assert connection.execute("SELECT :v", {"v": value}).fetchall() == [(expected,)]
+    # A TIMESTAMP is an instant: in a query without a zone, a naive one is that of UTC.
+    naive = type(expected) is dt.datetime and expected.tzinfo is None
+    result = expected.replace(tzinfo=UTC) if naive else expected  # type: ignore[attr-defined]
+    assert connection.execute("SELECT ?", [value]).fetchall() == [(result,)]
+    assert connection.execute("SELECT :v", {"v": value}).fetchall() == [(result,)]
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,7 @@ def test_partitions_stay_where_they_are_when_the_location_changes(client: Any, s
     assert client.get_partition("default", "t", ["x"]).sd.location == before == f"file:{tmp_path}/old/d=x"
     client.append_partition("default", "t", ["y"])
     assert client.get_partition("default", "t", ["y"]).sd.location == f"file:{tmp_path}/new/d=y"
+    (tmp_path / "new" / "d=y").mkdir(parents=True)
     assert sql("SELECT * FROM t") == [(1, "x")]
 
 
