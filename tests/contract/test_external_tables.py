@@ -226,6 +226,7 @@ def test_partitions_with_and_without_a_location(session: Session, tmp_path: Path
 def test_discovered_partitions(session: Session, tmp_path: Path) -> None:
     folder = tmp_path / "outside"
     create(session, folder, "'rewriter.partitions' = 'discovered'")
+    folder.mkdir(exist_ok=True)
     assert rows(session, "SELECT * FROM e") == []
     for level, a in [("s=x/n=1", 1), ("S=x/n=02", 2), ("s=%C3%A9/n=null", 3), ("s=/n=4", 4), ("s=z/n=5", 5)]:
         (folder / level).mkdir(parents=True)
