@@ -41,8 +41,8 @@ def tiny_files_warning(table: Table, files: Sequence[WrittenFile]) -> tuple[str,
     if len(tiny) < _MANY_FILES:
         return ()
     hint = (
-        "A table STORED AS PARQUET without 'rewriter.packed' = 'false' has few files."
+        "a table STORED AS PARQUET without 'rewriter.packed' = 'false' has few files"
         if not table.external
-        else "Coarser partitions have fewer files."
+        else "coarser partitions have fewer files"
     )
     return (f"{table.name}: wrote {len(tiny):,} files of {sum(tiny) // len(tiny):,} bytes on average: {hint}.",)
