@@ -202,7 +202,7 @@ class World:
         assert self.fails(f"INSERT OVERWRITE weeks PARTITION (w = '{week}') {query}", lost) == is_lost
 
     def refresh_rest(self, lost: Mapping[date, Path]) -> None:
-        """What can be computed is; the other rollups stay as they are."""
+        """The rollups that can be computed are computed; the others stay as they are."""
         for row in self.run(f"REFRESH FACT f{self.rng.choice(('', ' FORCE'))}"):
             is_lost = any(str(row[2]) <= str(day) < str(row[3]) for day in lost)
             assert str(row[5]).startswith("skipped: the directory") == is_lost

@@ -118,7 +118,7 @@ def world(rng: random.Random) -> World:
 
 
 def values(rng: random.Random, naming: Naming, time: str) -> str:
-    """Returns the values of the columns on the clocks of the cube, as somebody may write them."""
+    """Returns the values of the columns on the clocks of the cube, as a user may write them."""
     unit = UNITS.get(naming.period.kind)
     start = f"date_trunc('{unit}', {time})" if unit else time
 

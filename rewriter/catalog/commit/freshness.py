@@ -132,7 +132,7 @@ class _ReadTimes:
 
 @dataclass(frozen=True)
 class _ReadOrigins:
-    """What a rollup partition rests on that a query read, the word of its own owner included."""
+    """The origins of a rollup partition that a query read, the word of its own owner included."""
 
     binding: TimeBinding
     slot: Slot

@@ -1,4 +1,4 @@
-"""What a proof rests on: rollups of TRUSTED and of accepted rollups are as right as those, and follow them.
+"""The origins of proofs: rollups of TRUSTED and of accepted rollups are as right as those, and follow them.
 
 Months are the base, quarters are computed from months, years from quarters.
 """
