@@ -127,7 +127,7 @@ class Derive:
             measure = f"{function}({inner})" + (f" FILTER (WHERE {first})" if self.twist == "filter" else "")
             # A twist may leave groups without a value.
             has_gaps = column.not_null and self.twist in ("case", "filter")
-            measures.append(f"COALESCE({measure}, 0)" if has_gaps else measure)
+            measures.append(f"COALESCE({measure}, CAST(0 AS {column.type}))" if has_gaps else measure)
         groups = ", ".join(dimensions or ["true"])
         return f"SELECT {', '.join([*dimensions, *measures])} FROM {relation} WHERE {where} GROUP BY {groups}{having}"
 

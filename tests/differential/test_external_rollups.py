@@ -19,7 +19,7 @@ from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Write, WrittenFile
 from rewriter.session import Session
-from rewriter.statements.write import external_base_changes, insert, managed_write
+from rewriter.statements.write import external_base_changes
 
 WEEKS = {f"2013-W0{number}": date(2013, 1, 28) + timedelta(days=7 * (number - 5)) for number in (5, 6, 7)}
 COMPARISONS = ("MSCK REPAIR TABLE weeks", "REFRESH TABLE weeks", "REFRESH FACT f", "CHECK FACT f ACCEPT")
@@ -171,17 +171,11 @@ def _no_file_is_news(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "is_news", lambda listed, recorded: False)
 
 
-def _reads_are_not_compared(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(insert, "read_files", lambda *arguments: ())
-
-
-def _no_result_is_doubted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(managed_write, "changed_rollups", lambda *arguments: set())
+def _no_word_is_withdrawn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OriginChanges, "are_withdrawn", lambda *arguments: False)
 
 
-@pytest.mark.share(2)
-@pytest.mark.parametrize("plant", [_no_file_is_news, _reads_are_not_compared, _no_result_is_doubted])
+@pytest.mark.parametrize("plant", [_no_file_is_news, _no_word_is_withdrawn])
 def test_a_mistake_would_be_found(
     tmp_path: Path, plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

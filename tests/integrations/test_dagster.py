@@ -25,7 +25,7 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     monkeypatch.setitem(sys.modules, "dagster", None)
     with Session(tmp_path, "duckdb") as session, pytest.raises(InterfaceError) as caught:
         partitions_definition(session, "f", "hours", "2024-01-01")
-    assert caught.value.hint == "pip install 'rewriter[dagster]'"
+    assert caught.value.hint == "Run pip install 'rewriter[dagster]'."
 
 
 class Partitions(SimpleNamespace):

@@ -29,7 +29,6 @@ BY_LOAD_DATA = "LOAD DATA loaded it"
 BY_APPEND = "rows that no query of the fact computed were appended to it"
 BY_COMPARISON = "CHECK FACT found that it differs from the base"
 BY_OTHER_FILES = "its files have changed since CHECK FACT accepted it"
-FROM_OTHER_FILES = "it was computed from an external rollup whose files have changed"
 FROM_UNPROVEN = "it was computed from unproven rollups"
 #: The ``doubt`` of a partition that a stream fills and no trigger has committed, base or rollup. Its ``as_of`` is
 #: ``REGISTERED``: it is no event until its commit.

@@ -33,7 +33,7 @@ class ProofReads(ABC):
 
     def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
         """Returns the reasons why partitions with keys in any of the ranges are unproven, the most frequent one first;
-        then what other partitions there rest on.
+        then the words that they rest on.
 
         Costs a scan of the partitions in the ranges, inside the database.
         """
@@ -43,7 +43,8 @@ class ProofReads(ABC):
             origin
             for origins in self.origins(table, ranges).values()
             for origin in origins
-            if origin.table != table.id or origin.accepted != origin.as_of  # an accepted partition itself
+            if origin.kind is not OriginKind.COPIED  # a change there makes it outdated
+            and (origin.table != table.id or origin.accepted != origin.as_of)  # an accepted partition itself
         )
         return (*doubts, *(f"it rests {word}, and that has changed or is not given any more" for word in words))
 

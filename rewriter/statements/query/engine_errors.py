@@ -55,6 +55,8 @@ _HINTS = {
     "INVALID_TYPED_LITERAL": "Write a value that exists, such as DATE '2013-02-28'.",
     "FAILED_READ_FILE": DAMAGED_FILE,
     "CANNOT_READ_FILE_FOOTER": DAMAGED_FILE,
+    "MALFORMED_CSV_RECORD": DAMAGED_FILE,
+    "MALFORMED_RECORD_IN_PARSING": DAMAGED_FILE,
     "DIVIDE_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
     "REMAINDER_BY_ZERO": "Write NULLIF(…, 0) as the divisor.",
     "NUMERIC_VALUE_OUT_OF_RANGE": "CAST to a DECIMAL with more digits before the point.",

@@ -42,11 +42,19 @@ _PATTERNS = {
 
 @dataclass(frozen=True)
 class _Forms:
-    """The forms of a column's values. ``complete``: no value has another one. ``example`` is a value, or a pattern."""
+    """The forms of a column's values. ``example`` is a value, or a pattern.
+
+    ``others`` are the forms of values that are not dates, where only a part of the values are dates.
+    """
 
     forms: frozenset[str]
     complete: bool
     example: str
+    others: frozenset[str] = frozenset()
+
+    def has(self, text: str) -> bool:
+        """Returns True if the text has the form of a value that is not a date, as ``'Germany'`` beside dates."""
+        return form_of(text) in self.others
 
 
 def comparable(table: Table, tree: f.Filter, snapshot: Snapshot) -> f.Filter:
@@ -130,15 +138,17 @@ class _Comparisons:
         if needed == "equality":
             return literal
         forms = self.forms_of(column)
-        if literal.kind != "string" or (forms is not None and not _fits(form_of(literal.text), forms.forms, needed)):
-            raise _refusal(column, literal, forms)
-        return literal
+        if literal.kind == "string" and (
+            forms is None or forms.has(literal.text) or _fits(form_of(literal.text), forms.forms, needed)
+        ):
+            return literal
+        raise _refusal(column, literal, forms)
 
     def _check_pattern(self, column: Column, pattern: Literal) -> None:
         """Raises where NOT LIKE is true of all values, because none of them begins as the pattern does."""
         forms = None if is_discovered(self.table) else self.forms_of(column)
         plain = form_of(re.split(r"[%_\\]", pattern.text)[0])
-        if forms is not None and forms.forms and not any(form.startswith(plain) for form in forms.forms):
+        if forms is not None and forms.forms and not any(form.startswith(plain) for form in forms.forms | forms.others):
             raise _refusal(column, pattern, forms)
 
     def _layout_forms(self, column: Column) -> _Forms | None:
@@ -173,7 +183,7 @@ class _Comparisons:
         others = {form_of(value) for value in values if not _is_date(value)}
         forms = frozenset(form_of(value) for value in of_dates) - others
         example = next((value for value in of_dates if form_of(value) in forms), values[0])
-        return _Forms(forms, False, f"the form of '{example}'")
+        return _Forms(forms, False, f"the form of '{example}'", frozenset(others))
 
 
 def form_of(text: str) -> str:

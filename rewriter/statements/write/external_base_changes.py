@@ -202,23 +202,6 @@ def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFile
     return [note for note in notes if note.partitions]
 
 
-def changed_rollups(notes: Sequence[NoteFiles], listings: Sequence[Listing], context: Context) -> set[str]:
-    """Returns the facts, by name, of the notes that say of an accepted rollup that its files have changed.
-
-    A rollup that was computed from it is not outdated by that, unlike one over a base partition.
-    """
-    noted = {(note.table.id, listed.key) for note in notes for listed in note.partitions}
-    facts: set[str] = set()
-    for listing in listings:
-        binding = external_binding(listing.table, context)
-        if binding is not None and any(
-            (listing.table.id, key) in noted and not holds_base(binding, partition)
-            for key, partition in listing.partitions.items()
-        ):
-            facts.add(binding.fact.name)
-    return facts
-
-
 def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
     """Returns the change that notes that a statement of ours has written files into these partitions, given by key."""
     return NoteFiles(table, tuple(ListedPartition(key, None, None) for key in partitions))

@@ -7,7 +7,7 @@ No reader sees anything before the commit. After a crash the directory is an orp
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
@@ -19,14 +19,13 @@ from rewriter.catalog.filters.predicates import intersection
 from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
-from rewriter.catalog.model.proofs import FROM_OTHER_FILES
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.planner.model.plan import Reading, TableUse
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
-from rewriter.statements.write.external_base_changes import Listing, changed_rollups, listed_again
+from rewriter.statements.write.external_base_changes import Listing, listed_again
 from rewriter.statements.write.read_origins import read_origins
 from rewriter.statements.write.write_directories import (
     WriteDirectory,
@@ -96,7 +95,6 @@ def write_tables(
             with heartbeat(transaction):
                 changes = [_published(change, directories, context) for change in fill(directories)]
                 notes = listed_again(listings, context) if changes else []
-                changes = _doubted(changes, changed_rollups(notes, listings, context), context)
                 changes = [_with_origins(change, readings, context) for change in changes]
         partition_changes = [change for change in changes if not isinstance(change, CommitBatch)]
         written_ids = {change.table.id for change in partition_changes if any(p.files for p in change.partitions)}
@@ -111,19 +109,6 @@ def write_tables(
             total = sum(len(change.partitions) for change in partition_changes)
             context.progress.report("committing", total=total, unit="partitions")
             transaction.commit([*changes, *notes], *proven(readings, context))
-
-
-def _doubted(changes: Sequence[WriteChange], facts: Collection[str], context: Context) -> list[WriteChange]:
-    """Returns the changes with rollups of these facts unproven: their query has read an accepted rollup with other
-    files than the accepted ones.
-    """
-    doubted: list[WriteChange] = []
-    for change in changes:
-        fact = context.snapshot.fact_using(change.table.name) if isinstance(change, WritePartitions) else None
-        if isinstance(change, WritePartitions) and fact is not None and fact.name in facts:
-            change = replace(change, doubt=change.doubt or FROM_OTHER_FILES)
-        doubted.append(change)
-    return doubted
 
 
 def _with_origins(change: WriteChange, readings: Sequence[Reading], context: Context) -> WriteChange:

@@ -220,7 +220,6 @@ _WRITE_CASE = "Write it in CASE WHEN … THEN … END."
             "Write () for the total.",
         ),
         ("SELECT median(s) FROM e", "MEDIAN of strings", "Write CAST(… AS DOUBLE) around the argument."),
-        ("SELECT percentile(r, array(0.5, 0.9)) FROM e", "An array", "Write one call for each percentage."),
         (
             "SELECT sum(r) OVER (ORDER BY f64 RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM e",
             "RANGE with a distance over double",

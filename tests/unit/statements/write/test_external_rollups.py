@@ -306,10 +306,10 @@ def test_a_rollup_that_an_earlier_release_accepted_has_no_digest_until_the_next_
     put(folder, WEEK, 777)
     run(session, "REFRESH TABLE weeks")
     assert state(session) == "fresh"
-    assert findings(session, "CHECK FACT f ACCEPT")[-1] == "differs"
-    assert state(session) == "fresh"
+    assert findings(session, "CHECK FACT f ACCEPT")[-2:] == ["differs", "rejected"]
+    assert state(session) == "unproven"
     put(folder, WEEK, 7)
-    assert findings(session, "CHECK FACT f ACCEPT") == ["agrees", "accepted"]
+    assert findings(session, "CHECK FACT f ACCEPT")[-2:] == ["agrees", "accepted"]
     assert findings(session, "CHECK FACT f ACCEPT") == ["agrees"]
     put(folder, WEEK, 777)
     run(session, "REFRESH TABLE weeks")
