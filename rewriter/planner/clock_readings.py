@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.errors import Span
-from rewriter.planner.model.plan import ClockReading
+from rewriter.planner.model.plan import ClockReading, moved_from
 from rewriter.planner.scope.blocks import CubeSource, Resolved
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import relations
@@ -147,8 +147,11 @@ class _Tracer:
         if clock == _UTC and isinstance(around, exp.AtTimeZone) and around.args["zone"].is_string:
             time, clock = around, around.args["zone"].name
         use = climbed(time)
-        if use.utc is not None:
-            return _UNKNOWN  # shifted by another zone
+        if use.utc is not None:  # moved from another zone
+            moved_zone = use.utc.args["zone"]
+            if clock != _UTC or not moved_zone.is_string or use.top.find(exp.AtTimeZone):
+                return _UNKNOWN
+            clock = moved_from(moved_zone.name)
         if use.date or use.value:
             return _Value(None, (self._reading(use.top, column, zone, clock, _unit(time, use.top)),))
         reader = _text_reader(use.top)

@@ -24,6 +24,13 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
                 f"{_at(source, open_time)} a stream still fills {source.storage_table.table}: its trigger, or "
                 f"ALTER TABLE {source.storage_table.table} COMMIT PARTITION, makes the partitions visible"
             )
+        copied_time = instants(source.period, lines[source].outdated, missing) & missing
+        if source.is_base and copied_time:
+            table = source.storage_table.table
+            sentences.append(
+                f"{_at(source, copied_time)} {table} has copies of content that has changed since: run the INSERT "
+                "that filled them again"
+            )
         if missing and not source.is_base:
             requested = fitting(source.period, missing, target)
             sentences += _sentences(source, lines[source], _base(source, lines), requested)

@@ -402,6 +402,13 @@ class ClockReading:
     is_instant: bool = False
 
 
+def moved_from(zone: str) -> str:
+    """Returns the name of clocks that are none: those of UTC, moved as if their times were those of a zone. A cube
+    without a zone whose times are a zone's, by its owner's word, has them.
+    """
+    return f"UTC moved from {zone}"
+
+
 @dataclass(frozen=True)
 class TableAggregate:
     """An item of a SELECT: the number of rows of a table, or with ``column``, the number of its values that are not

@@ -79,6 +79,10 @@ class ZoneEdits:
         self._output = OutputNames()
         #: Columns that a subquery computed from the seconds of instants.
         self._seconds: list[exp.Column] = []
+        #: Columns that a subquery computed from instants, and that are none.
+        self._read: list[exp.Column] = []
+        #: The columns whose comparisons were checked, by ``id``.
+        self._checked: set[int] = set()
         self._selects = list(self._find_times())
         #: The columns that are instants, by ``id``.
         self._instants = {id(column) for _, times in self._selects for column, _ in times}
@@ -110,6 +114,8 @@ class ZoneEdits:
         for column in self._seconds:
             self._check_seconds(column, reckoned(column))
             names |= names_outside(reckoned(column))
+        for column in self._read:
+            self._check_value(column)
         for select, times in self._selects:
             for column, time in times:
                 use = climbed(column)
@@ -152,8 +158,10 @@ class ZoneEdits:
             time = self._time_of(column, value)
             if time is not None:
                 times.append((column, time))
-            elif value is not None and value.find(*SECONDS) and self._columns.times_in(value):
-                self._seconds.append(column)
+            elif value is not None and self._columns.times_in(value):
+                if value.find(*SECONDS):
+                    self._seconds.append(column)
+                self._read.append(column)
         return times
 
     def _time_of(self, column: exp.Column, value: exp.Expr | None) -> str | None:
@@ -172,7 +180,10 @@ class ZoneEdits:
             raise self._refused(use.column, "A window over an interval of the time dimension")
         if use.utc is not None:
             self._check_utc(use, parent)
-        if use.value or isinstance(parent, _PASSING) or is_range(parent):
+        if use.value:
+            self._check_value(use.top)
+            return
+        if isinstance(parent, _PASSING) or is_range(parent):
             return
         if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
             return
@@ -196,6 +207,34 @@ class ZoneEdits:
                 self._compare(use, other)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
+
+    def _check_value(self, value: exp.Expr) -> None:
+        """Raises an error if a text or a number that was read off the zone's clocks is compared with an instant: the
+        engine would read the instant off the clocks of UTC. Follows its names, here and outside the block.
+        """
+        node = value
+        while node.parent is not None and not isinstance(node.parent, (*COMPARISONS, exp.Connector, exp.Query)):
+            node = node.parent
+        if isinstance(node.parent, exp.Select) and isinstance(node, exp.Alias | exp.Column):
+            self._check_named_values(node, node.parent)
+        if not isinstance(node.parent, COMPARISONS):
+            return
+        for other in others(node.parent, node):
+            for operand in other.expressions if isinstance(other, exp.Tuple) else (other,):
+                constant = self._constants.fold(operand)
+                if (constant is not None and constant.kind is Kind.TIMESTAMP) or self._constants.is_naive(operand):
+                    hint = "Compare the time dimension itself with it, or this with a text such as '2024-01-31'."
+                    raise self._refused(operand, "Comparing a value of the zone's clocks with an instant", hint)
+
+    def _check_named_values(self, item: exp.Expr, select: exp.Select) -> None:
+        """Checks the uses of an item of a select list by its name."""
+        for reader in (select, *seeing(select)):
+            for column in own_columns(reader):
+                is_other = reader is select and (column.table or isinstance(item, exp.Column))
+                if column.name.lower() != item.alias_or_name.lower() or is_other or id(column) in self._checked:
+                    continue
+                self._checked.add(id(column))
+                self._check_value(column)
 
     def _check_utc(self, use: TimeOf, parent: exp.Expr | None) -> None:
         """Raises an error unless ``to_utc_timestamp`` names the cube's zone and its clocks are read where it stands. An
@@ -245,7 +284,7 @@ class ZoneEdits:
         if self._constants.is_naive(other):
             hint = "Pass a datetime with a zone, or a str or a date, which are read in the cube's zone."
             raise self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
-        if other.find(exp.Interval):
+        if other.find(exp.Interval) and not other.find(exp.CurrentDate):
             hint = (
                 "A day of the zone may have 23 or 25 hours: write current_date - INTERVAL 30 DAYS for its days, or "
                 "now() - INTERVAL 720 HOURS."
@@ -255,7 +294,8 @@ class ZoneEdits:
             other,
             "Comparing the time dimension with this",
             "Write a string such as '2015-03-08 06:00:00', which is interpreted in the cube's zone, "
-            "or one with an explicit zone ('2015-03-08 06:00:00Z'), or time_range_in(t, 'now.day - 7 days').",
+            "or one with an explicit zone ('2015-03-08 06:00:00Z'), or a date such as current_date - INTERVAL 30 DAYS "
+            "or trunc(current_date, 'MM'), or time_range_in(t, 'now.day - 7 days').",
         )
 
     def _is_date(self, node: exp.Expr) -> bool:

@@ -98,25 +98,30 @@ def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -
     """
     base = fact.base_period
     wanted = touched(requested, base)
-    existing = dropped = valid_somewhere = RangeSet.EMPTY
+    existing = dropped = copied = valid_somewhere = RangeSet.EMPTY
     for stored in base_periods(fact):
         valid = _valid(stored, context)
         existing |= _line(stored, context, "fresh") & valid
         dropped |= _line(stored, context, "retired") & valid
+        copied |= _line(stored, context, State.OUTDATED) & valid
     for stored in base_periods(fact):
         existing = existing - (_unlisted(stored, wanted, context) & _valid(stored, context))
     work: list[Work] = []
-    lacking = wanted - existing - dropped
+    # Outdated base partitions are copies of content that has changed: the INSERT that filled them is run again.
+    copied = (copied & wanted) - existing
+    lacking = wanted - existing - dropped - copied
     for stored in base_periods(fact):
         # Each period is loaded into the first table whose storage is valid then.
         valid = within(base, _valid(stored, context)) - valid_somewhere
         if state is State.MISSING:
             filled = _line(stored, context, "open")
             work += [Work(stored, (lacking & valid) - filled, "load"), Work(stored, lacking & valid & filled, "wait")]
+        elif state is State.OUTDATED:
+            work.append(Work(stored, copied & _line(stored, context, state) & valid, "load"))
         valid_somewhere |= valid
     for stored in stored_periods(fact):
         if not stored.is_base:
-            work += _of_rollups(stored, state, requested, existing, lacking & valid_somewhere, context)
+            work += _of_rollups(stored, state, requested, existing, (lacking | copied) & valid_somewhere, context)
     return tuple(part for part in work if part.time)
 
 

@@ -3,8 +3,9 @@
 The values of a column have forms: ``2024-01-31`` has that of dates, a digit for each digit. They are those of the
 layout, if the table is part of a fact, and otherwise those of the partitions that exist. A text of another form has a
 place in the order of texts, too: all dates are less than ``'CURRENT_DATE'``, and ``'2024-01-31'`` is less than all of
-``'20240101'``. The beginning of a value, as ``'2024-01'``, is in the order of time, and is allowed. Columns of free
-text have no forms.
+``'20240101'``. The beginning of a value, as ``'2024-01'``, is in the order of time, and is allowed. Digits that are no
+time are refused where the values are times: ``'240131'`` would be the month 31 of the year 2401, and is more than all
+of ``'20240131'``. Columns of free text have no forms.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _TEXTS = ("string", "varchar", "char")
 _OF_DIGITS = re.compile(r"[0-9][0-9TWQ:/ ._+-]*", re.ASCII)
 _DATE = re.compile(r"([0-9]{4})([-/_. ]?)([0-9]{2})\2([0-9]{2})(?![0-9]{3})", re.ASCII)
 _DATE_FORM = "9999-99-99"
+#: The smallest and the largest month, day, hour, minute and second.
+_FIELDS = ((1, 12), (1, 31), (0, 24), (0, 60), (0, 60))
 #: The patterns of frequent forms, as hints show them.
 _PATTERNS = {
     _DATE_FORM: "yyyy-MM-dd",
@@ -42,19 +45,24 @@ _PATTERNS = {
 
 @dataclass(frozen=True)
 class _Forms:
-    """The forms of a column's values. ``example`` is a value, or a pattern.
+    """The forms of a column's values. ``complete``: no value has another one. ``example`` is a value, or a pattern.
 
-    ``others`` are the forms of values that are not dates, where only a part of the values are dates.
+    ``are_times``: the values are dates or times that begin with the year. ``others`` are the forms of values that are
+    not dates, where only a part of the values are dates.
     """
 
     forms: frozenset[str]
     complete: bool
     example: str
+    are_times: bool
     others: frozenset[str] = frozenset()
 
-    def has(self, text: str) -> bool:
-        """Returns True if the text has the form of a value that is not a date, as ``'Germany'`` beside dates."""
-        return form_of(text) in self.others
+    def allow(self, text: str, needed: str) -> bool:
+        """Returns True if the text is comparable with all values: as ``'Germany'`` is, too, if it is one of them."""
+        form = form_of(text)
+        if form in self.others:
+            return True
+        return _fits(form, self.forms, needed) and not (self.are_times and self.forms and _is_no_time(text, self.forms))
 
 
 def comparable(table: Table, tree: f.Filter, snapshot: Snapshot) -> f.Filter:
@@ -138,9 +146,7 @@ class _Comparisons:
         if needed == "equality":
             return literal
         forms = self.forms_of(column)
-        if literal.kind == "string" and (
-            forms is None or forms.has(literal.text) or _fits(form_of(literal.text), forms.forms, needed)
-        ):
+        if literal.kind == "string" and (forms is None or forms.allow(literal.text, needed)):
             return literal
         raise _refusal(column, literal, forms)
 
@@ -168,7 +174,9 @@ class _Comparisons:
             "".join("9" * token.width if token.is_field else form_of(token.text) for token in tokens)
             for tokens in map(time_patterns.tokens, patterns)
         )
-        return _Forms(forms, True, f"the pattern '{patterns[0]}'") if forms else None
+        if not forms:
+            return None
+        return _Forms(forms, True, f"the pattern '{patterns[0]}'", all(pattern.startswith("y") for pattern in patterns))
 
     def _existing_forms(self, column: Column) -> _Forms | None:
         index = self.table.partition_columns.index(column)
@@ -178,12 +186,14 @@ class _Comparisons:
         if not values:
             return None
         if all(map(_OF_DIGITS.fullmatch, values)):
-            return _Forms(frozenset(map(form_of, values)), True, f"the form of '{values[0]}'")
+            forms = frozenset(map(form_of, values))
+            are_times = not any(_is_no_time(value, ()) for value in values)
+            return _Forms(forms, True, f"the form of '{values[0]}'", are_times)
         of_dates = [value for value in values if _is_date(value)]
         others = {form_of(value) for value in values if not _is_date(value)}
         forms = frozenset(form_of(value) for value in of_dates) - others
         example = next((value for value in of_dates if form_of(value) in forms), values[0])
-        return _Forms(forms, False, f"the form of '{example}'", frozenset(others))
+        return _Forms(forms, False, f"the form of '{example}'", True, frozenset(others))
 
 
 def form_of(text: str) -> str:
@@ -199,8 +209,8 @@ def _needed(op: str, negated: bool) -> str:
 
 
 def _fits(form: str, forms: Collection[str], needed: str) -> bool:
-    """Tests whether a text of a form is comparable with all values of these forms."""
-    if not forms or (needed == "inequality" and form in forms):
+    """Tests whether a text of a form is comparable with all values of these forms, or is like some of them."""
+    if not forms or form in forms:
         return True
     if needed == "inequality":
         return False
@@ -210,15 +220,32 @@ def _fits(form: str, forms: Collection[str], needed: str) -> bool:
 
 
 def _begins(beginning: str, form: str) -> bool:
-    """Tests whether texts of a form begin with whole fields that ``beginning`` is the form of, or with a part of the
-    year.
-    """
+    """Tests whether texts of a form begin with whole fields that ``beginning`` is the form of."""
     if not form.startswith(beginning):
         return False
     following = form[len(beginning) : len(beginning) + 1]
     if following != "9" or not beginning.endswith("9"):
         return True
-    return form.startswith("9999") and beginning.isdigit() and (len(beginning) <= 4 or len(beginning) in (6, 8, 10, 12))
+    return form.startswith("9999") and beginning.isdigit() and len(beginning) in (4, 6, 8, 10, 12)
+
+
+def _is_no_time(text: str, forms: Collection[str]) -> bool:
+    """Tests whether the digits of a text are no year, month, day, hour, minute and second, as far as it has them.
+
+    The years 0000, 0001 and 9999 stand before and after all others, whatever follows. Digits that are only the
+    beginning of a value of ``forms`` need a year of these centuries: others are a year of two digits.
+    """
+    if not re.fullmatch(r"[0-9]{4}.*", text, re.ASCII | re.DOTALL):
+        return True
+    if text[:4] in ("0000", "0001", "9999"):
+        return False
+    if forms and text.isdigit() and form_of(text) not in forms and not 1900 <= int(text[:4]) < 2200:
+        return True
+    rest = text[4:].lstrip("-/_. ")
+    if re.match(r"[QW]|[0-9]{3}(?![0-9])", rest, re.ASCII):
+        return False
+    fields = re.findall(r"[0-9]{2}", rest, re.ASCII)[: len(_FIELDS)]
+    return not all(low <= int(field) <= high for field, (low, high) in zip(fields, _FIELDS, strict=False))
 
 
 def _is_date(value: str) -> bool:
@@ -229,14 +256,14 @@ def _is_date(value: str) -> bool:
 def _refusal(column: Column, literal: Literal, forms: _Forms | None) -> AnalysisError:
     shown = {"string": f"'{literal.text}'", "date": f"DATE '{literal.text}'"}.get(literal.kind, literal.text)
     if forms is None:
-        reason = f"{column.name} is text, which is not compared with {shown} by its value"
+        reason = f"The column {column.name} is text, which is not compared with {shown} by its value"
     elif literal.kind == "date" and not forms.complete:
-        reason = f"{column.name} is text, and not all of its values are dates such as '2024-01-31'"
+        reason = f"The column {column.name} is text, and not all of its values are dates such as '2024-01-31'"
     else:
-        reason = f"the values of {column.name} have {forms.example}, and {shown} is never one of them"
+        reason = f"The values of {column.name} have {forms.example}, and {shown} is never one of them"
     pattern = None if forms is None or len(forms.forms) != 1 else _PATTERNS.get(next(iter(forms.forms)))
     return AnalysisError(
-        f"{reason[:1].upper()}{reason[1:]}.",
+        f"{reason}.",
         condition="INCOMPARABLE_PARTITION_VALUE",
         sqlstate="42K09",
         position=literal.span,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.errors import NotSupportedError
-from rewriter.planner.model.plan import ClockReading, Plan, quote_identifier
+from rewriter.planner.model.plan import ClockReading, Plan, moved_from, quote_identifier
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.runtime.statement_context import Context
@@ -53,7 +53,7 @@ def check_partition_clocks(target: Target, plan: Plan, context: Context) -> None
         named = [(name, reading) for name in names for reading in readings.get(name, ())]
         for name, reading in named:
             layout = _layout_of(layouts, [other for _, other in named])
-            if reading.zone != _zone_of(layout, binding):
+            if reading.zone not in _zones_of(layout, binding):
                 raise _mismatch(name, reading, layout, target, binding)
 
 
@@ -75,6 +75,14 @@ def _layout_of(layouts: Sequence[TimeLayout], readings: Sequence[ClockReading]) 
 
 def _zone_of(layout: TimeLayout, binding: TimeBinding) -> str:
     return _UTC if layout.period < UpdatePeriod.DAILY else binding.fact.zone
+
+
+def _zones_of(layout: TimeLayout, binding: TimeBinding) -> tuple[str, ...]:
+    """Returns the clocks that may name a layout's partitions. For hours, the owner of a cube without a zone may say
+    that its times are those of the fact's zone.
+    """
+    zone = _zone_of(layout, binding)
+    return (zone, moved_from(binding.fact.zone)) if zone == _UTC != binding.fact.zone else (zone,)
 
 
 def _mismatch(
