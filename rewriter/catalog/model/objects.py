@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
@@ -21,6 +21,8 @@ from rewriter.timeline.layout_parts import TIMESTAMP
 from rewriter.timeline.layouts import TimeLayout
 
 PartitionValues = tuple[str | None, ...]
+
+RollupFunction = Literal["SUM", "MIN", "MAX"]
 
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
@@ -204,12 +206,25 @@ class Function:
 
 
 class Aggregate(Enum):
-    """The aggregate function that rolls up a measure."""
+    """The kind of a measure: what its column holds of the base rows."""
 
     COUNT = "COUNT"
     SUM = "SUM"
     MIN = "MIN"
     MAX = "MAX"
+
+    @property
+    def rollup_function(self) -> RollupFunction:
+        """The SQL function that computes the measure of a group from the measures of its rows."""
+        match self:
+            case Aggregate.COUNT | Aggregate.SUM:
+                return "SUM"
+            case Aggregate.MIN:
+                return "MIN"
+            case Aggregate.MAX:
+                return "MAX"
+            case _:
+                assert_never(self)
 
 
 @dataclass(frozen=True)
