@@ -394,7 +394,7 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
             if len(files) == MOST_COUNTED_FILES:
                 return None
             try:
-                rows += stored_rows("parquet", file.path)
+                rows += stored_rows("parquet", file.path) or 0
             except Error:
                 return None
             files.append(ScanFile(file.path, partition.values, file.bytes, file.modified))
