@@ -91,23 +91,31 @@ TEXTFILE = DataFormat(
     written_options={"compression": _UNCOMPRESSED},
 )
 
+AVRO = DataFormat(
+    name="avro",
+    title="Avro",
+    module="avro",
+    classes=HiveClasses(
+        f"{_SERDE}.avro.AvroSerDe", f"{_QL}.avro.AvroContainerInputFormat", f"{_QL}.avro.AvroContainerOutputFormat"
+    ),
+    marks=(b"Obj\x01",),
+    # PySpark does not contain Spark's reader (spark-avro), and DuckDB has none.
+    duckdb=Reading.OURS,
+    spark=Reading.OURS,
+    unstorable="array|map|struct",
+    column_names="[A-Za-z_][A-Za-z0-9_]*",
+    written_options={"compression": ("deflate",)},
+    library="fastavro",
+    extra="avro",
+)
+
 #: The formats of tables, by name.
-DATA_FORMATS: Mapping[str, DataFormat] = {format.name: format for format in (PARQUET, CSV, JSON, ORC, TEXTFILE)}
+DATA_FORMATS: Mapping[str, DataFormat] = {format.name: format for format in (PARQUET, CSV, JSON, ORC, TEXTFILE, AVRO)}
 
 _JAVA = "its rows are objects of {} Java classes, which neither DuckDB nor Spark's own readers read."
 REFUSED_FORMATS: Mapping[str, RefusedFormat] = {
     format.name: format
     for format in (
-        RefusedFormat(
-            "avro",
-            "PySpark does not contain Spark's reader of Avro (spark-avro), and DuckDB has none.",
-            (
-                f"{_SERDE}.avro.AvroSerDe",
-                f"{_QL}.avro.AvroContainerInputFormat",
-                f"{_QL}.avro.AvroContainerOutputFormat",
-            ),
-            is_source=True,
-        ),
         RefusedFormat(
             "sequencefile",
             _JAVA.format("Hadoop's"),

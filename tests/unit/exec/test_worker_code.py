@@ -31,7 +31,7 @@ writer.commit([message])
 
 
 @pytest.mark.parametrize("kind", [SinkKind.UNGROUPED, SinkKind.SORTED])
-@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "packed"])
+@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "avro", "packed"])
 def test_workers_write_without_the_package(kind: SinkKind, format: str, tmp_path: Path) -> None:
     from pyspark import cloudpickle
 
