@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from rewriter.catalog.model.file_names import files_hint
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.objects import Cube, Fact, FilesTable, Partition, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import shown
@@ -419,4 +419,4 @@ def _name_span(query: QueryText, node: exp.Table) -> Span:
 
 def _file(node: exp.Table, number: int) -> Table:
     name = f"{node.db}.`{node.name.replace('`', '``')}`"
-    return Table(number, name, (), (), format=node.db.lower(), location=node.name, external=True)
+    return FilesTable(number, name, (), (), format=node.db.lower(), location=node.name, external=True)
