@@ -36,6 +36,7 @@ class DataFormat:
 
     ``is_hives``: Hive reads and writes these files by ``classes`` as we do. Otherwise a table of Hive's clients has
     the format only if Spark made it with ``spark_options`` and no others; ``None`` is any options.
+    ``hive_misreads`` is a regular expression of the types of columns whose values Hive reads as others in our files.
     ``misread_by_class`` is the reason why CREATE TABLE with ``classes`` would mean other files; ``None`` if it means
     these.
 
@@ -64,6 +65,7 @@ class DataFormat:
     other_serdes: tuple[str, ...] = ()
     is_hives: bool = True
     spark_options: Mapping[str, str] | None = None
+    hive_misreads: str | None = None
     misread_by_class: str | None = None
     is_text: bool = False
     has_header: bool = False

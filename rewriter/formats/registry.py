@@ -99,6 +99,8 @@ AVRO = DataFormat(
         f"{_SERDE}.avro.AvroSerDe", f"{_QL}.avro.AvroContainerInputFormat", f"{_QL}.avro.AvroContainerOutputFormat"
     ),
     marks=(b"Obj\x01",),
+    # It takes microseconds for milliseconds.
+    hive_misreads="timestamp",
     # PySpark does not contain Spark's reader (spark-avro), and DuckDB has none.
     duckdb=Reading.OURS,
     spark=Reading.OURS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,9 +40,12 @@ def is_shown(object_: Table | View) -> bool:
 
 
 def _is_hidden(table: Table) -> bool:
-    """Returns whether a table of SQL has a format that Hive's classes do not read."""
+    """Returns whether Hive's classes do not read the files of a table of SQL, or read other values in them."""
     data_format = known_format(table.format)
-    return data_format is not None and not data_format.is_hives
+    if data_format is None or not data_format.is_hives:
+        return data_format is not None
+    misread = data_format.hive_misreads
+    return misread is not None and any(re.search(misread, column.type.lower()) for column in table.columns)
 
 
 def is_readable(table: Table) -> bool:
