@@ -11,6 +11,7 @@ from rewriter.catalog.model.objects import Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.planner.model.plan import DerivedRows
 from rewriter.planner.scope.column_lineage import unwrapped
+from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.write.insert_target import Target
 
 
@@ -74,7 +75,7 @@ def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Ex
     """
     value = unwrapped(value)
     while isinstance(value, exp.Cast) and not value.args.get("safe"):
-        type_ = value.to.sql(dialect="spark").lower().replace(" ", "")
+        type_ = cast_type(value)
         if type_ != stored.lower().replace(" ", "") and not (declared is not None and is_wider(type_, declared)):
             break
         value = unwrapped(value.this)
