@@ -41,7 +41,7 @@ def format_of_class(name: Terminal) -> Format:
             f"The class {name.string} is not supported in CREATE TABLE: {misread.misread_by_class}.",
             position=name.span,
             object=name.string,
-            hint=f"If the files are such, name the format: USING {misread.name}.",
+            hint=f"If the files are as they are here, name the format: USING {misread.name}.",
         )
     if file_format is None:
         *titles, last = (format.title for format in DATA_FORMATS.values() if format.is_hives)
