@@ -43,8 +43,9 @@ from rewriter.catalog.model.qualified_names import database_of
 from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.table_definitions import FORMATS, check_definition
+from rewriter.catalog.table_definitions import check_definition
 from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.uris import has_credentials
 
 NO_WRITES = str(ValidWriteIdList("0", 0))
@@ -85,7 +86,7 @@ class MetastoreWrites(ABC):
                 object=table.name,
                 hint=f"Pass '{NO_WRITES}'.",
             )
-        check_definition(table, FORMATS)
+        check_definition(table, DATA_FORMATS)
         check_properties(table.properties)
         snapshot = self._catalog.snapshot()
         database = snapshot.database(database_of(table.name))

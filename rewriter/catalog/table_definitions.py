@@ -9,10 +9,10 @@ from rewriter.catalog.keys.values import check_partition_column
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.model.qualified_names import CATALOG, short_name
 from rewriter.errors import AnalysisError
+from rewriter.formats.registry import SOURCE_FORMATS
 
 #: Words that mean something other than a database before a name, here or in Spark.
-RESERVED_DATABASES = ("parquet", "csv", "json", "orc", CATALOG, "global_temp", "session", "system")
-FORMATS = ("parquet", "csv", "json", "orc", "textfile")
+RESERVED_DATABASES = (*SOURCE_FORMATS, CATALOG, "global_temp", "session", "system")
 _NAME = re.compile(r"\w{1,100}")
 _DECIMAL, _MOST_DIGITS = re.compile(r"decimal\((\d{1,9}),\s*(\d{1,9})\)"), 38
 _TYPE = re.compile(

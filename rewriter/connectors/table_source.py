@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.types import partition_type
-from rewriter.catalog.model.objects import Column, Table
+from rewriter.catalog.model.objects import Column, SourceTable, Table, TableKind
 from rewriter.catalog.model.temporary_names import shown, stored_name
 from rewriter.catalog.model.temporary_views import OWNER
 from rewriter.connectors.partition_predicate import PartitionPredicate, predicates_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: A file of a source's rows ends here.
 _FILE_BYTES = 128 * 1024 * 1024
-#: Tables with such ids, and below, are sources. The files that a query names have the numbers from -1 down.
+#: The ids of sources begin here, downwards. The files that a query names have the numbers from -1 down.
 _FIRST_ID = -1_000_000
 
 
@@ -77,14 +77,14 @@ def source_table(name: str, number: int, source: PartitionableTableSource) -> Ta
     for column in partition_columns:
         partition_type(column.type)
     data_columns = tuple(column for column in columns if column not in partition_columns)
-    return Table(
+    return SourceTable(
         _FIRST_ID - number, stored_name(name, OWNER), data_columns, partition_columns, "parquet", "", external=True
     )
 
 
 def is_source(table: Table) -> bool:
     """Returns whether a table stands for a registered source."""
-    return table.id <= _FIRST_ID
+    return table.kind is TableKind.SOURCE
 
 
 def read_only(table: Table) -> NotSupportedError:

@@ -13,12 +13,16 @@ from typing import NamedTuple
 from rewriter.doctor.check import Check, error, ok, skipped, warning
 from rewriter.errors import JavaNotFoundError
 from rewriter.exec.spark.java import find_java_home, java_version
+from rewriter.formats.registry import DATA_FORMATS
 
 _OLDEST_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*\(?(?P<range>[^;)]*)\)?\s*(;(?P<marker>.*))?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
 #: The extras that programs at run time use; the others are for tests and measurements.
-_EXTRAS = ("java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo")
+_EXTRAS = (
+    *("java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo"),
+    *(format.extra for format in DATA_FORMATS.values() if format.extra is not None),
+)
 
 
 class Requirement(NamedTuple):

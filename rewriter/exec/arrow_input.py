@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, InterfaceError
 from rewriter.exec.data_files import spark_type
-from rewriter.exec.formats.parquet import PARQUET
+from rewriter.exec.formats.parquet import WRITER as PARQUET
 
 if TYPE_CHECKING:
     import pyarrow as pa

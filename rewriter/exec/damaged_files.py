@@ -7,16 +7,14 @@ refused, CSV and JSON files are searched for it: at that point no engine reports
 from __future__ import annotations
 
 import csv
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
 
 from rewriter.errors import EngineError, Error, is_of_signal_handler
-from rewriter.exec.data_files import TEXT_FORMATS, csv_header, delimiter, stored_rows, unreadable
+from rewriter.exec.data_files import unreadable
 from rewriter.exec.engine import Relation
-from rewriter.exec.formats.delimited_text import read_rows
-from rewriter.storage.filesystems.reading import arrow_source, open_text
+from rewriter.exec.formats.registry import reader_named
 
 #: Conditions that are less specific than our own reading of the file.
 _NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")
@@ -72,7 +70,7 @@ def _locate_value(error: Error, relations: Sequence[Relation]) -> Error:
             for column in relation.columns
             if _normalized_type(column.type) == _normalized_type(message_match["type"])
         }
-        if relation.format not in TEXT_FORMATS or not columns:
+        if reader_named(relation.format).values is None or not columns:
             continue
         for file in relation.files:
             try:
@@ -97,22 +95,8 @@ def _normalized_type(type: str) -> str:
 
 def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
     """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
-    if relation.format == "textfile":
-        names = [column.name for column in relation.columns]
-        for number, row in enumerate(read_rows(path, open_text, len(names), relation.options), 1):
-            yield from ((number, name, value) for name, value in zip(names, row, strict=True) if value is not None)
-        return
-    with open_text(path, newline="" if relation.format == "csv" else None) as file:
-        if relation.format == "csv":
-            lines = csv.reader(file, delimiter=delimiter(relation.options), strict=True)
-            names = next(lines, [])
-            for fields in lines:
-                yield from ((lines.line_num, name, value) for name, value in zip(names, fields, strict=False))
-            return
-        for number, line in enumerate(file, 1):
-            row = json.loads(line, parse_float=str, parse_int=str) if line.strip() else {}
-            for name, value in row.items():
-                yield number, name, value if isinstance(value, str) else json.dumps(value)
+    values = reader_named(relation.format).values
+    return iter(()) if values is None else values(path, [column.name for column in relation.columns], relation.options)
 
 
 def _read_files(relations: Sequence[Relation], deadline: float) -> Iterator[None]:
@@ -134,51 +118,12 @@ def _read_files(relations: Sequence[Relation], deadline: float) -> Iterator[None
 
 
 def _read_head(relation: Relation, path: str, _deadline: float) -> None:
-    if relation.format in ("parquet", "orc"):
-        stored_rows(relation.format, path)
-    elif relation.format == "csv":
-        csv_header(path, delimiter(relation.options))
+    check_head = reader_named(relation.format).check_head
+    if check_head is not None:
+        check_head(path, relation.options)
 
 
 def _read_all(relation: Relation, path: str, deadline: float) -> None:
-    if relation.format == "parquet":
-        import pyarrow.parquet
-
-        with pyarrow.parquet.ParquetFile(arrow_source(path)) as file:
-            for _ in file.iter_batches():
-                if time.monotonic() > deadline:
-                    return
-    elif relation.format == "orc":
-        import pyarrow.orc
-
-        stripes = pyarrow.orc.ORCFile(arrow_source(path))
-        for number in range(stripes.nstripes):
-            stripes.read_stripe(number)
-    elif relation.format == "csv":
-        _read_csv(path, delimiter(relation.options), deadline)
-    elif relation.format == "textfile":
-        for _ in read_rows(path, open_text, 1, relation.options):
-            if time.monotonic() > deadline:
-                return
-    else:
-        _read_json(path, deadline)
-
-
-def _read_csv(path: str, separator: str, deadline: float) -> None:
-    with open_text(path, newline="") as file:
-        lines = csv.reader(file, delimiter=separator, strict=True)
-        width = len(next(lines, []))
-        for fields in lines:
-            if len(fields) not in (width, 0):
-                raise ValueError(f"line {lines.line_num} has {len(fields)} fields, but the header has {width}")
-            if time.monotonic() > deadline:
-                return
-
-
-def _read_json(path: str, deadline: float) -> None:
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip() and not isinstance(json.loads(line), dict):
-                raise ValueError(f"line {number} is not a JSON object")
-            if time.monotonic() > deadline:
-                return
+    for _ in reader_named(relation.format).check(path, relation.options):
+        if time.monotonic() > deadline:
+            return

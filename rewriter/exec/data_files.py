@@ -1,26 +1,26 @@
 """The schema of a data file as stored in it: column names and types, read without any engine, hence alike on all.
 
-Options of CSV: ``delimiter`` (one character, default ``,``). Every CSV column is a string, and an empty field is NULL:
-engines infer types differently, and a CAST in the query states the intended type. JSON has one object a line; a column
-is BOOLEAN, BIGINT, DOUBLE or STRING, the first that fits all its values. Parquet and ORC files name their types.
+What a format needs is in its module of ``formats``.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.formats.registry import FORMATS, format_named
+from rewriter.errors import EngineError, InterfaceError, NotSupportedError
+from rewriter.exec.formats import csv
+from rewriter.exec.formats.file_format import FileReader
+from rewriter.exec.formats.registry import format_named, reader_named
 from rewriter.exec.sql_types import arrow_type, parse_type
-from rewriter.storage.filesystems.reading import arrow_source, open_text
+from rewriter.formats.data_format import DataFormat
+from rewriter.formats.registry import DATA_FORMATS, known_format
 from rewriter.storage.filesystems.registry import store_of
 from rewriter.uris import is_uri, normalized
 
@@ -29,28 +29,45 @@ if TYPE_CHECKING:
 
     from rewriter.exec.engine import ScanFile
 
-#: Formats whose values are read as text and cast.
-TEXT_FORMATS = ("csv", "json", "textfile")
-
 
 def check_format(format: str) -> str:
     """Returns the format in lower case. Raises ``NotSupportedError`` for an unknown one."""
-    if format.lower() not in FORMATS:
+    if known_format(format) is None:
         raise NotSupportedError(
-            f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(FORMATS)}."
+            f"The file format {format} is not supported.", object=format, hint=f"Use one of {', '.join(DATA_FORMATS)}."
         )
     return format.lower()
 
 
+def check_usable(format: str) -> DataFormat:
+    """Returns the format, of which files are about to be read or written.
+
+    Raises ``NotSupportedError`` for an unknown one, and ``InterfaceError`` FORMAT_LIBRARY_NOT_FOUND if the package that
+    reads and writes its files is not installed.
+    """
+    data_format = DATA_FORMATS[check_format(format)]
+    if data_format.library is not None and find_spec(data_format.library) is None:
+        raise InterfaceError(
+            f"Files of the format {data_format.name} are read and written by the package {data_format.library}, which "
+            "is not installed.",
+            condition="FORMAT_LIBRARY_NOT_FOUND",
+            object=data_format.name,
+            hint=f"Run pip install 'rewriter[{data_format.extra}]'.",
+        )
+    return data_format
+
+
 def check_written(format: str, columns: Sequence[Column]) -> None:
-    """Raises ``NotSupportedError`` for columns that files of the format do not hold."""
-    if check_format(format) != "json":
-        return
+    """Raises ``NotSupportedError`` for columns that files of the format do not hold, and the errors of
+    ``check_usable``.
+    """
+    data_format = check_usable(format)
+    unwritable = data_format.unwritable
     for column in columns:
-        if re.search(r"\bmap<(?!string,)", column.type.lower()):
+        if unwritable is not None and re.search(unwritable, column.type.lower()):
             raise NotSupportedError(
-                f"Writing the column {column.name}, {column.type.upper()}, as JSON is not supported: the names of "
-                "a JSON object are strings.",
+                f"Writing the column {column.name}, {column.type.upper()}, as {data_format.title} is not supported: "
+                "the names of a JSON object are strings.",
                 object=column.name,
                 hint="Use a table of the format parquet or orc, or a MAP<STRING, …>.",
             )
@@ -61,14 +78,10 @@ def file_columns(format: str, path: str, options: Mapping[str, str] | None = Non
 
     Costs one footer (parquet, orc), one line (csv) or a reading of the whole file (json). Raises ``EngineError``.
     """
-    format = check_format(format)
+    format = check_usable(format).name
     file = _first_file(path)
     try:
-        if format == "csv":
-            return tuple(Column(name, "string") for name in csv_header(file, delimiter(options or {})))
-        if format == "json":
-            return _json_columns(file)
-        return tuple(_column(field) for field in _footer(format, file))
+        return tuple(_column(field) for field in reader_named(format).schema(file, options or {}))
     except (OSError, ValueError, UnicodeError) as error:
         raise unreadable(file, error) from None
 
@@ -85,35 +98,28 @@ def stored_columns(format: str, path: str) -> tuple[Column, ...]:
     ``timestamp_ntz``, and a timestamp in nanoseconds has no supported type. Costs as ``file_columns``. Raises
     ``EngineError``.
     """
+    reader = reader_named(check_usable(format).name)
     try:
-        if format == "csv":
-            return tuple(Column(name, "string") for name in csv_header(path, ","))
-        if format == "json":
-            return _json_columns(path)
-        schema = _footer(format, path)
-        return tuple(Column(field.name, _stored_type(field.type, format)) for field in schema)
+        return tuple(Column(field.name, _stored_type(field.type, reader)) for field in reader.schema(path, {}))
     except (OSError, ValueError, UnicodeError) as error:
         raise unreadable(path, error) from None
 
 
-def _stored_type(type_: pa.DataType, format: str) -> str:
+def _stored_type(type_: pa.DataType, reader: FileReader) -> str:
     import pyarrow as pa
 
-    if format == "parquet" and pa.types.is_timestamp(type_) and (type_.tz is None or type_.unit == "ns"):
+    if reader.has_local_times and pa.types.is_timestamp(type_) and (type_.tz is None or type_.unit == "ns"):
         return "timestamp_ntz" if type_.tz is None else "timestamp in nanoseconds"
     return spark_type(type_)
 
 
-def stored_rows(format: str, path: str) -> int:
-    """Returns the number of rows that a parquet or ORC file declares. Raises ``EngineError``."""
+def stored_rows(format: str, path: str) -> int | None:
+    """Returns the number of rows that a file declares; ``None`` if files of the format declare none. Raises
+    ``EngineError``.
+    """
+    count = reader_named(check_usable(format).name).rows
     try:
-        if format == "orc":
-            import pyarrow.orc
-
-            return int(pyarrow.orc.ORCFile(arrow_source(path)).nrows)
-        import pyarrow.parquet
-
-        return int(pyarrow.parquet.read_metadata(arrow_source(path)).num_rows)
+        return None if count is None else count(path)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
 
@@ -122,7 +128,8 @@ def write_empty(path: str, columns: Sequence[Column], format: str = "parquet") -
     """Writes a file without rows. Raises ``NotSupportedError`` for columns of types that only Spark handles."""
     import pyarrow as pa
 
-    if format in ("json", "textfile"):
+    data_format = check_usable(format)
+    if data_format.is_text and not data_format.has_header:
         with open(path, "w", encoding="utf-8"):
             return
     schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in columns])
@@ -148,27 +155,12 @@ def unreadable(path: str, error: object) -> EngineError:
     )
 
 
-def delimiter(options: Mapping[str, str]) -> str:
-    """Returns the delimiter of CSV fields. Raises ``NotSupportedError`` for unknown options."""
-    for name in options:
-        if name.lower() != "delimiter":
-            raise NotSupportedError(f"The file option {name} is not supported.", object=name, hint="Use delimiter.")
-    value = next(iter(options.values()), ",")
-    if len(value) != 1 or value in '"\r\n':
-        raise NotSupportedError("A delimiter must be one character, and not a quote or a line end.", object="delimiter")
-    return value
-
-
 def csv_header(path: str, separator: str) -> tuple[str, ...]:
     """Returns the names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
     try:
-        with open_text(path, newline="") as file:
-            names = tuple(next(csv.reader(file, delimiter=separator), []))
-    except (OSError, UnicodeError, csv.Error) as error:
+        return csv.header(path, separator)
+    except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
-    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
-        raise unreadable(path, "its first line is not a header with a different name for each column")
-    return names
 
 
 def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Column]) -> list[tuple[ScanFile, ...]]:
@@ -235,52 +227,6 @@ def _nothing_there(path: str) -> EngineError:
         object=path,
         hint="Name a file, or a directory with files.",
     )
-
-
-def _json_columns(path: str) -> tuple[Column, ...]:
-    types: dict[str, str] = {}
-    with open_text(path) as file:
-        for line in file:
-            if not line.strip():
-                continue
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError("a line is not a JSON object")
-            for name, value in row.items():
-                types[name] = _wider(types.get(name, "void"), _json_type(value))
-    return tuple(Column(name, "string" if type_name == "void" else type_name) for name, type_name in types.items())
-
-
-def _json_type(value: object) -> str:
-    if value is None:
-        return "void"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "bigint" if -(2**63) <= value < 2**63 else "double"
-    if isinstance(value, float):
-        return "double"
-    if isinstance(value, str):
-        return "string"
-    raise ValueError("nested JSON values are not supported")
-
-
-def _wider(left: str, right: str) -> str:
-    if left == right or right == "void":
-        return left
-    if left == "void":
-        return right
-    return "double" if {left, right} == {"bigint", "double"} else "string"
-
-
-def _footer(format: str, path: str) -> pa.Schema:
-    if format == "orc":
-        import pyarrow.orc
-
-        return pyarrow.orc.ORCFile(arrow_source(path)).schema
-    import pyarrow.parquet
-
-    return pyarrow.parquet.read_schema(arrow_source(path))
 
 
 def spark_type(type_: pa.DataType) -> str:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, PartitionValues
 from rewriter.errors import EngineError
-from rewriter.exec.data_files import by_header, delimiter
+from rewriter.exec.data_files import by_header
 from rewriter.exec.engine import Relation, ScanFile
+from rewriter.exec.formats.csv import delimiter
+from rewriter.formats.registry import DATA_FORMATS
 
 #: The directory of a write; files below it never change.
 _MANAGED = f"/{WRITE_ID_LEVEL}="
@@ -165,7 +167,7 @@ def by_leading_values(runs: Sequence[ValueRun]) -> dict[PartitionValues, list[Va
 
 def by_value(relation: Relation, format: str, scan_: Scan) -> list[tuple[ScanFile, ...]]:
     """Returns the files of ``scan_.by_value`` in groups that are read alike: CSV files with one header per group."""
-    if format == "csv" and relation.grown and scan_.by_value:
+    if DATA_FORMATS[format].has_header and relation.grown and scan_.by_value:
         return by_header(scan_.by_value, delimiter(relation.options), relation.columns)
     return [scan_.by_value] if scan_.by_value else []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from rewriter.errors import AnalysisError, Span
 from rewriter.grammar.terms import Literal
@@ -132,7 +133,11 @@ def span_of(tree: Filter) -> Span:
 def _children(tree: Filter) -> tuple[Filter, ...]:
     if isinstance(tree, Not):
         return (tree.operand,)
-    return tree.operands if isinstance(tree, (And, Or)) else ()
+    if isinstance(tree, (And, Or)):
+        return tree.operands
+    if isinstance(tree, (Comparison, Like, InList, Between, IsNull)):
+        return ()
+    assert_never(tree)
 
 
 def _predicates(tree: Filter) -> Iterator[Predicate]:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rewriter.errors import NotSupportedError, Span
+from rewriter.formats import registry as formats
 
-TEXTFILE = "textfile"
+#: The name of the format of Hive's text files.
+TEXTFILE = formats.TEXTFILE.name
 
 
 @dataclass(frozen=True)

@@ -6,37 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rewriter.errors import NotSupportedError, ParseError, Span
+from rewriter.formats.registry import (
+    DATA_FORMATS,
+    classes_of_formats,
+    format_of_serde,
+    known_format,
+    name_of_alias,
+)
 from rewriter.grammar.row_formats import TEXTFILE, RowFormat, checked_row_format
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.grammar.unparse import quote
-
-_QL = "org.apache.hadoop.hive.ql.io."
-#: Hive's classes, as its SHOW CREATE TABLE prints them, and the format that they read and write.
-_CLASSES = {
-    f"{_QL}parquet.serde.ParquetHiveSerDe": "parquet",
-    f"{_QL}parquet.MapredParquetInputFormat": "parquet",
-    f"{_QL}parquet.MapredParquetOutputFormat": "parquet",
-    f"{_QL}orc.OrcSerde": "orc",
-    f"{_QL}orc.OrcInputFormat": "orc",
-    f"{_QL}orc.OrcOutputFormat": "orc",
-    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe": TEXTFILE,
-    "org.apache.hadoop.mapred.TextInputFormat": TEXTFILE,
-    f"{_QL}HiveIgnoreKeyTextOutputFormat": TEXTFILE,
-    "org.apache.hadoop.hive.serde2.avro.AvroSerDe": "avro",
-    f"{_QL}avro.AvroContainerInputFormat": "avro",
-    f"{_QL}avro.AvroContainerOutputFormat": "avro",
-    "org.apache.hadoop.mapred.SequenceFileInputFormat": "sequencefile",
-    f"{_QL}HiveSequenceFileOutputFormat": "sequencefile",
-    "org.apache.hadoop.hive.serde2.columnar.LazyBinaryColumnarSerDe": "rcfile",
-    "org.apache.hadoop.hive.serde2.columnar.ColumnarSerDe": "rcfile",
-    f"{_QL}RCFileInputFormat": "rcfile",
-    f"{_QL}RCFileOutputFormat": "rcfile",
-}
-
-
-#: Names of formats that Hive and Spark accept after STORED AS and SET FILEFORMAT beside their own.
-_FILE_NAMES = {"parquetfile": "parquet", "orcfile": "orc"}
 
 
 class Format(NamedTuple):
@@ -49,19 +29,28 @@ class Format(NamedTuple):
 
 def file_format_name(name: Terminal) -> str:
     """Returns the name of the format after STORED AS or SET FILEFORMAT, in lower case: parquet for PARQUETFILE."""
-    lower = name.name.lower()
-    return _FILE_NAMES.get(lower, lower)
+    return name_of_alias(name.name)
 
 
 def format_of_class(name: Terminal) -> Format:
     """Returns the format of one of Hive's classes. Raises ``NotSupportedError`` for an unknown class."""
-    file_format = {class_name.lower(): format for class_name, format in _CLASSES.items()}.get(name.string.lower())
+    file_format = classes_of_formats().get(name.string.lower())
+    misread = format_of_serde(name.string)
+    if file_format is None and misread is not None and misread.misread_by_class is not None:
+        raise NotSupportedError(
+            f"The class {name.string} is not supported in CREATE TABLE: {misread.misread_by_class}.",
+            position=name.span,
+            object=name.string,
+            hint=f"If the files are as they are here, name the format: USING {misread.name}.",
+        )
     if file_format is None:
+        *titles, last = (format.title for format in DATA_FORMATS.values() if format.is_hives)
         raise NotSupportedError(
             f"The class {name.string} is not supported.",
             position=name.span,
             object=name.string,
-            hint="Name the format, USING parquet: only Hive's classes for parquet, ORC and text are supported.",
+            hint=f"Name the format, USING parquet: only Hive's classes for {', '.join(titles)} and {last} are "
+            "supported.",
         )
     return Format(file_format, name.span)
 
@@ -73,6 +62,8 @@ def format_of_classes(reads: Terminal, writes: Terminal) -> Format:
 
 
 def _agreeing(first: Format, second: Format | None) -> Format:
+    if second is not None and second.name == TEXTFILE and first.row_format is None and _is_of_lines(first.name):
+        return first  # Hive's text files with another class of rows.
     if second is not None and second.name != first.name and first.row_format is not None:
         raise ParseError(
             f"ROW FORMAT DELIMITED is for text files, not for {second.name}.",
@@ -90,6 +81,11 @@ def _agreeing(first: Format, second: Format | None) -> Format:
             hint="Name one format: USING parquet.",
         )
     return first
+
+
+def _is_of_lines(name: str) -> bool:
+    data_format = known_format(name)
+    return data_format is not None and data_format.classes.input == DATA_FORMATS[TEXTFILE].classes.input
 
 
 def delimited_format(clauses: Sequence[Clause], span: Span) -> Format:

@@ -23,8 +23,9 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.qualified_names import full_name, parts_of
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.table_definitions import FORMATS, check_definition, check_view, has_known_type
+from rewriter.catalog.table_definitions import check_definition, check_view, has_known_type
 from rewriter.errors import DataError, NotSupportedError
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.hive.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.hive.spark_schema import columns_of_spark, has_constraints, has_defaults
 from rewriter.hive.wire.interface import structure
@@ -185,7 +186,7 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
         columns = tuple(map(_column, descriptor.cols or ()))
     if format == TEXTFILE:
         properties |= row_properties(options)
-    if format in FORMATS and not all(map(has_known_type, columns)):
+    if format in DATA_FORMATS and not all(map(has_known_type, columns)):
         format = f"{format} with other types"
     if has_defaults(properties):
         format = f"{format} with default values"

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
+from rewriter.formats.data_format import HiveClasses
+from rewriter.formats.registry import DATA_FORMATS, REFUSED_FORMATS
 
 #: The property of a table that Spark made by ``USING``.
 PROVIDER = "spark.sql.sources.provider"
-_SERDE = "org.apache.hadoop.hive.serde2"
-_QL = "org.apache.hadoop.hive.ql.io"
-
-
-@dataclass(frozen=True)
-class HiveFormat:
-    """The classes of a format: of its input, its output, and its rows."""
-
-    input: str
-    output: str
-    serde: str
-
-
-_LAZY = f"{_SERDE}.lazy.LazySimpleSerDe"
 #: What Spark gives to tables of formats that Hive does not have: only Spark reads them.
-PLACEHOLDER = HiveFormat(
-    "org.apache.hadoop.mapred.SequenceFileInputFormat", f"{_QL}.HiveSequenceFileOutputFormat", _LAZY
+PLACEHOLDER = HiveClasses(
+    DATA_FORMATS[TEXTFILE].classes.serde,
+    *REFUSED_FORMATS["sequencefile"].classes,
 )
-_TEXT = HiveFormat("org.apache.hadoop.mapred.TextInputFormat", f"{_QL}.HiveIgnoreKeyTextOutputFormat", _LAZY)
-_BY_NAME = {
-    "parquet": HiveFormat(
-        f"{_QL}.parquet.MapredParquetInputFormat",
-        f"{_QL}.parquet.MapredParquetOutputFormat",
-        f"{_QL}.parquet.serde.ParquetHiveSerDe",
-    ),
-    "orc": HiveFormat(f"{_QL}.orc.OrcInputFormat", f"{_QL}.orc.OrcOutputFormat", f"{_QL}.orc.OrcSerde"),
-    TEXTFILE: _TEXT,
-}
 #: The parameters of rows that change nothing in how files are read here.
 _HARMLESS = {"serialization.format", "path", "header"}
 _SEPARATORS = {FIELD, ESCAPE, NULL, "serialization.format", "line.delim"}
 
 
-def hive_format(format: str) -> HiveFormat:
+def hive_format(format: str) -> HiveClasses:
     """Returns the classes of a format of the catalog. Those of CSV and JSON are read by Spark alone."""
-    return _BY_NAME.get(format, PLACEHOLDER)
+    data_format = DATA_FORMATS.get(format)
+    return data_format.classes if data_format is not None and data_format.is_hives else PLACEHOLDER
 
 
 def catalog_format(input: str, serde: str, options: Mapping[str, str], provider: str | None) -> str:
@@ -60,27 +39,24 @@ def catalog_format(input: str, serde: str, options: Mapping[str, str], provider:
     """
     if provider is not None and provider.lower() != "hive":
         name = provider.lower()
-        is_plain = options.keys() <= _HARMLESS
-        if name in ("parquet", "orc"):
-            return name
-        if name == "json":
-            return name if is_plain else "json of spark"
-        if name == "csv":
-            return name if _has_plain_csv(options) else "csv of spark"
-        return f"{name.rpartition('.')[2]} of spark"
-    for name, classes in _BY_NAME.items():
-        if (input, serde) == (classes.input, classes.serde):
+        data_format = DATA_FORMATS.get(name)
+        if data_format is None or not data_format.names_columns:
+            return f"{name.rpartition('.')[2]} of spark"
+        return name if _is_plain(options, data_format.spark_options) else f"{name} of spark"
+    for name, data_format in DATA_FORMATS.items():
+        classes = data_format.classes
+        if data_format.is_hives and (input, serde) == (classes.input, classes.serde):
             is_readable = name != TEXTFILE or _has_plain_rows(options)
             return name if is_readable else "textfile with other rows"
     return f"{input.rpartition('.')[2] or 'none'} of hive"
 
 
-def _has_plain_csv(options: Mapping[str, str]) -> bool:
-    """Returns whether CSV files of Spark are those that are written here: with a header, and quotes that are doubled.
-    By default, Spark writes a backslash before them, and no header.
-    """
-    has_header = options.get("header", "").lower() == "true"
-    return has_header and options.get("escape") == '"' and options.keys() <= _HARMLESS | {"escape"}
+def _is_plain(options: Mapping[str, str], needed: Mapping[str, str] | None) -> bool:
+    """Returns whether Spark's options are exactly those by which it writes files as they are written here."""
+    if needed is None:
+        return True
+    is_known = options.keys() <= _HARMLESS | needed.keys()
+    return is_known and all(options.get(name, "").lower() == value for name, value in needed.items())
 
 
 def _has_plain_rows(options: Mapping[str, str]) -> bool:

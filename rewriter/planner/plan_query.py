@@ -272,7 +272,7 @@ def _check_calls(text: QueryText, edits: Sequence[Edit]) -> None:
 
 
 def _has_database(table: Table) -> bool:
-    return isinstance(table, SystemTable) or (table.id >= 0 and session_of(table.name) is None)
+    return isinstance(table, SystemTable) or (table.kind.is_in_catalog and session_of(table.name) is None)
 
 
 def _qualifier_edits(text: QueryText, resolved: Resolved, current: str) -> list[Edit]:

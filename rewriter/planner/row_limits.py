@@ -28,7 +28,7 @@ def row_limit(text: QueryText, resolved: Resolved, parameters: Mapping[str, obje
     if not isinstance(select, exp.Select) or len(resolved.blocks) != 1 or len(resolved.tables) != 1:
         return None
     (block,), (reference,) = resolved.blocks, resolved.tables
-    if block.cubes or reference.table.id < 0 or reference.node is not only_relation(select):
+    if block.cubes or not reference.table.kind.is_in_catalog or reference.node is not only_relation(select):
         return None
     clauses = {name for name, value in select.args.items() if value}
     if clauses != _LIMITED or not all(map(_is_row_by_row, select.expressions)):

@@ -37,7 +37,7 @@ def table_aggregates(text: QueryText, resolved: Resolved, prunings: Sequence[Pru
         return ()
     (block,), (reference,), (pruning,) = resolved.blocks, resolved.tables, prunings
     table = reference.table
-    if table.id < 0 or block.cubes or reference.node is not only_relation(select):
+    if not table.kind.is_in_catalog or block.cubes or reference.node is not only_relation(select):
         return ()
     if not {name for name, value in select.args.items() if value} <= _CLAUSES or pruning.timed:
         return ()

@@ -143,7 +143,7 @@ def test_links_are_not_followed(duckdb: Engine, tmp_path: Path) -> None:
         "USING csv OPTIONS (header = 'false') SELECT 1",
         "USING parquet OPTIONS (compression = 'gzip') SELECT 1",
         "USING json OPTIONS (dateFormat = 'yyyy') SELECT 1",
-        "STORED AS AVRO SELECT 1",
+        "STORED AS SEQUENCEFILE SELECT 1",
     ],
 )
 def test_files_that_would_be_written_otherwise_are_refused(statement: str, duckdb: Engine, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_the_row_format_of_a_table_never_changes(duckdb: Engine, tmp_path: Path)
         assert session.execute("SELECT * FROM t").fetch() == [("a,b", "x")]
 
 
-@pytest.mark.parametrize("format", ["AVRO", "SEQUENCEFILE", "RCFILE"])
+@pytest.mark.parametrize("format", ["SEQUENCEFILE", "RCFILE"])
 def test_formats_of_hive_without_a_reader_are_refused_by_name(format: str, duckdb: Engine, tmp_path: Path) -> None:
     with Session(tmp_path, duckdb) as session:
         with pytest.raises(NotSupportedError, match=f"{format.lower()} is not supported: ") as caught:

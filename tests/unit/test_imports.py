@@ -22,7 +22,7 @@ COMMON = {
     "terminal_text.py",
     "uris.py",
 }
-MOST_LINES = 500
+MOST_LINES = 800
 MOST_ROOT_MODULES = 11
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from rewriter.catalog.commit import (
     batch_changes,
@@ -37,6 +38,7 @@ from rewriter.catalog.model.changes import (
     CreateObject,
     DropCopies,
     DropObject,
+    DropPartitions,
     MovePartitions,
     NoteFiles,
     NoteStatistics,
@@ -120,8 +122,10 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
             copies.drop(change)
         elif isinstance(change, SetClusters):
             copies.set_clusters(change)
-        else:
+        elif isinstance(change, DropPartitions):
             partitions.drop(change)
+        else:
+            assert_never(change)
         copies.follow(change)
     location_claims.check(context, changes)
     timeline_updates.finish()

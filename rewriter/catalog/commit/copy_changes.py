@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import assert_never
 
 import sqlalchemy as sa
 
@@ -28,10 +29,12 @@ from rewriter.catalog.model.changes import (
     AlterPartitions,
     Change,
     CopiedPartition,
+    DefinitionChange,
     DropCopies,
     DropPartitions,
     MovePartitions,
     NoteFiles,
+    PartitionNote,
     SetClusters,
     TruncatePartitions,
     WritePartitions,
@@ -295,7 +298,9 @@ def _changed_content(change: Change) -> tuple[Table | None, Sequence[KeyRange]]:
         case NoteFiles(table=table):
             changed = [part.key for part in change.partitions if part.before is None or part.before != part.after]
             return table, list(map(KeyRange.of_key, changed))
-    return None, ()
+    if isinstance(change, DefinitionChange | PartitionNote | MovePartitions):
+        return None, ()
+    assert_never(change)
 
 
 def _runs(live: Sequence[bytes], held: Sequence[KeyRange], added: Iterable[bytes]) -> list[KeyRange]:

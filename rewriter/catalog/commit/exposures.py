@@ -13,7 +13,7 @@ import os
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import sqlalchemy as sa
 
@@ -29,7 +29,10 @@ from rewriter.catalog.model.changes import (
     AlterTable,
     Change,
     CreateObject,
+    DefinitionChange,
+    DropPartitions,
     MovePartitions,
+    PartitionNote,
     TruncatePartitions,
     WritePartitions,
 )
@@ -106,7 +109,11 @@ def _table_of(change: Change) -> Table | None:
         return change.target
     if isinstance(change, CreateObject):
         return change.object if isinstance(change.object, Table) else None
-    return change.table if isinstance(change, AlterTable) and EXPOSE in change.set else None
+    if isinstance(change, AlterTable):
+        return change.table if EXPOSE in change.set else None
+    if isinstance(change, DefinitionChange | DropPartitions | PartitionNote):
+        return None
+    assert_never(change)
 
 
 def _keys(table: Table, change: Change) -> Iterator[bytes]:
@@ -117,6 +124,8 @@ def _keys(table: Table, change: Change) -> Iterator[bytes]:
         yield from (partition_key(table, move.values) for move in change.moves)
     elif isinstance(change, TruncatePartitions):
         yield from change.keys
+    elif not isinstance(change, DefinitionChange | DropPartitions | PartitionNote):
+        assert_never(change)
 
 
 def _expose_table(context: CommitContext, table: Table, changes: Sequence[Change], made: list[str] | None) -> None:

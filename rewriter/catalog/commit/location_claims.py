@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import sqlalchemy as sa
 
@@ -21,7 +21,11 @@ from rewriter.catalog.model.changes import (
     AlterTable,
     Change,
     CreateObject,
+    DefinitionChange,
+    DropPartitions,
     MovePartitions,
+    PartitionNote,
+    TruncatePartitions,
     WritePartitions,
 )
 from rewriter.catalog.model.json_codec import decoded
@@ -109,7 +113,9 @@ def _may_set_location(change: Change) -> bool:
             return change.table.external
         case MovePartitions():
             return change.target.external
-    return False
+    if isinstance(change, DefinitionChange | PartitionNote | DropPartitions | TruncatePartitions):
+        return False
+    assert_never(change)
 
 
 def _live_tables(context: CommitContext) -> Iterator[Table]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from os.path import normpath
+from typing import assert_never
 
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.commit_context import CommitContext
@@ -18,13 +19,18 @@ from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import (
     AcceptPartitions,
+    AddPartitions,
     AlterPartitions,
     Change,
+    DefinitionChange,
+    DropPartitions,
     MovePartitions,
     PartitionAlteration,
     PartitionMove,
+    PartitionNote,
     RejectPartitions,
     TruncatePartitions,
+    WritePartitions,
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
@@ -57,6 +63,8 @@ def moved_ranges(change: Change) -> Iterable[tuple[Table, Sequence[KeyRange]]]:
         yield change.table, _ranges(change.ranges, change.keys)
     elif isinstance(change, AlterPartitions):
         yield change.table, _ranges(change.ranges, [alteration.key for alteration in change.alterations])
+    elif not isinstance(change, DefinitionChange | PartitionNote | WritePartitions | AddPartitions | DropPartitions):
+        assert_never(change)
 
 
 def partition_key(table: Table, values: PartitionValues) -> bytes:

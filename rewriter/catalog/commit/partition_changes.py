@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import assert_never
 
 import sqlalchemy as sa
 
@@ -235,9 +236,11 @@ class PartitionChanges:
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)
         if isinstance(change, AddPartitions):
             claims.rows += named
-            return
-        (claims.rows if change.overwrite else claims.shared_keys).extend(named)
-        claims.ranges += change.wipes
+        elif isinstance(change, WritePartitions):
+            (claims.rows if change.overwrite else claims.shared_keys).extend(named)
+            claims.ranges += change.wipes
+        else:
+            assert_never(change)
 
     def _table(self, table: Table) -> Table:
         return self._context.live_table(table)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from rewriter.catalog.model.changes import (
     AlterColumns,
     AlterDatabase,
     AlterStorages,
     AlterTable,
     Change,
+    ContentChange,
     CreateObject,
+    DefinitionChange,
+    PartitionNote,
     SetCatalogProperty,
 )
 from rewriter.errors import NotSupportedError
@@ -49,5 +54,6 @@ def _defined(change: Change) -> tuple[str, object]:
             return fact.name, change.storages
         case SetCatalogProperty(name=name):
             return name, change.value
-        case _:
-            return "", None
+    if isinstance(change, DefinitionChange | ContentChange | PartitionNote):
+        return "", None
+    assert_never(change)

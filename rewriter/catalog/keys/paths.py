@@ -12,11 +12,10 @@ import re
 
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, escape, partition_name
-from rewriter.catalog.model.objects import Column, PartitionValues, Table
+from rewriter.catalog.model.objects import PARTITIONS, Column, PartitionValues, Table, TableKind
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 
 DIRECTORIES = "rewriter.directories"
-PARTITIONS = "rewriter.partitions"
 
 #: The values of each property, the default first.
 _CHOICES = {DIRECTORIES: ("names", "values"), PARTITIONS: ("registered", "discovered")}
@@ -31,7 +30,7 @@ def has_value_directories(table: Table) -> bool:
 
 def is_discovered(table: Table) -> bool:
     """Returns True if the table's partitions are the existing directories, and none is in the catalog."""
-    return table.properties.get(PARTITIONS) == "discovered"
+    return table.kind is TableKind.DISCOVERED
 
 
 def is_about_directories(key: str) -> bool:

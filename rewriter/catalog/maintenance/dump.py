@@ -26,6 +26,7 @@ from rewriter.catalog.reading.history import has_date
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import Database
+from rewriter.catalog.store.sql_differences import differences_of
 from rewriter.errors import DataError, IntegrityError, OperationalError
 from rewriter.terminal_text import printable
 
@@ -246,15 +247,10 @@ def _insert(connection: sa.Connection, table: sa.Table | None, rows: list[dict[s
 
 
 def _set_sequences(connection: sa.Connection) -> None:
-    """Sets PostgreSQL's sequences for new rows above the numbers of the restored rows."""
-    if connection.dialect.name != "postgresql":
-        return
+    """Sets the sequences for new rows above the numbers of the restored rows."""
     for table in _tables():
         if "row_id" in table.c:
-            newest = connection.execute(sa.select(sa.func.max(table.c.row_id))).scalar()
-            sequence = sa.func.pg_get_serial_sequence(table.name, "row_id")
-            if newest is not None:
-                connection.execute(sa.select(sa.func.setval(sequence, newest)))
+            differences_of(connection.dialect).raise_sequence(connection, table.c.row_id)
 
 
 def _invalid(problem: str) -> DataError:

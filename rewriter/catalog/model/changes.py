@@ -468,7 +468,8 @@ class CommitPartitions:
     keys: tuple[bytes, ...] | None = None
 
 
-Change = (
+#: Changes of objects and of properties of the catalog: no partition gets other content, and none moves.
+DefinitionChange = (
     CreateObject
     | DropObject
     | RenameObject
@@ -478,22 +479,27 @@ Change = (
     | AlterColumns
     | SetLateness
     | SetTrusted
-    | AcceptPartitions
-    | RejectPartitions
     | AlterStorages
     | RefreshTimelines
-    | WritePartitions
-    | AddPartitions
-    | DropPartitions
-    | MovePartitions
-    | TruncatePartitions
+    | SetClusters
+)
+
+#: Changes of which partitions a table has, and of their rows.
+ContentChange = WritePartitions | AddPartitions | DropPartitions | MovePartitions | TruncatePartitions
+
+#: Changes of what the catalog knows of partitions: judgements, statistics, files, copies, commits of batches.
+PartitionNote = (
+    AcceptPartitions
+    | RejectPartitions
     | AlterPartitions
     | NoteStatistics
     | NoteFiles
     | CompactPartitions
-    | SetClusters
     | AddCopies
     | DropCopies
     | CommitBatch
     | CommitPartitions
 )
+
+#: A new kind belongs to one of the three; each dispatch ends in ``assert_never``: mypy names those that miss it.
+Change = DefinitionChange | ContentChange | PartitionNote

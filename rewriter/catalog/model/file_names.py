@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-#: The formats that can precede a path: SELECT … FROM parquet.`path`.
-FILE_FORMATS = ("parquet", "csv", "json", "orc")
-
-#: Formats of Spark and its extensions that no engine reads here.
-_OTHER_FORMATS = ("avro", "binaryfile", "delta", "hudi", "iceberg", "text", "xml")
+from rewriter.formats.registry import REFUSED_FORMATS, SOURCE_FORMATS
 
 #: How each hint about files begins.
 READ_FILES = "A query reads files by their format: "
@@ -23,12 +19,13 @@ def files_hint(name: str) -> str | None:
     True
     """
     format, _, path = name.partition(".")
-    if format.lower() in _OTHER_FORMATS and path:
-        return f"{READ_FILES}{', '.join(FILE_FORMATS)}. Files of {format} cannot be read."
+    refused = REFUSED_FORMATS.get(format.lower())
+    if refused is not None and refused.is_source and path:
+        return f"{READ_FILES}{', '.join(SOURCE_FORMATS)}. Files of {format} cannot be read."
     ending = name.rpartition(".")[2].lower()
-    if "/" not in name and ending not in FILE_FORMATS:
+    if "/" not in name and ending not in SOURCE_FORMATS:
         return None
-    return f"{READ_FILES}FROM {ending if ending in FILE_FORMATS else 'parquet'}.`{name}`."
+    return f"{READ_FILES}FROM {ending if ending in SOURCE_FORMATS else 'parquet'}.`{name}`."
 
 
 def path_of(name: str) -> str | None:
@@ -38,4 +35,4 @@ def path_of(name: str) -> str | None:
     ('logs/2024', None)
     """
     format, _, path = name.partition(".")
-    return path if path and format.lower() in FILE_FORMATS else None
+    return path if path and format.lower() in SOURCE_FORMATS else None

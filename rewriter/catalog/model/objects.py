@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
@@ -22,7 +22,12 @@ from rewriter.timeline.layouts import TimeLayout
 
 PartitionValues = tuple[str | None, ...]
 
+RollupFunction = Literal["SUM", "MIN", "MAX"]
+
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
+#: The property that says whether the catalog registers the partitions of an external table.
+PARTITIONS = "rewriter.partitions"
 
 #: The directory level that names a write below a managed table; no column may have this name.
 WRITE_ID_LEVEL = "rewriter_write_id"
@@ -73,6 +78,39 @@ class CatalogProperties:
     name: str = "properties"
 
 
+class TableKind(Enum):
+    """Where the rows of a table come from, and who lists its partitions."""
+
+    #: The catalog lists the partitions and the files.
+    MANAGED = "managed"
+    #: The catalog lists the partitions; their directories list the files.
+    EXTERNAL = "external"
+    #: The directories list the partitions, too.
+    DISCOVERED = "discovered"
+    #: The files that a query names: ``parquet.`path```.
+    FILES = "files"
+    #: An object of a user's yields the rows.
+    SOURCE = "source"
+    #: The rows are about the catalog and the session.
+    SYSTEM = "system"
+
+    @property
+    def is_in_catalog(self) -> bool:
+        """True for the tables of the catalog, and the temporary ones of a session; false for those of one query."""
+        match self:
+            case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
+                return True
+            case TableKind.FILES | TableKind.SOURCE | TableKind.SYSTEM:
+                return False
+            case _:
+                assert_never(self)
+
+    @property
+    def lists_partitions(self) -> bool:
+        """True if the partitions are rows of the catalog."""
+        return self.is_in_catalog and self is not TableKind.DISCOVERED
+
+
 @dataclass(frozen=True)
 class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
@@ -103,6 +141,13 @@ class Table:
         return next((copy for copy in self.copies if copy.cluster.lower() == cluster.lower()), None)
 
     @property
+    def kind(self) -> TableKind:
+        """The kind of the table. A table that is no object of the catalog has a class of its own."""
+        if self.properties.get(PARTITIONS) == "discovered":
+            return TableKind.DISCOVERED
+        return TableKind.EXTERNAL if self.external else TableKind.MANAGED
+
+    @property
     def all_columns(self) -> tuple[Column, ...]:
         """Returns the data columns, then the partition columns."""
         return self.columns + self.partition_columns
@@ -111,6 +156,24 @@ class Table:
     def file_options(self) -> dict[str, str]:
         """Returns the options by which the files are read and written."""
         return row_format_of(self.properties) if self.format.lower() == TEXTFILE else {}
+
+
+@dataclass(frozen=True)
+class FilesTable(Table):
+    """The files that a query names. Its columns are found when it is read."""
+
+    @property
+    def kind(self) -> TableKind:
+        return TableKind.FILES
+
+
+@dataclass(frozen=True)
+class SourceTable(Table):
+    """The rows of a registered source."""
+
+    @property
+    def kind(self) -> TableKind:
+        return TableKind.SOURCE
 
 
 class Partition(NamedTuple):
@@ -204,12 +267,25 @@ class Function:
 
 
 class Aggregate(Enum):
-    """The aggregate function that rolls up a measure."""
+    """The kind of a measure: what its column holds of the base rows."""
 
     COUNT = "COUNT"
     SUM = "SUM"
     MIN = "MIN"
     MAX = "MAX"
+
+    @property
+    def rollup_function(self) -> RollupFunction:
+        """The SQL function that computes the measure of a group from the measures of its rows."""
+        match self:
+            case Aggregate.COUNT | Aggregate.SUM:
+                return "SUM"
+            case Aggregate.MIN:
+                return "MIN"
+            case Aggregate.MAX:
+                return "MAX"
+            case _:
+                assert_never(self)
 
 
 @dataclass(frozen=True)

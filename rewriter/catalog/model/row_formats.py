@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-TEXTFILE = "textfile"
+from rewriter.formats import registry as formats
+
+#: The name of the format of Hive's text files.
+TEXTFILE = formats.TEXTFILE.name
 #: The prefix of the properties that are Hive's SERDEPROPERTIES.
 SERDE_PROPERTY = "rewriter.serdeproperties."
 #: Hive's names.

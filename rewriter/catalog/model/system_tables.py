@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rewriter.catalog.model.objects import Column, Namespace, Table
+from rewriter.catalog.model.objects import Column, Namespace, Table, TableKind
 from rewriter.catalog.model.qualified_names import full_name
 from rewriter.errors import NotSupportedError
 
 INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"
 
-#: Tables with such ids, and below down to those of registered sources, are system tables.
+#: The ids of system tables begin here, downwards: no other table has them.
 _FIRST_ID = -900_000
 
 
@@ -28,6 +28,10 @@ class SystemTable(Table):
     """
 
     in_order: tuple[Column, ...] = ()
+
+    @property
+    def kind(self) -> TableKind:
+        return TableKind.SYSTEM
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
@@ -127,7 +131,7 @@ SYSTEM_DATABASES: Mapping[str, Namespace] = {
 
 def is_system_database(database: Namespace) -> bool:
     """Returns True for one of our databases, not a user's of the same name."""
-    return database.id < 0
+    return SYSTEM_DATABASES.get(database.name) == database
 
 
 def system_read_only(name: str) -> NotSupportedError:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.model.json_codec import decoded
@@ -15,6 +14,7 @@ from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.bulk_insert import insert_rows
+from rewriter.catalog.store.sql_differences import SqlDifferences, differences_of
 
 #: The number of keys that are held in memory while an old catalog is indexed.
 _BATCH = 10_000
@@ -34,7 +34,7 @@ def add_entries(connection: sa.Connection, table: Table, keys: Iterable[bytes]) 
     ]
     # In the order of the index, so that its pages are visited one after the other.
     entries.sort()
-    insert_rows(connection, _insert(connection.dialect.name), ("place", "key"), entries)
+    insert_rows(connection, _insert(differences_of(connection.dialect)), ("place", "key"), entries)
 
 
 def index_all(connection: sa.Connection) -> None:
@@ -47,13 +47,9 @@ def index_all(connection: sa.Connection) -> None:
 
 
 @cache
-def _insert(dialect: str) -> sa.Insert:
+def _insert(differences: SqlDifferences) -> sa.Insert:
     """Returns an INSERT that ignores existing entries."""
-    if dialect == "sqlite":
-        return sqlite.insert(schema.partition_fields).on_conflict_do_nothing()
-    from sqlalchemy.dialects import postgresql  # Loaded when it is used: a tenth of a second.
-
-    return postgresql.insert(schema.partition_fields).on_conflict_do_nothing()
+    return differences.insert_new(schema.partition_fields)
 
 
 def _tables(connection: sa.Connection) -> list[Table]:

@@ -10,6 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sqlalchemy as sa
 
+from rewriter.catalog.store.sql_differences import differences_of
+
 _Shape = ParamSpec("_Shape")
 _Built = TypeVar("_Built")
 
@@ -103,11 +105,7 @@ def changed(connection: sa.Connection, statement: Prepared, **values: object) ->
 
 
 def _is_embedded(connection: sa.Connection) -> bool:
-    """Returns True if there is no server connection that can be lost.
-
-    Then SQLAlchemy's own way, which takes five times the time of a short statement, has no advantage over the driver's.
-    """
-    return connection.dialect.name == "sqlite"
+    return differences_of(connection.dialect).is_embedded
 
 
 def _sqlite(connection: sa.Connection, statement: Prepared, values: Mapping[str, object]) -> sqlite3.Cursor:

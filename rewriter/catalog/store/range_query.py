@@ -1,8 +1,7 @@
 """Rows with keys in key ranges: one statement for many ranges, executed as ranges of an index.
 
 The key ranges are the rows of a VALUES, and each of them is a range of the index that begins with the key column.
-SQLite does so for a join. PostgreSQL cannot estimate bounds that are not constants, and would read the complete table
-instead of many ranges that may each hold a part of it. A LATERAL subquery with its own order prevents that.
+Each database has its own form of that join (``sql_differences``).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.store.sql_differences import differences_of
 
 #: The maximum number of key ranges of one statement: two parameters each.
 MOST = 256
@@ -49,14 +49,7 @@ def range_join(
     values: Mapping[str, bytes],
 ) -> sa.Select[Any]:
     """Returns the SELECT over ``size`` ranges, with the parameters of ``range_parameters``, which have defaults."""
-    range_table = _table(size, values)
-    start, end = range_table.c.column1, range_table.c.column2
-    if dialect.name == "sqlite":
-        return (
-            sa.select(*columns).join_from(range_table, key.table, sa.and_(key >= start, key < end)).where(*conditions)
-        )
-    lateral = sa.select(*columns).where(key >= start, key < end, *conditions).order_by(key).lateral("found")
-    return sa.select(*lateral.c).join_from(range_table, lateral, sa.true())
+    return differences_of(dialect).range_join(_table(size, values), key, columns, conditions)
 
 
 def range_parameters(ranges: Sequence[KeyRange]) -> tuple[int, dict[str, bytes]]:

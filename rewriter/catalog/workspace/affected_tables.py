@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from rewriter.catalog.model.changes import (
     AddPartitions,
     Change,
     CreateObject,
+    DefinitionChange,
     DropObject,
     DropPartitions,
     MovePartitions,
+    PartitionNote,
     TruncatePartitions,
     WritePartitions,
 )
@@ -37,4 +40,6 @@ def changed_tables(change: Change) -> tuple[Table, ...]:
         return change.source, change.target
     if isinstance(change, WritePartitions | AddPartitions | DropPartitions | TruncatePartitions):
         return (change.table,)
-    return ()
+    if isinstance(change, DefinitionChange | PartitionNote):
+        return ()
+    assert_never(change)

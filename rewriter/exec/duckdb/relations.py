@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter
+from rewriter.errors import EngineError, InternalError, NotSupportedError
+from rewriter.exec.data_files import check_usable, common_header, unreadable
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import (
     PathGroup,
@@ -21,11 +21,14 @@ from rewriter.exec.file_groups import (
     scan,
     selections_of,
 )
-from rewriter.exec.formats import delimited_text, orc
-from rewriter.exec.sql_types import STRING, SqlType, duckdb_type, parse_type
+from rewriter.exec.formats.csv import delimiter
+from rewriter.exec.formats.registry import reader_named
+from rewriter.exec.sql_types import STRING, SqlType, arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import casts
 from rewriter.exec.translate.casts import quote, string_literal
-from rewriter.storage.filesystems.reading import open_text
+from rewriter.formats.data_format import DataFormat, Reading
+from rewriter.formats.registry import DATA_FORMATS
+from rewriter.storage.filesystems.reading import open_bytes, open_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 _FILE = "rewriter_file"
 _PIECE = "rewriter_piece"
 #: Formats that DuckDB does not read.
-COPIED_FORMATS = ("orc", "textfile")
+COPIED_FORMATS = tuple(format.name for format in DATA_FORMATS.values() if format.duckdb is Reading.OURS)
 #: How many texts, of which length, have their columns kept.
 _MOST_KEPT, _LONGEST_KEPT = 256, 10_000
 #: How many files have the values of their partitions in the text of the query.
@@ -86,11 +89,12 @@ def relation_select(
 
     Names of temporary tables that it needs, and creates, are added to ``tables``.
     """
-    format = check_format(relation.format)
-    if format in COPIED_FORMATS:
+    data_format = check_usable(relation.format)
+    format = data_format.name
+    if data_format.duckdb is Reading.OURS:
         return _copied(connection, relation, f"rewriter_copy_{serial}", tables)
     groups = scan(relation)
-    if format in TEXT_FORMATS:
+    if data_format.is_text:
         groups = Scan((), relation.files)
     selects = [_by_path(connection, relation, group, schemas) for group in groups.by_path]
     for number, files in enumerate(by_value(relation, format, groups)):
@@ -118,7 +122,8 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
     scan(relation)  # It checks the names of the columns.
     if not relation.files:
         return _empty(relation)
-    is_text = relation.format.lower() == "textfile"
+    data_format = DATA_FORMATS[relation.format.lower()]
+    is_text = data_format.is_text
     types = [f"{quote(column.name)} {'VARCHAR' if is_text else _type_name(column)}" for column in relation.columns]
     types += [f"{quote(column.name)} {_type_name(column)}" for column in relation.partition_columns]
     connection.execute(f"CREATE TEMP TABLE {table} ({', '.join(types)})")
@@ -128,7 +133,7 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
             f"CAST({'NULL' if value is None else string_literal(value)} AS {_type_name(column)})"
             for value, column in zip(file.values, relation.partition_columns, strict=True)
         ]
-        for piece in _text_pieces(relation, file.path) if is_text else _stripes(relation, file.path):
+        for piece in _pieces(relation, data_format, file.path):
             check_cancellation()
             connection.register(_PIECE, piece)
             items = ["*"] if is_text else _data_items(connection, relation, _PIECE, FileSchemas(), is_exact=True)
@@ -136,17 +141,24 @@ def _copied(connection: duckdb.DuckDBPyConnection, relation: Relation, table: st
             connection.unregister(_PIECE)
     if not is_text:
         return f"SELECT * FROM {table}"
-    items = [_cast_text(column, column.name, "textfile") for column in relation.columns]
+    items = [_cast_text(column, column.name, data_format.name) for column in relation.columns]
     return f"SELECT {', '.join([*items, *(quote(column.name) for column in relation.partition_columns)])} FROM {table}"
 
 
-def _stripes(relation: Relation, path: str) -> Iterator[pa.Table]:
-    return orc.read_columns(path, [column.name for column in relation.columns if not _is_other(column)])
+def _pieces(relation: Relation, data_format: DataFormat, path: str) -> Iterator[pa.Table | pa.RecordBatch]:
+    import pyarrow as pa
 
-
-def _text_pieces(relation: Relation, path: str) -> Iterator[pa.RecordBatch]:
-    columns = [(column.name, _scalar(column).name == "string") for column in relation.columns]
-    return delimited_text.read_columns(path, open_text, columns, relation.options)
+    reader = reader_named(data_format.name)
+    if reader.pieces is None:
+        raise InternalError(f"files of the format {data_format.name} have no reader")
+    types = [(c.name, arrow_type(_scalar(c))) for c in relation.columns if not _is_other(c)]
+    open_file = open_text if data_format.is_text else open_bytes
+    try:
+        yield from reader.pieces(path, open_file, pa.schema(types), relation.options)
+    except ValueError as error:
+        if str(error).startswith("["):
+            raise  # It has a condition.
+        raise unreadable(path, error) from None
 
 
 def _by_path(connection: duckdb.DuckDBPyConnection, relation: Relation, group: PathGroup, schemas: FileSchemas) -> str:
@@ -179,7 +191,7 @@ def _by_value(
     """Files whose values are only in the catalog: each file is joined with its values."""
     paths = list(dict.fromkeys(file.path for file in files))
     source = _source(relation, format, paths, "" if not relation.partition_columns else f", filename='{_FILE}'")
-    if format in TEXT_FORMATS:
+    if DATA_FORMATS[format].is_text:
         items = _text_items(relation, format, paths)
     else:
         items = _data_items(connection, relation, source, schemas, relation.partition_columns != ())

@@ -1,14 +1,44 @@
-"""Writes CSV files: a header, a comma between fields, quotes around strings."""
+"""Reads and writes CSV files: a header, a delimiter between fields, quotes around strings.
+
+The option of files that are read is ``delimiter``, one character, by default a comma. Every column is a string, and an
+empty field is NULL: engines infer types differently, and a CAST in the query states the intended type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.errors import NotSupportedError
+from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
+from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def delimiter(options: Mapping[str, str]) -> str:
+    """Returns the delimiter of fields. Raises ``NotSupportedError`` for unknown options."""
+    for name in options:
+        if name.lower() != "delimiter":
+            raise NotSupportedError(f"The file option {name} is not supported.", object=name, hint="Use delimiter.")
+    value = next(iter(options.values()), ",")
+    if len(value) != 1 or value in '"\r\n':
+        raise NotSupportedError("A delimiter must be one character, and not a quote or a line end.", object="delimiter")
+    return value
+
+
+def header(path: str, separator: str) -> tuple[str, ...]:
+    """Returns the names in the first line of a file. Raises ``ValueError`` if they are not valid column names."""
+    try:
+        with open_text(path, newline="") as file:
+            names = tuple(next(csv.reader(file, delimiter=separator), []))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+    if not names or any(not name for name in names) or len({name.lower() for name in names}) < len(names):
+        raise ValueError("its first line is not a header with a different name for each column")
+    return names
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
@@ -18,4 +48,30 @@ def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWrite
     return writer
 
 
-CSV = FileFormat("csv", _open, has_row_groups=False)
+def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([pa.field(name, pa.string()) for name in header(path, delimiter(options))])
+
+
+def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
+    with open_text(path, newline="") as file:
+        lines = csv.reader(file, delimiter=delimiter(options), strict=True)
+        width = len(next(lines, []))
+        for fields in lines:
+            if len(fields) not in (width, 0):
+                raise ValueError(f"line {lines.line_num} has {len(fields)} fields, but the header has {width}")
+            yield
+
+
+def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Yields the values of a file. The line is the one where the row ends."""
+    with open_text(path, newline="") as file:
+        lines = csv.reader(file, delimiter=delimiter(options), strict=True)
+        names = next(lines, [])
+        for fields in lines:
+            yield from ((lines.line_num, name, value) for name, value in zip(names, fields, strict=False))
+
+
+WRITER = FileFormat("csv", _open, has_row_groups=False)
+READER = FileReader(_schema, _check, check_head=lambda path, options: header(path, delimiter(options)), values=_values)

@@ -8,18 +8,16 @@ other character behind it is itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
 from rewriter.exec.formats.json_lines import plain_times
+from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: Opens a text file by its path.
-OpenText = Callable[[str], TextIO]
 
 _ROWS = 10_000
 _COMPRESSED = (".gz", ".bz2", ".deflate", ".lz4", ".lzo", ".snappy", ".zst")
@@ -30,26 +28,27 @@ _FIELD, _ESCAPE, _NULL = "field.delim", "escape.delim", "serialization.null.form
 
 
 def read_columns(
-    path: str, open_file: OpenText, columns: Sequence[tuple[str, bool]], options: Mapping[str, str]
+    path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of a file as texts. A column is its name, and whether it is a string: empty texts of the others
-    are NULL. Raises ``ValueError`` for a compressed file, and for one that is not UTF-8.
+    """Yields the rows of a file as texts. Empty texts of columns that are no strings are NULL. Raises ``ValueError``
+    for a compressed file, and for one that is not UTF-8.
 
     ``open_file`` opens the path. It is an argument because workers of Spark, to which this code travels, have no other
     part of this package.
     """
     import pyarrow as pa
 
+    are_strings = [pa.types.is_string(field.type) for field in columns]
     rows = read_rows(path, open_file, len(columns), options)
     while chunk := list(islice(rows, _ROWS)):
         arrays = [
             pa.array(texts if is_string else [text or None for text in texts], pa.string())
-            for (_, is_string), texts in zip(columns, zip(*chunk, strict=True), strict=True)
+            for is_string, texts in zip(are_strings, zip(*chunk, strict=True), strict=True)
         ]
-        yield pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in columns])
+        yield pa.RecordBatch.from_arrays(arrays, names=columns.names)
 
 
-def read_rows(path: str, open_file: OpenText, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
+def read_rows(path: str, open_file: OpenFile, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
     """Yields the first ``count`` fields of each line; ``None`` is NULL."""
     if path.lower().endswith(_COMPRESSED):
         raise ValueError("it is compressed, which is not supported")
@@ -127,7 +126,22 @@ def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWrite
     return TextWriter(path, options)
 
 
-TEXTFILE = FileFormat("textfile", _open, has_row_groups=False)
+def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    raise ValueError("text files name no columns")
+
+
+def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
+    for _ in read_rows(path, open_text, 1, options):
+        yield
+
+
+def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    for number, row in enumerate(read_rows(path, open_text, len(columns), options), 1):
+        yield from ((number, name, value) for name, value in zip(columns, row, strict=True) if value is not None)
+
+
+WRITER = FileFormat("textfile", _open, has_row_groups=False)
+READER = FileReader(_schema, _check, values=_values, pieces=read_columns)
 
 
 def _unstorable(name: str, reason: str) -> ValueError:

@@ -1,10 +1,10 @@
-"""The protocol of file formats, as sinks use them."""
+"""The protocols of file formats: the writer, as sinks use it, and the reader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,3 +34,38 @@ class FileFormat:
     name: str
     open: Callable[[str, pa.Schema, Mapping[str, str]], FileWriter]
     has_row_groups: bool
+
+
+#: The options of a table.
+Options = Mapping[str, str]
+#: Opens a file by its path: as UTF-8 text for formats of text, as bytes for others.
+OpenFile = Callable[[str], IO[Any]]
+
+
+@dataclass(frozen=True)
+class FileReader:
+    """How the files of a format are examined and read. Each function raises ``OSError`` or ``ValueError`` for a file
+    that it cannot read.
+
+    ``schema`` returns the columns that a file states, at the cost of a footer, a line, or all of a JSON file.
+    ``check`` reads a whole file, and yields after each piece; ``check_head`` reads as little as shows most damages.
+    ``rows`` returns the number of rows that a file declares; ``None`` if it takes reading them.
+
+    ``values`` yields the line, the column and the text of each value, of columns with these names where files name
+    none; ``None`` if values are not texts.
+
+    ``pieces`` yields the rows of a file for engines that do not read the format by themselves. It takes columns of
+    Arrow's types as the table declares them. A format of text yields exactly these columns, as texts; one with
+    that Spark's Python workers run exactly these columns, of these types; others those that the file has, of its
+    types. A reader that runs in workers uses nothing outside this folder.
+
+    ``has_local_times`` says that a timestamp without a zone in a file is no instant.
+    """
+
+    schema: Callable[[str, Options], pa.Schema]
+    check: Callable[[str, Options], Iterator[None]]
+    check_head: Callable[[str, Options], object] | None = None
+    rows: Callable[[str], int] | None = None
+    values: Callable[[str, Sequence[str], Options], Iterator[tuple[int, str, str]]] | None = None
+    pieces: Callable[[str, OpenFile, pa.Schema, Options], Iterator[Any]] | None = None
+    has_local_times: bool = False

@@ -1,16 +1,18 @@
-"""Writes Arrow tables as JSON: one object a line, with every column of the row, as Spark writes it.
+"""Reads and writes JSON: one object a line. Written ones have every column of the row, as Spark writes it.
 
 NaN and the infinities are texts, as in Spark's files. A DECIMAL is a text, too, because many readers take a number as a
-double. A timestamp has microseconds and the zone UTC, binary data are base64.
+double. A timestamp has microseconds and the zone UTC, binary data are base64. A column of files that are read is
+BOOLEAN, BIGINT, DOUBLE or STRING, the first that fits all its values.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
+from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,9 +42,6 @@ class JsonWriter:
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
     return JsonWriter(path)
-
-
-JSON = FileFormat("json", _open, has_row_groups=False)
 
 
 def _objects(names: Sequence[str], columns: Sequence[Sequence[str]], count: int) -> list[str]:
@@ -131,3 +130,62 @@ def _number(text: str | None) -> str:
     if text in _NOT_FINITE:
         return _NOT_FINITE[text]
     return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    import pyarrow as pa
+
+    types: dict[str, str] = {}
+    with open_text(path) as file:
+        for line in file:
+            if not line.strip():
+                continue
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line is not a JSON object")
+            for name, value in row.items():
+                types[name] = _wider(types.get(name, "void"), _json_type(value))
+    arrow_types = {"boolean": pa.bool_(), "bigint": pa.int64(), "double": pa.float64()}
+    return pa.schema([pa.field(name, arrow_types.get(type_name, pa.string())) for name, type_name in types.items()])
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "void"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "bigint" if -(2**63) <= value < 2**63 else "double"
+    if isinstance(value, float):
+        return "double"
+    if isinstance(value, str):
+        return "string"
+    raise ValueError("nested JSON values are not supported")
+
+
+def _wider(left: str, right: str) -> str:
+    if left == right or right == "void":
+        return left
+    if left == "void":
+        return right
+    return "double" if {left, right} == {"bigint", "double"} else "string"
+
+
+def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip() and not isinstance(json.loads(line), dict):
+                raise ValueError(f"line {number} is not a JSON object")
+            yield
+
+
+def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            row = json.loads(line, parse_float=str, parse_int=str) if line.strip() else {}
+            for name, value in row.items():
+                yield number, name, value if isinstance(value, str) else json.dumps(value)
+
+
+WRITER = FileFormat("json", _open, has_row_groups=False)
+READER = FileReader(_schema, _check, values=_values)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
 from rewriter.storage.filesystems.reading import arrow_source
 from rewriter.storage.filesystems.stored_reader import StoredReader
 
@@ -47,9 +47,6 @@ class OrcWriter:
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
     return OrcWriter(path)
-
-
-ORC = FileFormat("orc", _open, has_row_groups=True)
 
 
 def check_times(name: str, values: pa.Array) -> None:
@@ -152,3 +149,32 @@ def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
         if number == file.nstripes - 1 and isinstance(source, StoredReader):
             source.require_unchanged()
         yield table
+
+
+def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    import pyarrow.orc
+
+    return pyarrow.orc.ORCFile(arrow_source(path)).schema
+
+
+def _rows(path: str) -> int:
+    import pyarrow.orc
+
+    return int(pyarrow.orc.ORCFile(arrow_source(path)).nrows)
+
+
+def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
+    import pyarrow.orc
+
+    file = pyarrow.orc.ORCFile(arrow_source(path))
+    for number in range(file.nstripes):
+        file.read_stripe(number)
+        yield
+
+
+def _pieces(path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]) -> Iterator[pa.Table]:
+    return read_columns(path, columns.names)
+
+
+WRITER = FileFormat("orc", _open, has_row_groups=True)
+READER = FileReader(_schema, _check, check_head=lambda path, options: _rows(path), rows=_rows, pieces=_pieces)

@@ -1,11 +1,12 @@
-"""Writes Parquet files, which keep statistics of the columns for which they are exact."""
+"""Reads and writes Parquet files. Those that are written keep statistics of the columns for which they are exact."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.formats.file_format import FileFormat, FileWriter
+from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
+from rewriter.storage.filesystems.reading import arrow_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,4 +35,25 @@ def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWrite
     return ParquetWriter(path, schema)
 
 
-PARQUET = FileFormat("parquet", _open, has_row_groups=True)
+def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
+    import pyarrow.parquet as pq
+
+    return pq.read_schema(arrow_source(path))
+
+
+def _rows(path: str) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(arrow_source(path)).num_rows)
+
+
+def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(arrow_source(path)) as file:
+        for _ in file.iter_batches():
+            yield
+
+
+WRITER = FileFormat("parquet", _open, has_row_groups=True)
+READER = FileReader(_schema, _check, check_head=lambda path, options: _rows(path), rows=_rows, has_local_times=True)

@@ -1,17 +1,25 @@
-"""The formats of data files, by name."""
+"""The code that reads and writes each format, by name.
+
+Each module has a ``WRITER`` and a ``READER``. The writers travel to Spark's Python workers, the readers do not.
+"""
 
 from __future__ import annotations
 
-from rewriter.exec.formats.csv import CSV
-from rewriter.exec.formats.delimited_text import TEXTFILE
-from rewriter.exec.formats.file_format import FileFormat
-from rewriter.exec.formats.json_lines import JSON
-from rewriter.exec.formats.orc import ORC
-from rewriter.exec.formats.parquet import PARQUET
+from importlib import import_module
 
-FORMATS = {format.name: format for format in (PARQUET, CSV, JSON, ORC, TEXTFILE)}
+from rewriter.exec.formats.file_format import FileFormat, FileReader
+from rewriter.formats.registry import DATA_FORMATS
+
+_MODULES = {name: import_module(f"{__package__}.{format.module}") for name, format in DATA_FORMATS.items()}
+FORMATS: dict[str, FileFormat] = {name: module.WRITER for name, module in _MODULES.items()}
+READERS: dict[str, FileReader] = {name: module.READER for name, module in _MODULES.items()}
 
 
 def format_named(name: str) -> FileFormat:
     """Returns a format by its name, in any case. Raises ``KeyError`` for an unknown one."""
     return FORMATS[name.lower()]
+
+
+def reader_named(name: str) -> FileReader:
+    """Returns the reader of a format by its name, in any case. Raises ``KeyError`` for an unknown one."""
+    return READERS[name.lower()]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.formats.parquet import PARQUET
+from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import HeldRows
 

@@ -11,6 +11,7 @@ from rewriter.exec.engine_settings import engine_setting
 from rewriter.exec.spark.memory import out_of_memory
 from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
+from rewriter.formats.registry import DATA_FORMATS
 
 #: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
 #: with their condition.
@@ -30,7 +31,9 @@ _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?(.*)", re.DOTA
 _CAUSE = re.compile(r"^Caused by: org\.apache\.spark\.[\w.$]+: (\[[A-Z].*?)(?=^\s+at |\Z)", re.DOTALL | re.MULTILINE)
 #: A Python worker that cannot work, in the stack that Spark sends.
 _WORKER_PYTHON = re.compile(
-    r"(Cannot run program \"[^\"\n]*\"|\[PYTHON_VERSION_MISMATCH\] [^\n]*|No module named 'pyarrow'|"
+    r"(Cannot run program \"[^\"\n]*\"|\[PYTHON_VERSION_MISMATCH\] [^\n]*|No module named '(?:"
+    + "|".join(["pyarrow", *(format.library for format in DATA_FORMATS.values() if format.library is not None)])
+    + r")'|"
     r"PyArrow [^\n]*must be installed[^\n]*)"
 )
 #: A setting that a message proposes, and its value.

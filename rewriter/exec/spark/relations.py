@@ -20,14 +20,16 @@ from urllib.parse import quote
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError
-from rewriter.exec.data_files import TEXT_FORMATS, check_format, common_header, delimiter, unreadable
+from rewriter.exec.data_files import check_usable, common_header, unreadable
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
+from rewriter.exec.formats.csv import delimiter
 from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spark_uri, stored_sizes
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.single_column_csv import csv_lines
-from rewriter.exec.spark.text_files import text_rows
-from rewriter.exec.sql_types import parse_type
+from rewriter.exec.spark.worker_files import worker_rows
+from rewriter.formats.data_format import Reading
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:
@@ -71,10 +73,11 @@ class Views:
             self._session.catalog.dropTempView(name)
 
     def _frame(self, relation: Relation) -> DataFrame:
-        format = check_format(relation.format)
+        data_format = check_usable(relation.format)
+        format = data_format.name
         self._sizes |= stored_sizes(relation)
         groups = scan(relation)
-        if format in TEXT_FORMATS:
+        if data_format.is_text or data_format.spark is Reading.OURS:
             # With a manifest, Spark counts partition columns as columns of the file, and CSV is matched by position.
             groups = Scan((), relation.files)
         frames = [self._by_path(relation, format, group) for group in groups.by_path]
@@ -188,12 +191,12 @@ class Views:
         self, relation: Relation, format: str, paths: Sequence[str], further_columns: Sequence[Column] = ()
     ) -> tuple[DataFrame, Sequence[Column], str]:
         """Returns the rows of the files, their columns, and the SQL for the path of a row's file."""
-        if format == "textfile":
+        data_format = DATA_FORMATS[format]
+        if data_format.spark is Reading.OURS:
             refuse_python_reader(paths, format)
-            texts = [Column(column.name, "string") for column in relation.columns]
-            columns = [(c.name, parse_type(c.type).name == "string") for c in relation.columns]
-            schema = self._schema([*texts, Column(_FILE, "string")])
-            return text_rows(self._session, paths, columns, relation.options, schema), texts, _FILE
+            stored = [Column(c.name, "string") if data_format.is_text else c for c in relation.columns]
+            schema = self._schema([*stored, Column(_FILE, "string")])
+            return worker_rows(self._session, data_format, paths, relation, schema), stored, _FILE
         reader, stored = self._reader(relation, format, paths)
         if format == "csv" and len(stored) == 1:
             refuse_python_reader(paths, "CSV, of one column,")
@@ -258,7 +261,7 @@ def _manifest_line(path: str, format: str, known: tuple[int, int] | None) -> str
             object=path,
             hint="The catalog lists this file, but another program removed it.",
         ) from None
-    if size == 0 and format not in TEXT_FORMATS:
+    if size == 0 and not DATA_FORMATS[format].is_text:
         # Spark would skip the file, and its rows would be missing.
         raise unreadable(path, f"it is empty, which is not a valid {format} file")
     entry = {
@@ -336,7 +339,7 @@ def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[st
     for column in relation.columns:
         name = columns_by_name.get(column.name.lower())
         value = "NULL" if name is None else identifier(name)
-        if name is None or (format in TEXT_FORMATS and not (format == "json" and _is_parsed(column))):
+        if name is None or (DATA_FORMATS[format].is_text and not (format == "json" and _is_parsed(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
         items.append(f"{value} AS {identifier(column.name)}")
     return items

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from rewriter.catalog.model.wider_types import decimal_sum
 from rewriter.exec.sql_types import (
     BIGINT,
     BOOLEAN,
@@ -19,6 +20,7 @@ from rewriter.exec.sql_types import (
     SqlType,
     decimal,
     duckdb_type,
+    parse_type,
 )
 from rewriter.exec.translate import arrays, chosen_values, correlations, percentiles, string_aggregates
 from rewriter.exec.translate.aggregate_calls import (
@@ -72,7 +74,7 @@ def _no_number(e: Expressions, value: Typed, function: str, node: exp.Expr) -> N
 
 
 def _sum_type(type_: SqlType) -> SqlType:
-    return decimal(min(MAX_PRECISION, type_.precision + 10), type_.scale)
+    return parse_type(decimal_sum(type_.precision, type_.scale))
 
 
 def _avg(e: Expressions, value: Typed, node: exp.Expr) -> tuple[str, str, SqlType]:

@@ -11,8 +11,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import assert_never
 
-from rewriter.timeline.calendars import Period
+from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
@@ -206,8 +207,10 @@ def lengths(period: Period) -> tuple[int, int]:
     shortest, longest = _LENGTHS[period.kind]
     if isinstance(period, UpdatePeriod):
         return shortest, longest
-    # Clocks change, and dates are left out or repeated.
-    return max(shortest - 2 * DAY, HOUR), longest + DAY
+    if isinstance(period, ZonedPeriod):
+        # Clocks change, and dates are left out or repeated.
+        return max(shortest - 2 * DAY, HOUR), longest + DAY
+    assert_never(period)
 
 
 _MONTHS = {UpdatePeriod.MONTHLY: 1, UpdatePeriod.QUARTERLY: 3, UpdatePeriod.YEARLY: 12}

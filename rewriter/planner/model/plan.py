@@ -459,7 +459,7 @@ class Plan:
 
 
 def _own_name(table: Table) -> str:
-    if table.id >= 0:
+    if table.kind.is_in_catalog:
         return quoted(table.name)
     # A file, or a source of the session.
     return table.name if session_of(table.name) is None else quoted(shown(table.name))

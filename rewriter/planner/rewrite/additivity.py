@@ -252,7 +252,7 @@ class _Verdict:
     def _sum(self, node: exp.Sum) -> None:
         columns = _combined(node.this, self._subject)
         measures = [measure for column in columns or () if (measure := self._subject.measure_of(column)) is not None]
-        additive = all(measure.aggregate in (Aggregate.SUM, Aggregate.COUNT) for measure in measures)
+        additive = all(measure.aggregate.rollup_function == "SUM" for measure in measures)
         if (
             columns is None
             and any(self._subject.any_measure(c) for c in node.find_all(exp.Column))

@@ -53,7 +53,7 @@ def row_aggregates(
         is_nested = any(is_aggregate(inner_node) for inner_node in walk(node) if inner_node is not node)
         if len(measures) == 1 and not is_nested:
             measure = measures.pop()
-            if measure.aggregate in (Aggregate.SUM, Aggregate.COUNT):
+            if measure.aggregate.rollup_function == "SUM":
                 yield RowAggregate(node, measure)
 
 

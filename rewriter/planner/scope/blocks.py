@@ -10,14 +10,15 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewriter.catalog.model.file_names import FILE_FORMATS, files_hint
+from rewriter.catalog.model.file_names import files_hint
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Cube, Fact, Partition, Table, View
+from rewriter.catalog.model.objects import Cube, Fact, FilesTable, Partition, Table, View
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.counted_relations import CountedRelations
 from rewriter.planner.scope.counted_rows import CountedRows, ShownCount
@@ -375,7 +376,7 @@ def meaning(node: exp.Table, reader: CatalogReader) -> Table | Cube | Fact | Non
 
 def is_file(node: exp.Table) -> bool:
     """Tests whether a name behind FROM is a path: ``parquet.`path```. No database has the name of a format."""
-    return node.args.get("db") is not None and node.db.lower() in FILE_FORMATS and not node.catalog
+    return node.args.get("db") is not None and node.db.lower() in SOURCE_FORMATS and not node.catalog
 
 
 def renames(relation: exp.Expr) -> bool:
@@ -418,4 +419,4 @@ def _name_span(query: QueryText, node: exp.Table) -> Span:
 
 def _file(node: exp.Table, number: int) -> Table:
     name = f"{node.db}.`{node.name.replace('`', '``')}`"
-    return Table(number, name, (), (), format=node.db.lower(), location=node.name, external=True)
+    return FilesTable(number, name, (), (), format=node.db.lower(), location=node.name, external=True)

@@ -33,7 +33,7 @@ from rewriter.planner.scope.first_rows import returns_first_rows
 from rewriter.planner.scope.inlining import Inlining
 from rewriter.planner.scope.joins import contributes, nullable, relations
 from rewriter.planner.scope.relation_columns import RelationColumns, UnknownColumnsError
-from rewriter.planner.text.sqlglot_trees import find_all, walk
+from rewriter.planner.text.sqlglot_trees import cast_type, find_all, walk
 
 
 class _NotCounted(Exception):
@@ -366,7 +366,7 @@ def _is_null(value: exp.Expr) -> bool:
 
 
 def _type_of_null(value: exp.Expr) -> str:
-    return value.to.sql(dialect="spark").lower().replace(" ", "") if isinstance(value, exp.Cast) else ""
+    return cast_type(value) if isinstance(value, exp.Cast) else ""
 
 
 def _hides(reference: exp.Table) -> bool:

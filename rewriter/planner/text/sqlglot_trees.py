@@ -158,3 +158,8 @@ def is_of_type(data_type: exp.Expr, *types: exp.DType) -> bool:
 def one_of(*kinds: type[exp.Expr]) -> Callable[[type[exp.Expr]], bool]:
     """Returns a test whether a class is one of these or derived from one. Results are cached for each class."""
     return cache(lambda kind: issubclass(kind, kinds))  # type: ignore[return-value]  # a class has a hash
+
+
+def cast_type(cast: exp.Cast) -> str:
+    """Returns the type of a cast as the catalog spells it: ``decimal(10,2)``."""
+    return cast.to.sql(dialect="spark").lower().replace(" ", "")

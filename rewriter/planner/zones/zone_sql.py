@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import assert_never
 
 from rewriter.errors import NotSupportedError
 from rewriter.planner.text.edits import Part
 from rewriter.planner.text.literals import timestamp_literal
 from rewriter.timeline.calendars import Calendar, Period, Transition, ZonedPeriod
 from rewriter.timeline.civil import HOUR, MINUTE, SECOND
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import TimeRange
 from rewriter.timeline.timeline import OrdinalRange
 
@@ -48,8 +50,10 @@ def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[P
 
     ``period`` is of the calendar. The starts of hours and minutes have the offset of the instant itself, as in Spark.
     """
-    if not isinstance(period, ZonedPeriod):
+    if isinstance(period, UpdatePeriod):
         return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, extent)]
+    if not isinstance(period, ZonedPeriod):
+        assert_never(period)
     starts: list[int] = []
     for change in _changes(calendar, period.floor(extent.start), extent.end):
         ordinal = period.ordinal(change.instant)

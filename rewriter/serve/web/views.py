@@ -294,7 +294,7 @@ def _table(use: TableUse, snapshot: Snapshot) -> Value:
     Conditions that only an engine can compute may leave fewer.
     """
     name = printable(use.table.name)
-    if use.table.id <= 0 or not use.table.partition_columns:
+    if not use.table.kind.is_in_catalog or not use.table.partition_columns:
         return {"table": name}
     total = snapshot.partition_count(use.table)
     if use.ranges is None and use.wanted is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.grammar.expected_terminals import expected_after
 from rewriter.grammar.lexer import Token
@@ -43,7 +44,7 @@ _KINDS_BEHIND = {
     "FORMATTED": _ANY,
 }
 _DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE", "USE", "IN", "FROM")
-_FORMATS = ("PARQUET", "ORC", "CSV", "JSON", "TEXT", "AVRO", "TEXTFILE")
+_FORMATS = tuple(name.upper() for name in DATA_FORMATS)
 
 
 def statement_words() -> tuple[str, ...]:

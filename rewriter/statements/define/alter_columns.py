@@ -10,6 +10,7 @@ from rewriter.catalog.model import wider_types
 from rewriter.catalog.model.changes import AlterColumns
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import AnalysisError, Error, NotSupportedError
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import columns as s
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result
@@ -133,7 +134,7 @@ def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:
     elif not is_wider(column.type, str(renamed.type)):
         reason = "existing files are not rewritten"
         hint += f" A type may become a wider one: {_WIDER}."
-    elif table.format != "parquet":
+    elif not DATA_FORMATS[table.format].widens:
         reason = f"the files of the format {table.format} may be read differently"
     if reason:
         raise NotSupportedError(

@@ -6,13 +6,13 @@ A database is a namespace of tables, views, cubes and facts, and one of function
 from __future__ import annotations
 
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
-from rewriter.catalog.model.file_names import FILE_FORMATS
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
 from rewriter.catalog.model.system_tables import is_system_database
 from rewriter.catalog.table_definitions import RESERVED_DATABASES
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
+from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -76,7 +76,7 @@ def _new_name(database: DatabaseName) -> str:
             position=database.span,
             object=name,
             hint=f"The name {name} stands for files: {name}.`path`."
-            if name in FILE_FORMATS
+            if name in SOURCE_FORMATS
             else "Choose another name.",
         )
     return name

@@ -25,6 +25,7 @@ from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.temporary_names import stored_name
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.multi_statement import not_in_transaction
@@ -235,14 +236,22 @@ class CreationTarget:
 
 
 def check_columns_of_format(format: str, columns: Sequence[Column], position: Span) -> None:
-    """Raises ``NotSupportedError`` for a column that text files do not hold."""
-    for column in columns if format == TEXTFILE else ():
-        if column.type.lower().startswith(("array", "map", "struct", "binary")):
+    """Raises ``NotSupportedError`` for a column that files of the format do not hold."""
+    data_format = DATA_FORMATS[format]
+    for column in columns:
+        if data_format.unstorable is not None and re.match(data_format.unstorable, column.type.lower()):
             raise NotSupportedError(
-                f"The column {column.name}, {column.type.upper()}, cannot be in a text file.",
+                f"The column {column.name}, {column.type.upper()}, cannot be in {data_format.a_file}.",
                 position=position,
                 object=column.name,
                 hint="Use STORED AS PARQUET, ORC or JSON.",
+            )
+        if data_format.column_names is not None and not re.fullmatch(data_format.column_names, column.name):
+            raise NotSupportedError(
+                f"A column named {column.name} cannot be in {data_format.a_file}.",
+                position=position,
+                object=column.name,
+                hint="Use a name of ASCII letters, digits and underscores, or another format: STORED AS PARQUET.",
             )
 
 

@@ -145,8 +145,7 @@ def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
 
 def aggregated(measure: Measure, expression: str) -> str:
     """Returns the measure rolled up, as Spark SQL."""
-    function = {Aggregate.MIN: "MIN", Aggregate.MAX: "MAX"}.get(measure.aggregate, "SUM")
-    return f"{function}({expression})"
+    return f"{measure.aggregate.rollup_function}({expression})"
 
 
 def _uses(comparison: Comparison) -> tuple[TableUse, ...]:

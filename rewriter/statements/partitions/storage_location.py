@@ -16,8 +16,9 @@ from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, Table
-from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
+from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.errors import Error, NotSupportedError, Span
+from rewriter.formats.registry import DATA_FORMATS, format_of_serde, known_format
 from rewriter.grammar.families import storage as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
@@ -31,27 +32,6 @@ from rewriter.statements.resolve.partition_specs import read_full, require_parti
 #: The property of a table or partition that keeps its serde.
 SERDE = "rewriter.serde"
 
-_SERDES = {
-    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": "parquet",
-    "parquet.hive.serde.ParquetHiveSerDe": "parquet",
-    "org.apache.hadoop.hive.ql.io.orc.OrcSerde": "orc",
-    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe": TEXTFILE,
-    "org.apache.hadoop.hive.serde2.OpenCSVSerde": "csv",
-    "org.apache.hadoop.hive.serde2.JsonSerDe": "json",
-    "org.apache.hive.hcatalog.data.JsonSerDe": "json",
-    "org.openx.data.jsonserde.JsonSerDe": "json",
-}
-#: Hive properties that read columnar files by position instead of by name. A value that differs from our reading is
-#: refused.
-_BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution", "orc.column.index.access")
-#: Properties of text files that state how we read them.
-_AS_TEXT_IS_READ = {
-    "csv": {
-        "field.delim": ",", "separatorchar": ",", "delimiter": ",", "sep": ",", "quotechar": '"', "quote": '"',
-        "header": "true", "skip.header.line.count": "1",
-    },
-    "json": {},
-}  # fmt: skip
 _ALWAYS = "serialization.format"
 
 
@@ -111,19 +91,18 @@ def set_serde(statement: s.SetSerde, context: Context) -> Result:
     """Keeps a serde and its properties beside the existing ones, where they state how the files are read anyway."""
     table, partition = _storage_owner(statement, context)
     if statement.serde is not None:
-        format = _SERDES.get(statement.serde)
-        if format is None:
+        of_serde, own_format = format_of_serde(statement.serde), known_format(table.format)
+        if of_serde is None:
             raise NotSupportedError(
                 f"The serde {statement.serde} is not supported.",
                 condition="UNSUPPORTED_SERDE",
                 sqlstate="0A000",
                 position=statement.serde_span,
                 object=table.name,
-                hint=f"The serdes of {table.format} are "
-                f"{', '.join(n for n, f in _SERDES.items() if f == table.format)}.",
+                hint=f"The serdes of {table.format} are {', '.join(() if own_format is None else own_format.serdes)}.",
             )
-        if format != table.format:
-            raise _error_misread(table, format, statement.serde_span)
+        if of_serde.name != table.format:
+            raise _error_misread(table, of_serde.name, statement.serde_span)
     for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
         _check_property(table, key, value, span)
     properties = {SERDE_PROPERTY + key: value for key, value in statement.properties}
@@ -154,11 +133,14 @@ def _storage_owner(
 def _check_property(table: Table, key: str, value: str, span: Span) -> None:
     if key.lower() == _ALWAYS:
         return
-    as_read = table.file_options if table.format == TEXTFILE else _AS_TEXT_IS_READ.get(table.format)
+    data_format = known_format(table.format)
+    as_read = table.file_options or (None if data_format is None else data_format.read_as)
     if as_read is not None:
         harmless = as_read.get(key.lower()) == value
     else:
-        harmless = key.lower() not in _BY_POSITION or value.lower() == "false"
+        # Properties by which columns are read by their position instead of their name.
+        by_position = {name for format in DATA_FORMATS.values() for name in format.by_position}
+        harmless = key.lower() not in by_position or value.lower() == "false"
     if not harmless:
         raise _error_misread(table, f"{key} = {value}", span)
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from rewriter.catalog.filters.computed_predicates import Fields, conditions, filter_of_results, substituted
 from rewriter.catalog.filters.predicates import Computed, ScanFilter
 from rewriter.catalog.keys.encoding import NULL, decode_value
-from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
@@ -47,7 +46,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
         if use.wanted is None or not evaluated:
             uses.append(use)
             continue
-        if is_discovered(use.table) or use.table.id < 0:
+        if not use.table.kind.lists_partitions:
             # Its partitions are no rows of the catalog, so no values are available for the computation.
             left = substituted(use.wanted, {})
             uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
-from rewriter.catalog.model.objects import Column
-from rewriter.catalog.model.system_tables import SystemTable
+from rewriter.catalog.model.objects import Column, TableKind
 from rewriter.catalog.model.temporary_names import plainly, shown
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.connectors.table_source import is_source, source_predicates
@@ -127,12 +126,12 @@ def scan_text(plan: Plan, query: Query, context: Context) -> str:
     lines = []
     totals = [0, 0, 0]
     for use in plan.uses:
-        if is_source(use.table) or isinstance(use.table, SystemTable):
+        if use.table.kind in (TableKind.SOURCE, TableKind.SYSTEM):
             predicates = source_predicates(use.table, use.wanted)
             kind = "a source" if is_source(use.table) else "a system table"
             lines.append(f"{shown(use.table.name)}: {kind}" + "".join(f"\n  predicate: {p.text}" for p in predicates))
             continue
-        if use.table.id < 0:
+        if use.table.kind is TableKind.FILES:
             named_files = expanded(use.table, query)
             counts = (0, len(named_files), sum(file.bytes for file in named_files))
         else:

@@ -10,9 +10,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange, outside, without
 from rewriter.catalog.model.objects import Partition, Table
-from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_names import session_of
-from rewriter.connectors.table_source import is_source
 from rewriter.errors import MissingDataError
 from rewriter.planner.model.plan import Plan, TableUse
 from rewriter.planner.routing.placed_reader import PlacedReader
@@ -122,8 +120,7 @@ def _is_placed(table: Table) -> bool:
     """Tests whether the files of a table belong to a cluster: not those of files, sources, system tables, or temporary
     tables, which the process has.
     """
-    is_own = table.id < 0 or is_source(table) or isinstance(table, SystemTable)
-    return not is_own and session_of(table.name) is None
+    return table.kind.is_in_catalog and session_of(table.name) is None
 
 
 def _lack(use: TableUse, cluster: str, context: Context) -> Lack | None:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import assert_never
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Column, DataFile, Partition, Table, View
+from rewriter.catalog.model.objects import Column, DataFile, FilesTable, Partition, Table, TableKind, View
 from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
@@ -133,7 +134,7 @@ def prepare(query: Query, context: Context) -> Prepared:
 
 def _is_listed(use: TableUse) -> bool:
     """Tests whether the catalog lists the files of a table."""
-    return use.table.id >= 0 and not use.table.external
+    return use.table.kind is TableKind.MANAGED
 
 
 def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
@@ -165,7 +166,7 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
 
 def _scan(table: Table, partitions: int, files: int, size: int, context: Context) -> Scan:
     """Returns the part of a table that a statement reads."""
-    is_listed = table.id >= 0 and not is_source(table) and not is_discovered(table)
+    is_listed = table.kind.lists_partitions
     # Another object than the snapshot that holds the files, so that they are not held longer than for the rows.
     unheld = context.snapshot.within(context.snapshot.current)
     return Scan(table.name, partitions, files, size, partial(_whole, table, unheld) if is_listed else None)
@@ -394,7 +395,7 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
             if len(files) == MOST_COUNTED_FILES:
                 return None
             try:
-                rows += stored_rows("parquet", file.path)
+                rows += stored_rows("parquet", file.path) or 0
             except Error:
                 return None
             files.append(ScanFile(file.path, partition.values, file.bytes, file.modified))
@@ -417,9 +418,9 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
     if isinstance(table, SystemTable):
         read = SystemRead(table, use.wanted, context, partial(_view_columns, context=context))
         return context.temporaries.sources.store(name, table, batches(read)), 0
-    if table.id < 0 and context.batch is not None and table.location == context.batch.location:
+    if isinstance(table, FilesTable) and context.batch is not None and table.location == context.batch.location:
         return replace(context.batch.relation, name=name), 0
-    if table.id < 0:
+    if isinstance(table, FilesTable):
         named_files = expanded(table, query)
         try:
             columns = context.engine().file_columns(table.format, table.location)
@@ -465,11 +466,15 @@ def _view_columns(view: View, context: Context) -> Sequence[Column]:
 def _without_rows(name: str, use: TableUse, query: Query, context: Context) -> Relation:
     """Returns what the engine needs of a table to know the types of a query. Reads no partition."""
     table = use.table
-    if table.id < 0 and not is_source(table) and not isinstance(table, SystemTable):
-        return _relation(name, use, query, context, None)[0]
-    if table.id < 0:
-        return Relation(name, "parquet", table.all_columns, (), ())
-    return Relation(name, table.format, table.columns, table.partition_columns, (), options=table.file_options)
+    match table.kind:
+        case TableKind.FILES:
+            return _relation(name, use, query, context, None)[0]
+        case TableKind.SOURCE | TableKind.SYSTEM:
+            return Relation(name, "parquet", table.all_columns, (), ())
+        case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
+            return Relation(name, table.format, table.columns, table.partition_columns, (), options=table.file_options)
+        case _:
+            assert_never(table.kind)
 
 
 def expanded(table: Table, query: Query) -> tuple[FoundFile, ...]:

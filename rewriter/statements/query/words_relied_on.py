@@ -25,7 +25,7 @@ def words_of_plan(plan: Plan, context: Context) -> Iterator[str]:
     for use in plan.uses:
         fact = context.snapshot.fact_using(use.table.name)
         stored = None if fact is None else fact.storage_table(use.table.name)
-        if fact is None or stored is None or use.table.id < 0:
+        if fact is None or stored is None or not use.table.kind.is_in_catalog:
             continue
         if stored.trusted and any(not fact.is_base(stored, period) for period in stored.layouts):
             yield f"{use.table.name}: {OWNER}"

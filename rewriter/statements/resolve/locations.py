@@ -9,30 +9,23 @@ from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Cluster
 from rewriter.catalog.clusters.located import cluster_root
 from rewriter.errors import NotSupportedError, Span
+from rewriter.formats.registry import DATA_FORMATS, REFUSED_FORMATS
 from rewriter.grammar.terms import Name
 from rewriter.uris import is_uri, normalized, shown
-
-FORMATS = ("parquet", "csv", "json", "orc", "textfile")
-#: Formats that Hive and Spark have, and the reasons why they are not supported.
-_REFUSED = {
-    "avro": "PySpark does not contain Spark's reader of Avro (spark-avro), and DuckDB has none.",
-    "sequencefile": "its rows are objects of Hadoop's Java classes, which neither DuckDB nor Spark's own readers read.",
-    "rcfile": "its rows are objects of Hive's Java classes, which neither DuckDB nor Spark's own readers read.",
-    "text": "it has one column and no separators.",
-}
 
 
 def check_table_format(format: str, position: Span, object: str) -> str:
     """Returns the format of a table in lower case. Raises ``NotSupportedError`` for one that no table can have."""
     lowered = format.lower()
-    if lowered in FORMATS:
+    if lowered in DATA_FORMATS:
         return lowered
-    reason = _REFUSED.get(lowered)
+    refused = REFUSED_FORMATS.get(lowered)
+    reason = None if refused is None else refused.reason
     raise NotSupportedError(
         f"The format {format} is not supported{'.' if reason is None else f': {reason}'}",
         position=position,
         object=object,
-        hint=f"Use one of {', '.join(FORMATS)}.",
+        hint=f"Use one of {', '.join(DATA_FORMATS)}.",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, bind_filter, equal
 from rewriter.catalog.keys.encoding import encode, prefix_of
@@ -13,7 +14,19 @@ from rewriter.catalog.model.key_ranges import KeyRange, successor
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import AnalysisError, Error, ProgrammingError, Span
 from rewriter.grammar.families.cubes import CubeColumn
-from rewriter.grammar.filters import And, Between, Comparison, Filter, InList, IsNull, Not, Or, conjunction, negation
+from rewriter.grammar.filters import (
+    And,
+    Between,
+    Comparison,
+    Filter,
+    InList,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    conjunction,
+    negation,
+)
 from rewriter.grammar.terms import ColumnDef, Literal, PartitionItem
 from rewriter.grammar.unparse import render_filter
 
@@ -166,8 +179,10 @@ def _about_values(table: Table, condition: Filter) -> Filter:
         values, op = condition.values, "IN"
     elif isinstance(condition, Between):
         values, op = (condition.low, condition.high), "BETWEEN"
-    else:
+    elif isinstance(condition, Like | IsNull):
         return condition
+    else:
+        assert_never(condition)
     if all(value_of(column, value) is not None for value in values):
         return condition
     if op in ("=", "<>"):

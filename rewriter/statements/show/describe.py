@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from rewriter.catalog.model.file_names import FILE_FORMATS
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.system_tables import SystemTable, system_read_only
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
+from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.grammar.families import descriptions as s
 from rewriter.grammar.terms import ColumnName, Query
 from rewriter.grammar.unparse import quote_name
@@ -56,7 +56,7 @@ def describe(statement: s.Describe, context: Context) -> Result:
     Raises the errors of ``named_objects`` for a missing partition or column, DESCRIBE_JSON_NOT_EXTENDED 0A000,
     UNSUPPORTED_FEATURE.DESC_TABLE_COLUMN_JSON 0A000, FORBIDDEN_OPERATION 42809 for a partition of a view.
     """
-    if len(statement.name.parts) == 2 and statement.name.parts[0].lower() in FILE_FORMATS:
+    if len(statement.name.parts) == 2 and statement.name.parts[0].lower() in SOURCE_FORMATS:
         return _describe_files(statement, context)
     if statement.kind == "CUBE":
         return described_cube(named_cube(statement.name, context))

@@ -20,6 +20,7 @@ from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_names import place_of
 from rewriter.errors import Error
+from rewriter.formats.registry import known_format
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
@@ -30,22 +31,6 @@ from rewriter.uris import bucket_and_key, is_uri
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"
 UNKNOWN = "UNKNOWN"
-
-_HADOOP = "org.apache.hadoop"
-_PARQUET, _ORC = f"{_HADOOP}.hive.ql.io.parquet", f"{_HADOOP}.hive.ql.io.orc"
-_LINES = (f"{_HADOOP}.mapred.TextInputFormat", f"{_HADOOP}.hive.ql.io.HiveIgnoreKeyTextOutputFormat")
-#: The classes with which Hive reads and writes our files: serde, input format, output format.
-_SERDES = {
-    "parquet": (
-        f"{_PARQUET}.serde.ParquetHiveSerDe",
-        f"{_PARQUET}.MapredParquetInputFormat",
-        f"{_PARQUET}.MapredParquetOutputFormat",
-    ),
-    "orc": (f"{_ORC}.OrcSerde", f"{_ORC}.OrcInputFormat", f"{_ORC}.OrcOutputFormat"),
-    "csv": (f"{_HADOOP}.hive.serde2.OpenCSVSerde", *_LINES),
-    "json": (f"{_HADOOP}.hive.serde2.JsonSerDe", *_LINES),
-    "textfile": (f"{_HADOOP}.hive.serde2.lazy.LazySimpleSerDe", *_LINES),
-}
 
 
 @dataclass(frozen=True)
@@ -147,7 +132,11 @@ def view_metadata(view: View, context: Context) -> Metadata:
 
 def storage_metadata(table: Table) -> Metadata:
     """Returns the classes with which Hive reads and writes the files of a table; nothing for a format without any."""
-    return dict(zip(("Serde Library", "InputFormat", "OutputFormat"), _SERDES.get(table.format, ()), strict=False))
+    data_format = known_format(table.format)
+    if data_format is None:
+        return {}
+    classes = data_format.classes
+    return {"Serde Library": classes.serde, "InputFormat": classes.input, "OutputFormat": classes.output}
 
 
 def own_table_metadata(table: Table, context: Context) -> Metadata:

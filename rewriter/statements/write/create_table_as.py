@@ -129,7 +129,7 @@ class _Commit:
 def _sources(prepared: Prepared) -> frozenset[int]:
     """Returns the ids of the tables that the query reads, and of the tables of their facts that it could have read."""
     readings = prepared.plan.readings
-    table_ids = {use.table.id for reading in readings for use in reading.uses if use.table.id > 0}
+    table_ids = {use.table.id for reading in readings for use in reading.uses if use.table.kind.is_in_catalog}
     return frozenset(table_ids | {table.id for reading in readings for table in reading.unread})
 
 

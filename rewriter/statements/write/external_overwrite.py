@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.removal_roots import link_not_followed
 from rewriter.errors import IntegrityError
+from rewriter.formats.registry import known_format
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import link_in
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart
 from rewriter.storage.data_files import FoundFile, directory, external_paths
 from rewriter.storage.partition_directories import printable
-
-#: The first bytes of files of a format. Encrypted Parquet has a mark of its own.
-_MARKS = {"parquet": (b"PAR1", b"PARE"), "orc": (b"ORC",)}
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,12 @@ def is_foreign(table: Table, file: FoundFile) -> bool:
     """Returns whether a file is certainly not of the table's format. Empty files and plain-text formats never are
     foreign.
     """
-    marks = _MARKS.get(table.format)
-    if marks is None or file.bytes == 0:
+    data_format = known_format(table.format)
+    if data_format is None or not data_format.marks or file.bytes == 0:
         return False
     try:
         with open(file.path, "rb") as stream:
-            return not stream.read(4).startswith(marks)
+            return not stream.read(4).startswith(data_format.marks)
     except FileNotFoundError:
         return False
 

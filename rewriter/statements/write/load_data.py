@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
-from rewriter.catalog.model.row_formats import TEXTFILE
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
-from rewriter.exec.data_files import TEXT_FORMATS, stored_columns, stored_rows
+from rewriter.exec.data_files import stored_columns, stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import writes as s
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result
@@ -138,8 +138,9 @@ def _rows(table: Table, path: str, path_text: str, context: Context) -> int:
     """Returns the number of rows of a file. For text formats every value is cast; this fails where one is not of its
     type.
     """
-    if table.format not in TEXT_FORMATS:
-        return stored_rows(table.format, path)
+    declared_rows = stored_rows(table.format, path)
+    if declared_rows is not None:
+        return declared_rows
     relation = Relation(
         f"rw_{next(context.serial)}_load",
         table.format,
@@ -177,8 +178,8 @@ def check_file(table: Table, path: str, path_text: str) -> None:
             object=limited.name,
             hint=_insert_hint(table),
         )
-    if table.format == TEXTFILE:
-        return  # It names no columns.
+    if not DATA_FORMATS[table.format].names_columns:
+        return
     try:
         stored = stored_columns(table.format, path)
     except Error as error:
@@ -207,20 +208,19 @@ def _difference(table: Table, stored: Sequence[Column]) -> str | None:
             return f"it contains the column {column.name}, which the table does not have"
         if name in seen_names:
             return f"it contains {column.name} twice"
-        if table.format not in TEXT_FORMATS and column.type.lower() != declared_column.type.lower():
+        if not DATA_FORMATS[table.format].is_text and column.type.lower() != declared_column.type.lower():
             return f"{column.name} is {column.type.upper()} in the file and {declared_column.type.upper()} in the table"
         seen_names.add(name)
     lacking = [column.name for column in table.columns if column.name.lower() not in seen_names]
-    # JSON omits fields that are NULL.
-    if lacking and table.format != "json":
+    if lacking and not DATA_FORMATS[table.format].omits_nulls:
         return f"it lacks {', '.join(lacking)}"
     names = [column.name for column in stored]
-    if table.format == "csv" and names != [column.name for column in table.columns]:
+    if DATA_FORMATS[table.format].has_header and names != [column.name for column in table.columns]:
         return f"its header is {','.join(names)}, but all files of a CSV table must have the same header"
     return None
 
 
 def _insert_hint(table: Table) -> str:
-    if table.format == TEXTFILE:
+    if not DATA_FORMATS[table.format].names_columns:
         return f"Check the separators and the columns of {table.name}."
     return f"INSERT INTO {table.name} SELECT … FROM {table.format}.`…` converts the rows."

@@ -159,7 +159,7 @@ def _sources(readings: Sequence[Reading], context: Context) -> Claims:
 
 def _claims(reading: Reading, context: Context) -> dict[str, Claims]:
     """Returns the keys that a reading has read of each table, by the name of its fact ('' where it has none)."""
-    claimed = {use.table.id: (use.table, _keys(use, context)) for use in reading.uses if use.table.id > 0}
+    claimed = {use.table.id: (use.table, _keys(use, context)) for use in reading.uses if use.table.kind.is_in_catalog}
     claimed |= {table.id: (table, ()) for table in reading.unread}
     by_fact: dict[str, Claims] = {}
     for table, claim in claimed.values():

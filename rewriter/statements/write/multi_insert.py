@@ -20,7 +20,7 @@ from rewriter.catalog.model.changes import WritePartitions
 from rewriter.catalog.model.objects import PartitionValues
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
-from rewriter.exec.formats.parquet import PARQUET
+from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.grammar.families.multi_inserts import MultiInsert, joined
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Query

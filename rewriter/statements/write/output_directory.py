@@ -17,6 +17,7 @@ from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, Span, disk_full, is_disk_full
 from rewriter.exec.data_files import write_empty
 from rewriter.exec.engine import Write, WrittenFile
+from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Name
@@ -34,17 +35,6 @@ from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.reported_files import write_reported
 from rewriter.statements.write.written_files import rows_of, stats_of
 
-#: Options of a format that state how its files are written anyway.
-_AS_WRITTEN: dict[str, dict[str, tuple[str, ...]]] = {
-    "parquet": {"compression": ("snappy",)},
-    "orc": {"compression": ("snappy",)},
-    "json": {"compression": ("none", "uncompressed")},
-    "csv": {
-        "header": ("true",), "sep": (",",), "delimiter": (",",), "quote": ('"',),
-        "compression": ("none", "uncompressed"),
-    },
-    "textfile": {"compression": ("none", "uncompressed")},
-}  # fmt: skip
 _TYPES = frozenset(
     "boolean tinyint smallint int bigint float double decimal string char varchar binary date timestamp array map "
     "struct".split()
@@ -102,7 +92,7 @@ def _result(files: Sequence[WrittenFile], prepared: Prepared, seconds: float) ->
 
 def _check_options(statement: InsertDirectory, format: str) -> None:
     """Raises ``NotSupportedError`` for options by which the files would be written differently."""
-    as_written = _AS_WRITTEN[format]
+    as_written = DATA_FORMATS[format].written_options
     for (key, value), span in zip(statement.options, statement.option_spans, strict=True):
         if value.lower() not in as_written.get(key.lower(), ()):
             accepted = ", ".join(f"{name} = '{values[0]}'" for name, values in as_written.items())
@@ -112,7 +102,7 @@ def _check_options(statement: InsertDirectory, format: str) -> None:
                 object=key,
                 hint=f"Files are written with {accepted}.",
             )
-    if format == "csv" and "header" not in {key.lower() for key, _ in statement.options}:
+    if DATA_FORMATS[format].has_header and "header" not in {key.lower() for key, _ in statement.options}:
         raise NotSupportedError(
             "CSV files without a header are not supported.",
             position=statement.format_span or statement.path_span,
@@ -128,7 +118,7 @@ def _columns(query_columns: Sequence[Column], format: str, statement: InsertDire
     span = statement.query.span
     seen_names: set[str] = set()
     for column in query_columns:
-        if column.name.lower() in seen_names and format != TEXTFILE:
+        if column.name.lower() in seen_names and DATA_FORMATS[format].names_columns:
             raise AnalysisError(
                 f"The column {column.name} already exists: the query returns it twice.",
                 condition="COLUMN_ALREADY_EXISTS",
@@ -149,8 +139,7 @@ def _columns(query_columns: Sequence[Column], format: str, statement: InsertDire
             )
     columns = tuple(new_column(ColumnDef(column.name, column.type, None, span)) for column in query_columns)
     check_columns_of_format(format, columns, span)
-    if format == TEXTFILE:
-        # Text files name no columns.
+    if not DATA_FORMATS[format].names_columns:
         return tuple(Column(f"c{number}", column.type) for number, column in enumerate(columns))
     return columns
 

@@ -25,7 +25,7 @@ def read_origins(table: Table, readings: Sequence[Reading], context: Context) ->
     Reads the partitions that were read, and one indexed statement for each table.
     """
     fact = context.snapshot.fact_using(table.name)
-    uses = (use for reading in readings for use in reading.uses if use.table.id > 0)
+    uses = (use for reading in readings for use in reading.uses if use.table.kind.is_in_catalog)
     return merged_origins(origin for use in uses for origin in _origins(use, fact, context))
 
 

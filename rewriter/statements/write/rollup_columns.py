@@ -11,6 +11,7 @@ from rewriter.catalog.model.objects import Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.planner.model.plan import DerivedRows
 from rewriter.planner.scope.column_lineage import unwrapped
+from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.write.insert_target import Target
 
 
@@ -34,8 +35,8 @@ def check_columns(
         if name in rows.grouped:
             raise Unproven(f"its query groups by the measure {measure.name}")
         if not _is_rolled_up(values[name], types[name], measure, cube, rows):
-            function = {Aggregate.MIN: "MIN", Aggregate.MAX: "MAX"}.get(measure.aggregate, "SUM")
-            raise Unproven(f"its query does not compute {measure.name} as {function}({measure.name})")
+            computed = f"{measure.aggregate.rollup_function}({measure.name})"
+            raise Unproven(f"its query does not compute {measure.name} as {computed}")
     for dimension in cube.dimensions:
         name = dimension.name.lower()
         if (carried is not None and name not in carried) or name in static:
@@ -57,13 +58,13 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
 
     ``stored`` is the type of its column in the table.
     """
-    function = {Aggregate.MIN: exp.Min, Aggregate.MAX: exp.Max}.get(measure.aggregate, exp.Sum)
+    function = measure.aggregate.rollup_function
     value = _uncast(value, stored, measure.type)
     counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
     if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
         return cube.count_measure == measure
     depth = 0
-    while isinstance(value, function):
+    while isinstance(value, exp.AggFunc) and value.sql_name() == function:
         value, depth = _uncast(value.this, stored, measure.type), depth + 1
     return (depth > 0) is rows.aggregated and is_column(value, measure.name.lower())
 
@@ -74,7 +75,7 @@ def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Ex
     """
     value = unwrapped(value)
     while isinstance(value, exp.Cast) and not value.args.get("safe"):
-        type_ = value.to.sql(dialect="spark").lower().replace(" ", "")
+        type_ = cast_type(value)
         if type_ != stored.lower().replace(" ", "") and not (declared is not None and is_wider(type_, declared)):
             break
         value = unwrapped(value.this)

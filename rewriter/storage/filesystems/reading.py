@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from rewriter.errors import OperationalError
 from rewriter.storage.filesystems.registry import store_of
@@ -28,6 +28,11 @@ def open_text(path: str, newline: str | None = None) -> TextIO:
     if not is_uri(path):
         return open(path, encoding="utf-8-sig", newline=newline)
     return io.TextIOWrapper(store_of(path).open_stream(path), encoding="utf-8-sig", newline=newline)
+
+
+def open_bytes(path: str) -> IO[bytes]:
+    """Opens a file for reading bytes from its beginning. Raises as ``open_text`` does."""
+    return store_of(path).open_stream(path) if is_uri(path) else open(path, "rb")
 
 
 def stored_size(path: str) -> int:

@@ -299,7 +299,7 @@ class TestCreateTable:
             {"columns": (Column("x", "money"),)},
             {"columns": (Column("rewriter_write_id", "int"),)},
             {"partition_columns": (Column("p", "array<int>"),)},
-            {"format": "avro"},
+            {"format": "delta"},
             {"properties": {"owner": "x"}},
             {"properties": {"rewriter.packed": "maybe"}},
         ]

@@ -14,11 +14,11 @@ from rewriter.catalog.model.objects import WRITE_ID_LEVEL
 from rewriter.catalog.store.readonly_sqlite import _LOG_SUFFIXES
 from rewriter.cli import demo
 from rewriter.exec.sinks import held_rows, packed
+from rewriter.formats.registry import DATA_FORMATS as FORMATS
 from rewriter.runtime import profiles, temporary_tables
 from rewriter.scratch_directories import PREFIX
 from rewriter.serve.metastore.calls import files
 from rewriter.shell.configuration import history_path
-from rewriter.statements.resolve.locations import FORMATS
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE
 from rewriter.storage import stream_checkpoints

@@ -85,7 +85,7 @@ def test_text_whose_case_may_differ_is_refused_when_met(duckdb: DuckDBEngine) ->
 
 def test_formats_that_are_not_written(duckdb: DuckDBEngine, tmp_path: Path) -> None:
     with pytest.raises(NotSupportedError):
-        duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "avro", (Column("a", "int"),), ()))
+        duckdb.write(EngineQuery("SELECT 1"), Write(str(tmp_path / "w"), "delta", (Column("a", "int"),), ()))
 
 
 def test_a_file_with_nanoseconds_names_the_way_to_microseconds(tmp_path: Path) -> None:

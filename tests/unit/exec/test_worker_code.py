@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
@@ -30,7 +31,7 @@ writer.commit([message])
 
 
 @pytest.mark.parametrize("kind", [SinkKind.UNGROUPED, SinkKind.SORTED])
-@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "packed"])
+@pytest.mark.parametrize("format", ["parquet", "orc", "csv", "json", "avro", "packed"])
 def test_workers_write_without_the_package(kind: SinkKind, format: str, tmp_path: Path) -> None:
     from pyspark import cloudpickle
 
@@ -64,6 +65,13 @@ reader = source({"plan": plan}).reader(SimpleNamespace(names=names))
 rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
 print(json.dumps([list(row.values()) for row in rows]))
 """
+
+
+def serialized(**types: pa.DataType) -> str:
+    """Returns columns as a plan holds them."""
+    return base64.b64encode(pa.schema(list(types.items())).serialize()).decode()
+
+
 TEXT_OPTIONS = {"field.delim": ",", "escape.delim": "/", "serialization.null.format": "N"}
 
 
@@ -71,9 +79,9 @@ TEXT_OPTIONS = {"field.delim": ",", "escape.delim": "/", "serialization.null.for
     ("format", "content", "plan", "rows"),
     [
         (
-            "rewriter_text_files",
+            "rewriter_files",
             "1,x/,y\n,N\n",
-            {"columns": [["a", False], ["b", True]], "options": TEXT_OPTIONS},
+            {"format": "textfile", "columns": serialized(a=pa.int64(), b=pa.string()), "options": TEXT_OPTIONS},
             [["1", "x,y"], [None, None]],
         ),
         ("rewriter_csv_lines", "a\n1\n\n", {"separator": ","}, [["1"], [None]]),
@@ -88,7 +96,7 @@ def test_workers_read_without_the_package(
     path = tmp_path / "file"
     path.write_text(content)
     text = json.dumps({**plan, "paths": [str(path)], "tasks": 1})
-    names = ["a", "b", "file"] if format == "rewriter_text_files" else ["a", "file"]
+    names = ["a", "b", "file"] if format == "rewriter_files" else ["a", "file"]
     (tmp_path / "code").write_bytes(cloudpickle.dumps((source, text, names)))
     run = subprocess.run(
         (sys.executable, "-c", READING, str(tmp_path / "code")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View
 from rewriter.catalog.reading.missing_objects import object_not_found
 from rewriter.errors import NotSupportedError
+from rewriter.formats.registry import known_format
 from rewriter.hive.descriptors import (
     KEPT,
     as_exposed,
@@ -25,8 +27,6 @@ from rewriter.hive.descriptors import (
 from rewriter.hive.wire.interface import structure
 from rewriter.serve.metastore.calls.call import Call
 
-#: The formats of tables of SQL that Hive's classes do not read.
-_HIDDEN_FORMATS = ("csv", "json")
 _MetaException: Any = structure("MetaException")
 
 
@@ -36,7 +36,16 @@ def is_shown(object_: Table | View) -> bool:
     """
     if isinstance(object_, View):
         return is_of_client(object_)
-    return is_readable(object_) and (KEPT in object_.properties or object_.format not in _HIDDEN_FORMATS)
+    return is_readable(object_) and (KEPT in object_.properties or not _is_hidden(object_))
+
+
+def _is_hidden(table: Table) -> bool:
+    """Returns whether Hive's classes do not read the files of a table of SQL, or read other values in them."""
+    data_format = known_format(table.format)
+    if data_format is None or not data_format.is_hives:
+        return data_format is not None
+    misread = data_format.hive_misreads
+    return misread is not None and any(re.search(misread, column.type.lower()) for column in table.columns)
 
 
 def is_readable(table: Table) -> bool:
@@ -61,7 +70,7 @@ def seen_table(call: Call, name: str, is_write: bool = False) -> Table:
     table = call.snapshot.table(name)
     if not is_readable(table):
         raise list_required(table.name)
-    if KEPT not in table.properties and table.format in _HIDDEN_FORMATS:
+    if KEPT not in table.properties and _is_hidden(table):
         raise NotSupportedError(
             f"Clients do not read the {table.format.upper()} files of {table.name}, a table of SQL.",
             object=table.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter
 from rewriter.catalog.model.objects import Column
@@ -45,7 +46,9 @@ def _with_patterns(tree: f.Filter) -> f.Filter:
         return f.Not(_with_patterns(tree.operand))
     if isinstance(tree, f.And | f.Or):
         return replace(tree, operands=tuple(map(_with_patterns, tree.operands)))
-    return tree
+    if isinstance(tree, f.Comparison | f.InList | f.Between | f.IsNull):
+        return tree
+    assert_never(tree)
 
 
 def like_pattern(expression: str) -> str:

@@ -26,8 +26,8 @@ from rewriter.catalog.model.objects import Column, Table, View
 from rewriter.catalog.model.qualified_names import database_of, short_name
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.table_definitions import FORMATS
 from rewriter.errors import CommitUnknownError
+from rewriter.formats.registry import known_format
 from rewriter.hive.column_statistics import statistics_of_present
 from rewriter.hive.descriptors import (
     HIDDEN,
@@ -232,8 +232,9 @@ def _changed_columns(table: Table, wanted: Table) -> list[Change]:
     if any(column.name in types for column in table.partition_columns):
         raise _InvalidOperation(message="partition keys can not be changed.")
     for old, new in pairs:
-        is_read = table.format in FORMATS
-        if old.name in types and is_read and not (table.format == "parquet" and is_wider(old.type, _spelled(new.type))):
+        data_format = known_format(table.format)
+        is_wide = data_format is not None and data_format.widens and is_wider(old.type, _spelled(new.type))
+        if old.name in types and data_format is not None and not is_wide:
             raise _InvalidOperation(
                 message=f"The type {old.type} of {old.name} cannot become {new.type}: files of {table.name} have it."
             )

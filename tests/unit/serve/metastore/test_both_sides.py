@@ -208,6 +208,17 @@ def test_tables_of_sql_whose_files_hive_does_not_read(client: Any, sql: Run, tmp
     assert client.get_table_objects_by_name("default", ["t"]) == []
 
 
+def test_tables_of_sql_in_avro_files(client: Any, sql: Run, tmp_path: Path) -> None:
+    sql(f"CREATE EXTERNAL TABLE t (x INT, d DATE) STORED AS AVRO LOCATION '{tmp_path}/t'")
+    sql(f"CREATE EXTERNAL TABLE times (at TIMESTAMP) STORED AS AVRO LOCATION '{tmp_path}/times'")
+    descriptor = client.get_table("default", "t").sd
+    assert descriptor.serdeInfo.serializationLib == "org.apache.hadoop.hive.serde2.avro.AvroSerDe"
+    assert descriptor.inputFormat == "org.apache.hadoop.hive.ql.io.avro.AvroContainerInputFormat"
+    # Hive takes the microseconds of these files for milliseconds.
+    with pytest.raises(ttypes.MetaException, match="AVRO"):
+        client.get_table("default", "times")
+
+
 def test_csv_of_spark_escapes_otherwise() -> None:
     assert catalog_format("", "", {"header": "true"}, "csv") == "csv of spark"
     assert catalog_format("", "", {"header": "true", "escape": '"'}, "csv") == "csv"
