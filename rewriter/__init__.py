@@ -9,6 +9,8 @@ exactly.
 import os as _os
 import signal as _signal
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 if (_sys.argv[:1] == ["-m"] or list(map(_os.path.basename, _sys.argv[:1])) == ["rewriter"]) and (
     _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
@@ -16,41 +18,66 @@ if (_sys.argv[:1] == ["-m"] or list(map(_os.path.basename, _sys.argv[:1])) == ["
     # This process is the command. Ctrl-C ends it while it loads its modules; then ``cli.main.run_process`` takes over.
     _signal.signal(_signal.SIGINT, lambda *_: (_os.write(2, b"Interrupted.\n"), _os._exit(130)))
 
-from rewriter.connectors.commit_policies import register_commit_policy
-from rewriter.dbapi import (
-    BINARY,
-    DATETIME,
-    NUMBER,
-    ROWID,
-    STRING,
-    Binary,
-    Date,
-    DateFromTicks,
-    PartialResultWarning,
-    Time,
-    TimeFromTicks,
-    Timestamp,
-    TimestampFromTicks,
-    Warning,
-    apilevel,
-    connect,
-    paramstyle,
-    threadsafety,
-)
-from rewriter.errors import (
-    DatabaseError,
-    DataError,
-    Error,
-    IntegrityError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
-)
-from rewriter.timeline.kinds.registry import register_timeline
+if _TYPE_CHECKING:
+    from rewriter.connectors.commit_policies import register_commit_policy
+    from rewriter.dbapi import (
+        BINARY,
+        DATETIME,
+        NUMBER,
+        ROWID,
+        STRING,
+        Binary,
+        Date,
+        DateFromTicks,
+        PartialResultWarning,
+        Time,
+        TimeFromTicks,
+        Timestamp,
+        TimestampFromTicks,
+        Warning,
+        apilevel,
+        connect,
+        paramstyle,
+        threadsafety,
+    )
+    from rewriter.errors import (
+        DatabaseError,
+        DataError,
+        Error,
+        IntegrityError,
+        InterfaceError,
+        InternalError,
+        NotSupportedError,
+        OperationalError,
+        ProgrammingError,
+    )
+    from rewriter.timeline.kinds.registry import register_timeline
 
 __version__ = "0.2.0"
+
+
+#: The modules of the public names, apart from those of ``rewriter.dbapi``. A name loads its module when it is first
+#: used, so that `rewriter --version` loads none of them.
+_MODULES = {
+    "register_commit_policy": "rewriter.connectors.commit_policies",
+    "register_timeline": "rewriter.timeline.kinds.registry",
+}
+#: What `import rewriter` makes known below it.
+_PACKAGES = ("connectors", "dbapi", "errors", "timeline")
+
+
+def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return _import_module(f"rewriter.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(_MODULES.get(name, "rewriter.dbapi")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: object) -> None:

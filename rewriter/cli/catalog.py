@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -98,6 +97,8 @@ def _write(path: str, lines: Iterable[str]) -> None:
         return
     folder, unfinished = os.path.dirname(os.path.abspath(path)), ""
     try:
+        import tempfile
+
         handle, unfinished = tempfile.mkstemp(prefix=f".{os.path.basename(path)}-", dir=folder)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(lines)

@@ -5,7 +5,6 @@ It draws that, too, and with ``--query`` the cover of a query.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -14,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import connection, connection_options
-from rewriter.cli.coverage_pictures import covers, fact_charts, write_picture
 from rewriter.errors import ConflictError, Error
 from rewriter.terminal.errors import exit_code, write_error
-from rewriter.terminal.rendering import rendered
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -94,10 +91,14 @@ def _list(fact: str, require: tuple[str, str] | None, as_json: bool, session: Se
 
 
 def _draw_fact(fact: str, require: tuple[str, str] | None, pictures: Mapping[str, str], session: Session) -> int:
+    from rewriter.cli.coverage_pictures import fact_charts
+
     return _draw(fact_charts(fact, session, require), pictures)
 
 
 def _draw_query(query: str, pictures: Mapping[str, str], session: Session) -> int:
+    from rewriter.cli.coverage_pictures import covers
+
     try:
         charts = covers(query, session)
     except Error as error:
@@ -109,6 +110,8 @@ def _draw_query(query: str, pictures: Mapping[str, str], session: Session) -> in
 
 
 def _draw(charts: Sequence[CoverageChart], pictures: Mapping[str, str]) -> int:
+    from rewriter.cli.coverage_pictures import write_picture
+
     for form, path in pictures.items():
         write_picture(charts, form, path, sys.stdout.write)
     return 0
@@ -146,8 +149,12 @@ def list_work(session: Session, fact_name: str, require: tuple[str, str] | None,
     if as_json:
         work = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
         first, last = require or (None, None)
+        import json
+
         print(printable(json.dumps({"fact": fact_name, "from": first, "to": last, "complete": not rows, "work": work})))
     else:
+        from rewriter.terminal.rendering import rendered
+
         for line in rendered(_COLUMNS, rows, "table", None):
             print(printable(line))
     states = {row[0] for row in rows}

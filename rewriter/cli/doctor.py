@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -45,6 +44,8 @@ def doctor(spark: bool, as_json: bool, **options: Any) -> int:
             yield check
 
     if as_json:
+        import json
+
         print(json.dumps(as_objects(shown()), ensure_ascii=False, indent=2))
     else:
         for line in lines(shown()):

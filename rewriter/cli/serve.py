@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ssl
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,6 +15,8 @@ from rewriter.errors import InterfaceError
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
+    import ssl
+
     from rewriter.catalog.catalog import Catalog
     from rewriter.serve.metastore.dispatch import Outcome
 
@@ -180,6 +180,8 @@ def _encryption(certificate: str | None, key: str | None) -> ssl.SSLContext | No
         if key is not None:
             raise click.UsageError("--tls-key needs --tls-certificate.")
         return None
+    import ssl
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -200,6 +202,8 @@ def _access_log(name: str | None) -> Iterator[Callable[[Outcome], None] | None]:
     if name is None:
         yield None
         return
+    import threading
+
     lock = threading.Lock()
 
     def write(outcome: Outcome, sink: TextIO) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import threading
 
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
     """Yields an event that Ctrl-C and SIGTERM set. A second signal ends the process at once."""
+    import threading
+
     stopped = threading.Event()
 
     def stop(*_: object) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from rewriter.errors import Error
 from rewriter.runtime.connection_settings import ENGINES
-from rewriter.terminal.rendering import FORMATS
+from rewriter.terminal.formats import FORMATS
 from rewriter.timeline.time_bounds import parse_instant
 
 #: Returns what is wrong with a value, or ''.

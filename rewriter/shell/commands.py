@@ -25,7 +25,7 @@ from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
 from rewriter.shell.variables import substituted
 from rewriter.statements.show.fact_chart import named_fact_chart
-from rewriter.terminal.rendering import FORMATS
+from rewriter.terminal.formats import FORMATS
 from rewriter.terminal_text import width
 
 if TYPE_CHECKING:

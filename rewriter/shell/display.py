@@ -17,7 +17,7 @@ from typing import TextIO
 
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
 from rewriter.shell.interrupts import Interruption
-from rewriter.terminal.rendering import FORMATS, RAW_FORMATS
+from rewriter.terminal.formats import FORMATS, RAW_FORMATS
 from rewriter.terminal_text import cut, printable
 
 EXPANDED = ("off", "on", "auto")

@@ -16,15 +16,13 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Self
 
+from rewriter.terminal.formats import FORMATS as FORMATS
+from rewriter.terminal.formats import RAW_FORMATS as RAW_FORMATS
 from rewriter.terminal.spooled_rows import SpooledRows
 from rewriter.terminal_text import printable, width
 
 #: Spark's name of the column of SHOW CREATE.
 STATEMENT = "createtab_stmt"
-
-FORMATS = ("table", "vertical", "csv", "tsv", "json", "jsonl", "markdown")
-#: The formats whose lines are unchanged data; the lines of the others act on no terminal.
-RAW_FORMATS = ("csv", "tsv")
 
 Row = Sequence[object]
 

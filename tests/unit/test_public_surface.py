@@ -41,7 +41,7 @@ def test_the_package_exports_what_it_says() -> None:
     }
     assert set(rewriter.__all__) == expected
     # Names with @ are those that pytest adds to a package that has a plugin.
-    visible = {name for name in vars(rewriter) if not name.startswith(("_", "@"))}
+    visible = {name for name in dir(rewriter) if not name.startswith(("_", "@"))}
     modules = {name.split(".")[1] for name in sys.modules if name.startswith("rewriter.")}
     assert visible - modules == expected - {"__version__"}
 

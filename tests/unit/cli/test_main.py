@@ -287,7 +287,7 @@ sys.meta_path.insert(0, Finder())
 
 @pytest.mark.share(1)
 @pytest.mark.parametrize(
-    "module", ["rewriter.dbapi", "rewriter.cli.main", "rewriter.cli.shell", "rewriter.shell.executor"]
+    "module", ["rewriter.errors", "rewriter.cli.main", "rewriter.cli.shell", "rewriter.shell.executor"]
 )
 def test_interrupted_before_the_first_statement(tmp_path: Path, module: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(_INTERRUPTING)
