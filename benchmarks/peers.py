@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import rewriter
+from benchmarks.flights import unpack_flights
 from benchmarks.planning import CUBE, DATA, FACT, PERIODS, SQL
 from benchmarks.questions import (
     QUESTIONS,
@@ -34,7 +35,6 @@ from benchmarks.questions import (
     rows_of,
 )
 from benchmarks.timing import WideTable, shown
-from rewriter.cli.demo import unpack_flights
 from rewriter.dbapi import Connection, Cursor
 
 EVENTS = 336_776

@@ -83,25 +83,25 @@ class Session:
     process may not write can be read.
 
     ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
-    ``Engine``, which its owner closes. ``master`` is Spark's master URL. ``settings`` are those of SET, by name.
-    ``catalog`` is the URL of the PostgreSQL database that holds the catalog; without one it is a file in the warehouse.
-    An open ``Catalog`` of the warehouse is shared with its owner, who closes it and sets up its cache.
-    ``progress`` is called while long statements run, from any thread (``rewriter.runtime.progress``). ``filesystems``
-    are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and profiles are
-    not read (``rewriter.connect``).
+    ``Engine``, which its owner closes; by default Spark, or DuckDB if Spark is not installed. ``master`` is Spark's
+    master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
+    catalog; without one it is a file in the warehouse. An open ``Catalog`` is shared with its owner, who closes it and
+    sets up its cache. ``progress`` is called while long statements run, from any thread (``runtime.progress``).
+    ``filesystems`` are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and
+    profiles are not read (``rewriter.connect``).
     """
 
     def __init__(
         self,
         warehouse: str | os.PathLike[str],
-        engine: str | Engine | Any = "spark",
+        engine: str | Engine | Any = None,
         master: str | None = None,
         settings: Mapping[str, object] | None = None,
         catalog: str | Catalog | None = None,
         progress: Callable[[Progress], object] | None = None,
         filesystems: Stores | None = None,
     ) -> None:
-        if isinstance(engine, str):
+        if engine is None or isinstance(engine, str):
             engine, master = engine_of(engine, master)
         elif master is not None:
             raise InterfaceError("The engine has started already.", object="master", hint="Leave master out.")

@@ -26,7 +26,9 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Connection:
-    """The parts of a connection, complete. ``master`` is that of Spark, ``catalog`` a URL of PostgreSQL."""
+    """The parts of a connection, complete. ``master`` is that of Spark, ``catalog`` a URL of PostgreSQL, ``note`` that
+    of ``ConnectionSettings``.
+    """
 
     warehouse: str
     engine: str
@@ -34,6 +36,7 @@ class Connection:
     catalog: str | None = field(repr=False)
     settings: Mapping[str, str]
     filesystems: Stores = field(default_factory=dict, repr=False)
+    note: str = ""
 
     def session(
         self,
@@ -109,7 +112,7 @@ def engine_options(command: Command) -> Command:
             "--engine",
             metavar="ENGINE",
             help="What runs queries: spark, duckdb, or an address of Spark, as local[4], spark://host:7077 or "
-            "sc://host:15002. Default: $REWRITER_ENGINE, the profile, spark.",
+            "sc://host:15002. Default: $REWRITER_ENGINE, the profile, spark if it is installed, duckdb.",
         ),
         click.option(
             "--master", metavar="URL", help="The address of Spark's master, beside --engine spark. Default: local[*]."
@@ -152,6 +155,7 @@ def connection(**options: Any) -> Connection:
         parts.catalog,
         parts.settings,
         parts.filesystems,
+        parts.note,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import os
 import signal
 import sys
@@ -49,8 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
-    # Our errors report sqlglot's warnings about a text, or they do not matter.
-    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     is_debug = "--debug" in words
     try:
         with rewriter.make_context("rewriter", words, obj=is_debug) as context:
@@ -108,6 +105,10 @@ def rewriter() -> None:
 
     Without a command, it is the SQL shell: rewriter -w DIR is rewriter shell -w DIR.
     """
+    import logging
+
+    # Our errors report sqlglot's warnings about a text, or they do not matter.
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
 @rewriter.command()
@@ -151,8 +152,7 @@ def _print_rewritten(sql: str, options: dict[str, Any]) -> int:
 def demo(directory: str, **options: Any) -> None:
     """Build a warehouse of real flights, and show what queries read.
 
-    DIR is its directory, demo by default. It is new, empty, or that of an earlier demo, which is removed. The flights
-    are in a package: pip install 'rewriter[demo]'.
+    DIR is its directory, demo by default. It is new, empty, or that of an earlier demo, which is removed.
     """
     from rewriter.cli.demo import run_demo
 

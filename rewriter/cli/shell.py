@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import Command, Connection, connection, connection_options, engine_options
-from rewriter.terminal.rendering import FORMATS
+from rewriter.terminal.formats import FORMATS
 
 if TYPE_CHECKING:
     from rewriter.shell.display import Destination, Display
@@ -129,7 +129,7 @@ def run(
 
         with _destination(None) as rows:
             open_shell = partial(_opened, opened, display, variables, rows, is_prompt, debug)
-            return Prompt(open_shell, configured, opened.warehouse, opened.engine).run()
+            return Prompt(open_shell, configured, opened.warehouse, opened.engine, opened.note).run()
     try:
         with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, debug) as shell:
             return _run_texts(shell, texts, bail)

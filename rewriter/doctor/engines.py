@@ -11,6 +11,7 @@ from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery
 from rewriter.exec.spark.connect_session import SCHEME, reach_server, shown_address
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.exec.spark.installation import INSTALL, is_installed
 
 _QUERY, _EXPECTED = "SELECT SUM(n) AS s FROM VALUES (1), (2), (39) AS t (n)", [{"s": 42}]
 
@@ -26,7 +27,13 @@ def spark(master: str | None, *, is_started: bool, is_chosen: bool) -> Iterator[
     tried.
     """
     is_connect = master is not None and master.startswith(SCHEME)
-    if is_started:
+    if not is_installed():
+        install = "pip install 'rewriter[connect]'" if is_connect else INSTALL
+        if is_started or is_chosen:
+            yield error("Spark", "It is not installed.", f"Run {install}, or use the engine duckdb.")
+        else:
+            yield skipped("Spark", f"It is not installed, so that duckdb is the default engine. {INSTALL} installs it.")
+    elif is_started:
         with closing(SparkEngine(master)) as engine:
             yield _ran("Spark", engine, "It started, and a query ran, in {seconds:.0f} s.")
     elif is_connect and master is not None:

@@ -12,7 +12,15 @@ from rewriter.doctor.catalog import catalog
 from rewriter.doctor.check import Check, failed, guarded, skipped
 from rewriter.errors import Error
 from rewriter.exec.spark.connect_session import SCHEME
-from rewriter.runtime.connection_settings import ConnectionSettings, Source, combined, from_environment, with_url
+from rewriter.exec.spark.installation import is_installed
+from rewriter.runtime.connection_settings import (
+    ConnectionSettings,
+    Source,
+    combined,
+    default_engine,
+    from_environment,
+    with_url,
+)
 from rewriter.runtime.profiles import resolved
 from rewriter.shell.configuration import configuration
 
@@ -75,8 +83,8 @@ def _given_alone(given: Source, environ: Mapping[str, str]) -> ConnectionSetting
 
 def _engines(settings: ConnectionSettings | None, environ: Mapping[str, str], start_spark: bool) -> Iterator[Check]:
     master = None if settings is None else settings.master
-    is_spark = settings is None or settings.engine == "spark"
-    is_java_needed = start_spark or (is_spark and not (master or "").startswith(SCHEME))
+    is_spark = (default_engine() if settings is None else settings.engine) == "spark"
+    is_java_needed = is_installed() and (start_spark or (is_spark and not (master or "").startswith(SCHEME)))
     yield from guarded("Java", lambda: installation.java(is_java_needed, environ))
     yield from guarded("DuckDB", engines.duckdb)
     yield from guarded("Spark", lambda: engines.spark(master, is_started=start_spark, is_chosen=is_spark))

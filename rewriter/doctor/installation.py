@@ -20,7 +20,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*\(?(?P<rang
 _EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
 #: The extras that programs at run time use; the others are for tests and measurements.
 _EXTRAS = (
-    *("java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo"),
+    *("spark", "java", "postgres", "fast", "s3", "connect", "metastore", "dagster", "notebook", "demo"),
     *(format.extra for format in DATA_FORMATS.values() if format.extra is not None),
 )
 
@@ -60,7 +60,8 @@ def packages(package: str = "rewriter") -> Iterator[Check]:
             "Packages", f"{'; '.join(problems)}.", f"pip install --upgrade {package} installs what is required."
         )
     else:
-        versions = ", ".join(f"{name} {_installed(name)}" for name in ("duckdb", "pyspark", "pyarrow"))
+        named = {name: _installed(name) for name in ("duckdb", "pyspark", "pyarrow")}
+        versions = ", ".join(f"{name} {version}" for name, version in named.items() if version is not None)
         yield ok("Packages", f"{count} packages have the required versions, among them {versions}.")
 
 

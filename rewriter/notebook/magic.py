@@ -44,7 +44,7 @@ class RewriterMagics(Magics):
 
     @magic_arguments()
     @argument("connection", nargs="?", help="a variable with a connection, or the directory of a warehouse")
-    @argument("-e", "--engine", default="spark", help="spark or duckdb, to open a warehouse")
+    @argument("-e", "--engine", help="spark or duckdb, to open a warehouse")
     @argument("-c", "--catalog", help="the URL of the PostgreSQL database with the catalog of the warehouse")
     @argument("-o", "--out", help="the variable that gets the cursor of the last statement")
     @line_cell_magic

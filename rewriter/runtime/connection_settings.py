@@ -23,11 +23,13 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from rewriter.errors import Error, InterfaceError
+from rewriter.exec.spark.installation import INSTALL, is_installed
 from rewriter.runtime.settings import SessionSettings
 from rewriter.storage.filesystems.registry import Stores
 
 ENGINES = ("spark", "duckdb")
-DEFAULT_ENGINE = "spark"
+#: What says why the engine is DuckDB though nothing names it.
+SPARK_IS_MISSING = f"Spark is not installed, so that the engine is duckdb. {INSTALL} installs it."
 VARIABLES = {"warehouse": "REWRITER_WAREHOUSE", "engine": "REWRITER_ENGINE", "catalog": "REWRITER_CATALOG"}
 PROFILE_VARIABLE = "REWRITER_PROFILE"
 DEFAULT_PROFILE = "default"
@@ -59,7 +61,8 @@ class Source:
 class ConnectionSettings:
     """The parts of a connection. Without a ``warehouse``, no source names one; without a ``catalog``, it is a file in
     the warehouse. The password in a catalog's URL, and the token in a master's, are in no text of this object.
-    ``filesystems`` are options of object stores, which come from the files ``rewriter.toml`` alone.
+    ``filesystems`` are options of object stores, which come from the files ``rewriter.toml`` alone. ``note`` says why
+    the engine is another one than usual; it is empty where a source names the engine.
     """
 
     warehouse: str | None
@@ -68,6 +71,12 @@ class ConnectionSettings:
     catalog: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict)
     filesystems: Stores = field(default_factory=dict, repr=False)
+    note: str = field(default="", repr=False)
+
+
+def default_engine() -> str:
+    """Returns the engine where nothing names one: ``spark``, or ``duckdb`` if Spark is not installed."""
+    return "spark" if is_installed() else "duckdb"
 
 
 def combined(sources: Iterable[Source]) -> ConnectionSettings:
@@ -91,7 +100,10 @@ def combined(sources: Iterable[Source]) -> ConnectionSettings:
             if engine == own_engine and master is None:
                 master = own_master
         settings = {**source.settings, **settings}
-    return ConnectionSettings(warehouse or None, engine or DEFAULT_ENGINE, master, catalog or None, settings)
+    note = "" if engine or is_installed() else SPARK_IS_MISSING
+    return ConnectionSettings(
+        warehouse or None, engine or default_engine(), master, catalog or None, settings, note=note
+    )
 
 
 def _is_same(warehouse: str | None, other: str | None) -> bool:
@@ -99,12 +111,15 @@ def _is_same(warehouse: str | None, other: str | None) -> bool:
     return first == second
 
 
-def engine_of(engine: str, master: str | None, source: str = "") -> tuple[str, str | None]:
-    """Returns the name of an engine, which a master URL may stand for, and Spark's master URL.
+def engine_of(engine: str | None, master: str | None, source: str = "") -> tuple[str, str | None]:
+    """Returns the name of an engine, which a master URL may stand for, and Spark's master URL. Without an
+    engine, it is the default one.
 
     >>> engine_of("local[2]", None), engine_of("sc://host:15002", None), engine_of("spark", "yarn")
     (('spark', 'local[2]'), ('spark', 'sc://host:15002'), ('spark', 'yarn'))
     """
+    if engine is None:
+        return ("spark" if master is not None else default_engine()), master
     at = f"{source}: " if source else ""
     if engine not in ENGINES:
         if _MASTER.fullmatch(engine) is None:

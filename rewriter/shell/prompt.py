@@ -29,7 +29,7 @@ from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.opening import Opening
 from rewriter.shell.script import is_complete, typed
-from rewriter.terminal.rendering import FORMATS
+from rewriter.terminal.formats import FORMATS
 from rewriter.terminal_text import cut, encodable, printable
 from rewriter.uris import masked
 
@@ -45,7 +45,7 @@ _REFRESH = 0.5
 
 class Prompt:
     """The loop of the shell. ``open_shell`` opens its session in the background, once the prompt is shown; the first
-    text waits for it. ``warehouse`` and ``engine`` are shown.
+    text waits for it. ``warehouse``, ``engine`` and ``note`` are shown.
     """
 
     def __init__(
@@ -54,8 +54,9 @@ class Prompt:
         configuration: Configuration,
         warehouse: str,
         engine: str,
+        note: str = "",
     ) -> None:
-        self._open_shell, self._engine = open_shell, engine
+        self._open_shell, self._engine, self._note = open_shell, engine, note
         self._warehouse = os.path.basename(os.path.abspath(warehouse)) or warehouse
         self._start = time.monotonic()
         self._closing = contextlib.ExitStack()
@@ -125,7 +126,7 @@ class Prompt:
     def _loop(self) -> int:
         keys = "End a statement with ; and the shell with Ctrl-D. \\? is help."
         greeting = f"rewriter: {self._warehouse}, on {self._engine}. {keys}"
-        print(printable(greeting), file=sys.stderr, flush=True)
+        print(printable(f"{greeting}\n{self._note}".rstrip()), file=sys.stderr, flush=True)
         next_text = ""
         while True:
             try:

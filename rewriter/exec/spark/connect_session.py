@@ -98,8 +98,8 @@ def connect(url: str, conf: Mapping[str, str]) -> ConnectedSpark:
     Raises ``InterfaceError`` SPARK_CONNECT_NOT_FOUND without the client's packages, and ``EngineError``
     ENGINE_UNREACHABLE for a server that cannot be reached.
     """
-    silence()
     try:
+        silence()
         from pyspark.sql.connect.session import SparkSession
     except ImportError as error:
         raise InterfaceError(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import EngineError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark.installation import check_installed
 from rewriter.exec.spark.java import find_java_home
 from rewriter.exec.spark.memory import out_of_memory
 from rewriter.exec.spark.reachability import SparkStopped, lost, reach, says_lost, unreachable
@@ -132,9 +133,10 @@ def start(master: str | None, conf: Mapping[str, str], given: SparkSession | Non
     a new session in the Spark of that session.
 
     A running Spark keeps its master; its sessions, their settings and views are not touched. Raises
-    ``JavaNotFoundError``, and ``EngineError``: ENGINE_UNREACHABLE, SPARK_START_FAILED, and SPARK_ALREADY_RUNNING where
-    a Spark of another master runs, unless both are local.
+    ``InterfaceError`` SPARK_NOT_FOUND, ``JavaNotFoundError``, and ``EngineError``: ENGINE_UNREACHABLE,
+    SPARK_START_FAILED, and SPARK_ALREADY_RUNNING where a Spark of another master runs, unless both are local.
     """
+    check_installed()
     with _lock:
         silence()
         from pyspark import SparkContext
