@@ -20,16 +20,16 @@ from benchmarks import hive_metastore
 from benchmarks.lookups import Shape
 from benchmarks.thrift_service import THEIRS, Server, fill, running
 from benchmarks.timing import WideTable, shown
-from rewriter.adoption.address import Address
-from rewriter.adoption.run import Import
-from rewriter.adoption.source import Source
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
 from rewriter.catalog.model.objects import Column, Table
-from rewriter.hive.column_statistics import given_statistics, statistics_text
-from rewriter.hive.descriptors import STATISTICS
-from rewriter.hive.wire.interface import interface, reading_less, structure
-from rewriter.hive.wire.requests import Requests
+from rewriter.metastore.adoption.address import Address
+from rewriter.metastore.adoption.run import Import
+from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.column_statistics import given_statistics, statistics_text
+from rewriter.metastore.descriptors import STATISTICS
+from rewriter.metastore.wire.interface import interface, reading_less, structure
+from rewriter.metastore.wire.requests import Requests
 
 #: The partitions of the other tables: with statistics of all columns, and in a Hive metastore.
 WITH_STATISTICS, OF_HIVE = 30_000, 1_000

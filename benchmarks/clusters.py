@@ -20,9 +20,9 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from benchmarks.timing import Figure, Table, seconds
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 PARTITIONS, CLUSTERS, RUNS = 100_000, 5, 15
 #: The bytes that are copied, and the files they are in.

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from benchmarks.timing import Figure, Table, seconds
-from rewriter.html.coverage_picture import chart_svg
-from rewriter.html.page import coverage_page
+from rewriter.display.html.coverage_picture import chart_svg
+from rewriter.display.html.page import coverage_page
+from rewriter.display.terminal.pictures import chart_picture
 from rewriter.session import Session
 from rewriter.statements.show.fact_chart import named_fact_chart
-from rewriter.terminal.pictures import chart_picture
 
 HOURS = 87_600
 #: One of so many hours is missing.

@@ -82,7 +82,7 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: object) -> None:
     """Runs for ``%load_ext rewriter``: see ``rewriter.notebook``."""
-    from rewriter.notebook.magic import load
+    from rewriter.integrations.notebook import load
 
     load(shell)
 

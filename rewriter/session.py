@@ -15,6 +15,7 @@ from typing import Any
 
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
+from rewriter.catalog.filesystems.registry import Stores, using
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
@@ -66,7 +67,6 @@ from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
-from rewriter.storage.filesystems.registry import Stores, using
 from rewriter.uris import masked
 
 #: Runs a statement.

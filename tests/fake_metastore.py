@@ -10,10 +10,10 @@ from typing import Any
 
 from thrift.Thrift import TApplicationException
 
-from rewriter.hive.formats import hive_format
-from rewriter.hive.wire.calls import Calls
-from rewriter.hive.wire.interface import ErrorStructure, interface, structure
-from rewriter.hive.wire.transport import SocketTransport
+from rewriter.metastore.formats import hive_format
+from rewriter.metastore.wire.calls import Calls
+from rewriter.metastore.wire.interface import ErrorStructure, interface, structure
+from rewriter.metastore.wire.transport import SocketTransport
 
 
 def descriptor(location: str, columns: Mapping[str, str], format: str = "parquet", **options: str) -> Any:

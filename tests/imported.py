@@ -7,15 +7,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from rewriter.adoption.address import Address
-from rewriter.adoption.report import Report
-from rewriter.adoption.run import Import
-from rewriter.adoption.selection import Selection
-from rewriter.adoption.source import Source
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.directory_moves import default_directory
-from rewriter.serve.metastore.calls.call import Service
-from rewriter.serve.metastore.server import MetastoreServer
+from rewriter.metastore.adoption.address import Address
+from rewriter.metastore.adoption.report import Report
+from rewriter.metastore.adoption.run import Import
+from rewriter.metastore.adoption.selection import Selection
+from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.service.calls.call import Service
+from rewriter.metastore.service.server import MetastoreServer
 
 
 @contextmanager

@@ -44,8 +44,8 @@ from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.table_definitions import check_definition
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import ConflictError, DataError, NotSupportedError, ProgrammingError
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.uris import has_credentials
 
 NO_WRITES = str(ValidWriteIdList("0", 0))

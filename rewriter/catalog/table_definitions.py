@@ -8,8 +8,8 @@ from collections.abc import Collection
 from rewriter.catalog.keys.values import check_partition_column
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
 from rewriter.catalog.model.qualified_names import CATALOG, short_name
+from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError
-from rewriter.formats.registry import SOURCE_FORMATS
 
 #: Words that mean something other than a database before a name, here or in Spark.
 RESERVED_DATABASES = (*SOURCE_FORMATS, CATALOG, "global_temp", "session", "system")

@@ -59,9 +59,9 @@ def check(form: str, **options: Any) -> int:
 
     Exit codes: 0 if no problem was found; 1 if there is one.
     """
+    from rewriter.catalog.filesystems.registry import using
     from rewriter.catalog.maintenance.consistency_check import findings
-    from rewriter.storage.filesystems.registry import using
-    from rewriter.terminal.rendering import json_line
+    from rewriter.display.terminal.rendering import json_line
 
     named = connection(**options)
     count = 0
@@ -152,7 +152,7 @@ def adopt(copy_outside: bool, **options: Any) -> None:
     Both get a new identity. A copy of a warehouse becomes a warehouse of its own.
     """
     from rewriter.catalog.catalog import Catalog
-    from rewriter.storage.filesystems.registry import using
+    from rewriter.catalog.filesystems.registry import using
 
     named = connection(**options)
     with using(named.filesystems):

@@ -14,10 +14,10 @@ from rewriter.errors import InterfaceError
 
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.filesystems.registry import Stores
     from rewriter.runtime.connection_settings import ConnectionSettings, Source
     from rewriter.runtime.progress import Progress
     from rewriter.session import Session
-    from rewriter.storage.filesystems.registry import Stores
 
 _DEFAULT_WAREHOUSE = "warehouse"
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import connection, connection_options
+from rewriter.display.terminal.errors import exit_code, write_error
 from rewriter.errors import ConflictError, Error
-from rewriter.terminal.errors import exit_code, write_error
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def list_work(session: Session, fact_name: str, require: tuple[str, str] | None,
 
         print(printable(json.dumps({"fact": fact_name, "from": first, "to": last, "complete": not rows, "work": work})))
     else:
-        from rewriter.terminal.rendering import rendered
+        from rewriter.display.terminal.rendering import rendered
 
         for line in rendered(_COLUMNS, rows, "table", None):
             print(printable(line))

@@ -41,8 +41,8 @@ def write_picture(charts: Sequence[CoverageChart], form: str, path: str, write: 
 
     The file appears with its whole content. Raises ``OperationalError`` FAILED_WRITE_FILE. O(ranges).
     """
-    from rewriter.html.coverage_picture import charts_svg
-    from rewriter.html.page import coverage_page
+    from rewriter.display.html.coverage_picture import charts_svg
+    from rewriter.display.html.page import coverage_page
 
     text = f"{charts_svg(charts, is_file=True)}\n" if form == "svg" else coverage_page(*charts)
     if path == "-":

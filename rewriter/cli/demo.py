@@ -19,14 +19,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from rewriter.display.terminal.pictures import cover_picture
+from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import Error, InternalError, OperationalError, render
 from rewriter.planner.explain import counted
 from rewriter.runtime.connection_settings import default_engine
 from rewriter.runtime.result import Result, Row
 from rewriter.safe_removal import discard_tree
 from rewriter.session import Session
-from rewriter.terminal.pictures import cover_picture
-from rewriter.terminal.rendering import rendered
 
 _START, _END = "2013-01-01", "2013-04-01"
 _FROM, _TO = "2013-01-29T06", "2013-03-01T06"

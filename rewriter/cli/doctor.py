@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import connection_options, engine_options, given_source
-from rewriter.terminal.errors import FAILED
+from rewriter.display.terminal.errors import FAILED
 
 if TYPE_CHECKING:
     from rewriter.doctor.check import Check

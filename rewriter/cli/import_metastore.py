@@ -10,14 +10,14 @@ import click
 
 from rewriter.cli.connection import connection, connection_options
 from rewriter.cli.stop_signals import stop_signals
+from rewriter.display.terminal.errors import FAILED
 from rewriter.errors import InterfaceError
-from rewriter.terminal.errors import FAILED
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
-    from rewriter.adoption.report import Report
+    from rewriter.display.terminal.progress_line import ProgressLine
+    from rewriter.metastore.adoption.report import Report
     from rewriter.runtime.progress import Progress
-    from rewriter.terminal.progress_line import ProgressLine
 
 
 @click.command(name="import")
@@ -44,15 +44,15 @@ def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, i
     Exit codes: 0 if everything was taken; 1 if something was not, which is listed with the reason.
     """
     _require_thrift()
-    from rewriter.adoption.address import Address
-    from rewriter.adoption.follow import Follower
-    from rewriter.adoption.report import Report
-    from rewriter.adoption.run import Import
-    from rewriter.adoption.selection import Selection
-    from rewriter.adoption.source import Source
     from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.filesystems.registry import using
+    from rewriter.metastore.adoption.address import Address
+    from rewriter.metastore.adoption.follow import Follower
+    from rewriter.metastore.adoption.report import Report
+    from rewriter.metastore.adoption.run import Import
+    from rewriter.metastore.adoption.selection import Selection
+    from rewriter.metastore.adoption.source import Source
     from rewriter.runtime.progress import ProgressReporter
-    from rewriter.storage.filesystems.registry import using
 
     selection, address = Selection.parse(tables), Address.parse(source)
     named = connection(**options)
@@ -95,7 +95,7 @@ def _require_thrift() -> None:
 
 
 def _progress_line() -> ProgressLine | None:
-    from rewriter.terminal.progress_line import ProgressLine
+    from rewriter.display.terminal.progress_line import ProgressLine
 
     return ProgressLine(sys.stderr) if sys.stderr.isatty() else None
 
@@ -124,8 +124,8 @@ def _clear(line: ProgressLine | None) -> None:
 
 
 def _print(report: Report) -> None:
-    from rewriter.adoption.report import COLUMNS
-    from rewriter.terminal.rendering import rendered
+    from rewriter.display.terminal.rendering import rendered
+    from rewriter.metastore.adoption.report import COLUMNS
 
     rows = list(report.rows())
     if rows:

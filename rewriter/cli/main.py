@@ -26,8 +26,8 @@ from rewriter.cli.golden import golden
 from rewriter.cli.import_metastore import import_metastore
 from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
+from rewriter.display.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
 from rewriter.errors import Error, foreign
-from rewriter.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
 from rewriter.terminal_text import printable
 
 

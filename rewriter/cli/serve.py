@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import ssl
 
     from rewriter.catalog.catalog import Catalog
-    from rewriter.serve.metastore.dispatch import Outcome
+    from rewriter.metastore.service.dispatch import Outcome
 
 _WEB_PORT, _METASTORE_PORT = 8080, 9083
 _PORT = click.IntRange(0, 65535)
@@ -98,7 +98,7 @@ def _running_web(opened: Connection, host: str, port: int, shared: Catalog | Non
     """
     from functools import partial
 
-    from rewriter.serve.web.server import WebServer
+    from rewriter.serve.server import WebServer
 
     open_session = partial(opened.reading_session, "Name the warehouse's directory with -w.")
     if shared is not None:
@@ -133,8 +133,8 @@ def _running_metastore(
     METASTORE_LIBRARY_NOT_FOUND.
     """
     try:
-        from rewriter.serve.metastore.calls.call import Service
-        from rewriter.serve.metastore.server import MetastoreServer
+        from rewriter.metastore.service.calls.call import Service
+        from rewriter.metastore.service.server import MetastoreServer
     except ImportError as error:
         raise InterfaceError(
             f"The metastore needs the package thrift: {error}.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rewriter.cli.connection import Command, Connection, connection, connection_options, engine_options
-from rewriter.terminal.formats import FORMATS
+from rewriter.display.terminal.formats import FORMATS
 
 if TYPE_CHECKING:
     from rewriter.shell.display import Destination, Display
@@ -183,8 +183,8 @@ def _destination(output: str | None) -> Iterator[Destination]:
 def _opened(
     opened: Connection, display: Display, variables: Variables, rows: Destination, is_prompt: bool, debug: bool
 ) -> Iterator[ShellSession]:
+    from rewriter.display.terminal.progress_line import ProgressLine
     from rewriter.shell.shell_session import ShellSession
-    from rewriter.terminal.progress_line import ProgressLine
 
     line = ProgressLine(sys.stderr) if sys.stderr.isatty() else None
     with opened.session(progress=line) as session:

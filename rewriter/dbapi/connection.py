@@ -68,11 +68,11 @@ def connect(
         ...     connection.execute("SELECT * FROM flights").fetchall()
         [('UA', '2013-01-01')]
     """
-    from rewriter.html.display import display_as_html
+    from rewriter.catalog.filesystems.options import store_options
+    from rewriter.display.html.display import display_as_html
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
     from rewriter.runtime.profiles import resolved
     from rewriter.session import Session
-    from rewriter.storage.filesystems.options import store_options
 
     if not isinstance(warehouse, str | os.PathLike | None):
         raise InterfaceError(

@@ -209,7 +209,7 @@ class Cursor:
 
     def _repr_html_(self) -> str | None:
         """Returns the first rows as HTML, for a notebook; ``None`` without a result. Takes no row from the result."""
-        from rewriter.html.display import html_of  # Loaded when it is used.
+        from rewriter.display.html.display import html_of  # Loaded when it is used.
 
         return html_of(self._result)
 

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.doctor.check import Check, error, ok, skipped, warning
 from rewriter.errors import JavaNotFoundError
 from rewriter.exec.spark.java import find_java_home, java_version
-from rewriter.formats.registry import DATA_FORMATS
 
 _OLDEST_PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(\[[^\]]*\])?\s*\(?(?P<range>[^;)]*)\)?\s*(;(?P<marker>.*))?")

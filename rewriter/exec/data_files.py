@@ -13,15 +13,14 @@ from contextlib import closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.model.objects import Column
+from rewriter.data_formats import DATA_FORMATS, DataFormat, known_format
 from rewriter.errors import EngineError, InterfaceError, NotSupportedError
 from rewriter.exec.formats import csv
 from rewriter.exec.formats.file_format import FileReader
 from rewriter.exec.formats.registry import format_named, reader_named
 from rewriter.exec.sql_types import arrow_type, parse_type
-from rewriter.formats.data_format import DataFormat
-from rewriter.formats.registry import DATA_FORMATS, known_format
-from rewriter.storage.filesystems.registry import store_of
 from rewriter.uris import is_uri, normalized
 
 if TYPE_CHECKING:

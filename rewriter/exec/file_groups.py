@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, PartitionValues
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import by_header
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.formats.csv import delimiter
-from rewriter.formats.registry import DATA_FORMATS
 
 #: The directory of a write; files below it never change.
 _MANAGED = f"/{WRITE_ID_LEVEL}="

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rewriter.storage.filesystems.registry import store_of
+from rewriter.catalog.filesystems.registry import store_of
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rewriter.display.terminal.formats import FORMATS
 from rewriter.errors import Error
 from rewriter.runtime.connection_settings import ENGINES
-from rewriter.terminal.formats import FORMATS
 from rewriter.timeline.time_bounds import parse_instant
 
 #: Returns what is wrong with a value, or ''.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog, not_found
+from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import (
     Error,
     InterfaceError,
@@ -31,7 +32,6 @@ from rewriter.planner.model.plan import Coverage
 from rewriter.runtime.result import Result
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.session import Session
-from rewriter.terminal.rendering import rendered
 
 #: The names of golden files.
 SUFFIXES = (".golden", ".test")

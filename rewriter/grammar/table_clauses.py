@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rewriter.data_formats import DATA_FORMATS, classes_of_formats, format_of_serde, known_format, name_of_alias
 from rewriter.errors import NotSupportedError, ParseError, Span
-from rewriter.formats.registry import (
-    DATA_FORMATS,
-    classes_of_formats,
-    format_of_serde,
-    known_format,
-    name_of_alias,
-)
 from rewriter.grammar.row_formats import TEXTFILE, RowFormat, checked_row_format
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.terms import ColumnDef, Name

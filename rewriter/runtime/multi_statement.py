@@ -17,6 +17,7 @@ from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.freshness import Sources, as_sources
 from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes, with_written_keys
 from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject, WritePartitions
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.removal_roots import roots_of
@@ -26,7 +27,6 @@ from rewriter.catalog.workspace.workspace import Workspace
 from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import discard_tree, remove_empty
-from rewriter.storage.filesystems.removal import discard_files
 from rewriter.uris import is_uri
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"

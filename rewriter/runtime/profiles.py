@@ -32,6 +32,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rewriter.catalog.filesystems.options import StoreOptions, store_options
 from rewriter.errors import InterfaceError
 from rewriter.runtime.connection_settings import (
     DEFAULT_PROFILE,
@@ -45,7 +46,6 @@ from rewriter.runtime.connection_settings import (
     source_of,
     with_url,
 )
-from rewriter.storage.filesystems.options import StoreOptions, store_options
 
 FILE_NAME = "rewriter.toml"
 _SETTINGS = "settings"

@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 
+from rewriter.catalog.filesystems.registry import current, using
 from rewriter.errors import Error, foreign
 from rewriter.exec.engine import CLOSING_SECONDS, Engine
 from rewriter.grammar.typed_names import parse_name
 from rewriter.runtime.program_statements import StartStream
-from rewriter.storage.filesystems.registry import current, using
 
 
 class RunningStream:

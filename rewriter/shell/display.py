@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TextIO
 
+from rewriter.display.terminal.formats import FORMATS, RAW_FORMATS
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
 from rewriter.shell.interrupts import Interruption
-from rewriter.terminal.formats import FORMATS, RAW_FORMATS
 from rewriter.terminal_text import cut, printable
 
 EXPANDED = ("off", "on", "auto")

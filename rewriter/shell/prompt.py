@@ -24,12 +24,12 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.display.terminal.formats import FORMATS
 from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.opening import Opening
 from rewriter.shell.script import is_complete, typed
-from rewriter.terminal.formats import FORMATS
 from rewriter.terminal_text import cut, encodable, printable
 from rewriter.uris import masked
 

@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TextIO, TypeVar
 
+from rewriter.display.terminal import arrow_text
+from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
+from rewriter.display.terminal.progress_line import ProgressLine
+from rewriter.display.terminal.rendering import STATEMENT, Layout, rendered
+from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
 from rewriter.planner.explain import counted
 from rewriter.planner.model.coverage_chart import CoverageChart
@@ -19,11 +24,6 @@ from rewriter.session import Session
 from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
 from rewriter.shell.variables import Variables
-from rewriter.terminal import arrow_text
-from rewriter.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
-from rewriter.terminal.progress_line import ProgressLine
-from rewriter.terminal.rendering import STATEMENT, Layout, rendered
-from rewriter.terminal.spooled_rows import SpooledRows
 from rewriter.terminal_text import printable
 
 #: A longer cell is cut on a terminal, so that the layout of one value never takes long.
@@ -207,7 +207,7 @@ class ShellSession:
         """Writes charts as pictures, which are as wide as the terminal; elsewhere without colours, 80 columns wide."""
         from rich.console import Console
 
-        from rewriter.terminal.pictures import chart_picture
+        from rewriter.display.terminal.pictures import chart_picture
 
         columns = terminal_columns() if self.rows.is_terminal else 80
         console = Console(file=self.rows.stream, width=columns, force_terminal=self.rows.is_terminal)

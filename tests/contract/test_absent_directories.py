@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.catalog.storage import data_files
+from rewriter.catalog.storage.data_files import FoundFile
 from rewriter.errors import Error
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
-from rewriter.storage import data_files
-from rewriter.storage.data_files import FoundFile
 
 #: The hours of two days, with one row each.
 HOURS = [f"2024-01-0{day}-{hour:02}" for day in (1, 2) for hour in range(24)]

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 COUNT = 400_000
 FACTOR = 10**12

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from object_store import CREDENTIALS, Fault, ObjectStore
 
+from rewriter.catalog.filesystems import object_files, registry
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error, OperationalError
 from rewriter.session import Session
-from rewriter.storage.filesystems import object_files, registry
-from rewriter.storage.filesystems.options import store_options
 
 SECRETS = tuple(CREDENTIALS.values())
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error, NotSupportedError
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 FORMATS = ["parquet", "csv", "json", "orc", "textfile"]
 #: Names of files that a pattern, a URI or SQL could misread.

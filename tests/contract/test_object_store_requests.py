@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 
 @pytest.fixture

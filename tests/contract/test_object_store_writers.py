@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from object_store import CREDENTIALS, ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import ConflictError, Error
 from rewriter.session import Session
 from rewriter.statements.write import insert
-from rewriter.storage.filesystems.options import store_options
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.cli.main import main
 from rewriter.errors import Error
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 #: Formats of tables, each with whether its partitions are packed.
 LAYOUTS = [("parquet", True), ("parquet", False), ("csv", False), ("json", False), ("orc", False), ("textfile", False)]

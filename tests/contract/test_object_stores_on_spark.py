@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error
 from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 pytestmark = pytest.mark.spark
 

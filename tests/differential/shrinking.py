@@ -9,9 +9,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import Error
 from rewriter.golden.runner import run_file
-from rewriter.terminal.rendering import rendered
 
 from .checking import Question, Wrong, check, expected
 from .histories import NOW_TEXT, History, replay

@@ -19,6 +19,8 @@ import pytest
 from rewriter.catalog.commit import external_file_changes
 from rewriter.catalog.model.changes import NoteFiles
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.storage import data_files
+from rewriter.catalog.storage.data_files import FoundFile, directory
 from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine, EngineQuery, Write, WrittenFile
@@ -28,8 +30,6 @@ from rewriter.statements.query import select
 from rewriter.statements.show.content_statistics import listed_content
 from rewriter.statements.write import external_base_changes, insert, managed_write
 from rewriter.statements.write.external_base_changes import Listing, listed_again
-from rewriter.storage import data_files
-from rewriter.storage.data_files import FoundFile, directory
 
 DAYS = [date(2013, 2, 1) + timedelta(days=number) for number in range(28)]
 WEEKS = {"2013-W06": date(2013, 2, 4), "2013-W07": date(2013, 2, 11), "2013-W08": date(2013, 2, 18)}

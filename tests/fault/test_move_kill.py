@@ -18,8 +18,8 @@ from rewriter.catalog import Catalog, Snapshot
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import DataFile, Table
 from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.catalog.storage.data_files import external_files
 from rewriter.session import Session
-from rewriter.storage.data_files import external_files
 
 Content = dict[tuple[str, tuple[str | None, ...]], list[str]]
 

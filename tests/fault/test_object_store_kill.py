@@ -19,10 +19,10 @@ import sqlalchemy as sa
 from object_store import CREDENTIALS, ObjectStore
 from rotation import turn
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.store import schema
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 FILL = "INSERT OVERWRITE d.t VALUES (1, 'a'), (2, 'b'), (3, 'c')"
 STATEMENTS = {
@@ -40,7 +40,7 @@ HOST = """
 import json, os, sys
 import pyarrow.fs, pyarrow.parquet, duckdb, fsspec
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
+from rewriter.catalog.filesystems.options import store_options
 for line in sys.stdin:
     warehouse, options, statements = json.loads(line)
     child = os.fork()

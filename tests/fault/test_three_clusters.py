@@ -13,9 +13,9 @@ import pytest
 from object_store import ObjectStore
 from spark_cluster import ConnectServer, StandaloneCluster, cluster, connect_server
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long]
 

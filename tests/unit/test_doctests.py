@@ -26,7 +26,7 @@ PACKAGES = [
     "rewriter.catalog.clusters",
     "rewriter.planner.cover",
     "rewriter.doctor",
-    "rewriter.hive",
+    "rewriter.metastore",
     "rewriter.serve",
 ]
 

@@ -19,10 +19,10 @@ import rotation
 
 import rewriter
 from rewriter import errors
+from rewriter.catalog.storage import data_files
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import Engine
 from rewriter.session import Session
-from rewriter.storage import data_files
 
 
 @pytest.fixture(params=["duckdb", "spark"])

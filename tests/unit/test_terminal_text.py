@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from rewriter.cli import main
+from rewriter.display.terminal.rendering import FORMATS, RAW_FORMATS, rendered
 from rewriter.errors import ParseError, Span, render
-from rewriter.terminal.rendering import FORMATS, RAW_FORMATS, rendered
 from rewriter.terminal_text import printable, width
 
 #: Whatever a terminal acts on, each beside an ordinary character.

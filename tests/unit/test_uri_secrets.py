@@ -9,8 +9,8 @@ import pytest
 
 import rewriter
 from rewriter.cli.main import main
+from rewriter.display.html.results import plan_html, result_html
 from rewriter.errors import Error, NotSupportedError, ParseError, Span, render
-from rewriter.html.results import plan_html, result_html
 from rewriter.session import Session
 from rewriter.shell import prompt
 from rewriter.shell.configuration import Configuration

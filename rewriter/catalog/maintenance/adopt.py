@@ -9,6 +9,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewriter.catalog.filesystems.reading import fetch
+from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.maintenance.file_garbage import StoredTable, tables
 from rewriter.catalog.maintenance.warehouse_identity import apply_new_identity, read_identity, record_new_identity
 from rewriter.catalog.model.objects import Table
@@ -18,8 +20,6 @@ from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
 from rewriter.errors import OperationalError
-from rewriter.storage.filesystems.reading import fetch
-from rewriter.storage.filesystems.registry import store_of
 from rewriter.uris import is_uri
 
 

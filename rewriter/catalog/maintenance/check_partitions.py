@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.maintenance.file_garbage import StoredTable
@@ -18,7 +19,6 @@ from rewriter.catalog.model.stored_rows import part_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import Error
-from rewriter.storage.filesystems.reading import stored_size
 
 #: The subject, and the problem.
 Problem = tuple[str, str]

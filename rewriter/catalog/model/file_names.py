@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewriter.formats.registry import REFUSED_FORMATS, SOURCE_FORMATS
+from rewriter.data_formats import REFUSED_FORMATS, SOURCE_FORMATS
 
 #: How each hint about files begins.
 READ_FILES = "A query reads files by their format: "

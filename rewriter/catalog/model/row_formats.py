@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rewriter.formats import registry as formats
+from rewriter import data_formats as formats
 
 #: The name of the format of Hive's text files.
 TEXTFILE = formats.TEXTFILE.name

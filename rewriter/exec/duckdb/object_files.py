@@ -15,12 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rewriter.catalog.filesystems.object_files import repeated
+from rewriter.catalog.filesystems.registry import Stores, current, store_of
+from rewriter.catalog.filesystems.stored_reader import Version, changed, version_of
 from rewriter.errors import InterfaceError, NotSupportedError
 from rewriter.exec.engine import Relation
 from rewriter.exec.file_groups import is_managed_path
-from rewriter.storage.filesystems.object_files import repeated
-from rewriter.storage.filesystems.registry import Stores, current, store_of
-from rewriter.storage.filesystems.stored_reader import Version, changed, version_of
 from rewriter.uris import SCHEMES, is_uri, root_and_levels
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
+from rewriter.catalog.filesystems.reading import open_bytes, open_text
 from rewriter.catalog.model.objects import Column
+from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
 from rewriter.errors import EngineError, InternalError, NotSupportedError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
 from rewriter.exec.engine import Relation, ScanFile
@@ -26,9 +28,6 @@ from rewriter.exec.formats.registry import reader_named
 from rewriter.exec.sql_types import STRING, SqlType, arrow_type, duckdb_type, parse_type
 from rewriter.exec.translate import casts
 from rewriter.exec.translate.casts import quote, string_literal
-from rewriter.formats.data_format import DataFormat, Reading
-from rewriter.formats.registry import DATA_FORMATS
-from rewriter.storage.filesystems.reading import open_bytes, open_text
 
 if TYPE_CHECKING:
     import duckdb

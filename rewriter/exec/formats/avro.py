@@ -17,8 +17,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
+from rewriter.catalog.filesystems.reading import open_bytes
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
-from rewriter.storage.filesystems.reading import open_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

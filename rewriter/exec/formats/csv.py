@@ -10,9 +10,9 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.filesystems.reading import open_text
 from rewriter.errors import NotSupportedError
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
-from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

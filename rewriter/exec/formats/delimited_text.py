@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.filesystems.reading import open_text
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
 from rewriter.exec.formats.json_lines import plain_times
-from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.filesystems.reading import open_text
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
-from rewriter.storage.filesystems.reading import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

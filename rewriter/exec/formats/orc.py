@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rewriter.catalog.filesystems.reading import arrow_source
+from rewriter.catalog.filesystems.stored_reader import StoredReader
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter, OpenFile
-from rewriter.storage.filesystems.reading import arrow_source
-from rewriter.storage.filesystems.stored_reader import StoredReader
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rewriter.catalog.filesystems.reading import arrow_source
 from rewriter.exec.formats.file_format import FileFormat, FileReader, FileWriter
-from rewriter.storage.filesystems.reading import arrow_source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.exec.formats.file_format import FileFormat, FileReader
-from rewriter.formats.registry import DATA_FORMATS
 
 _MODULES = {name: import_module(f"{__package__}.{format.module}") for name, format in DATA_FORMATS.items()}
 FORMATS: dict[str, FileFormat] = {name: module.WRITER for name, module in _MODULES.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import DataError, EngineError, Error, Span, disk_full, is_disk_full
 from rewriter.exec.engine import disk_content
 from rewriter.exec.engine_settings import engine_setting
 from rewriter.exec.spark.memory import out_of_memory
 from rewriter.exec.spark.object_files import missing_client
 from rewriter.exec.spark.session_kinds import is_connect
-from rewriter.formats.registry import DATA_FORMATS
 
 #: The SQLSTATEs of our own errors that are raised through ``raise_error`` or in a Python worker: their messages begin
 #: with their condition.

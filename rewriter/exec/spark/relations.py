@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rewriter.catalog.model.objects import Column
+from rewriter.data_formats import DATA_FORMATS, Reading
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
 from rewriter.exec.engine import Relation, ScanFile
@@ -28,8 +29,6 @@ from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spa
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.single_column_csv import csv_lines
 from rewriter.exec.spark.worker_files import worker_rows
-from rewriter.formats.data_format import Reading
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

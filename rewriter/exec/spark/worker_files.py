@@ -10,13 +10,12 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
 from rewriter.exec import formats
 from rewriter.exec.engine import Relation
 from rewriter.exec.formats.registry import READERS
 from rewriter.exec.spark.file_source import file_rows, file_source
 from rewriter.exec.sql_types import arrow_type, parse_type
-from rewriter.formats.data_format import DataFormat, Reading
-from rewriter.formats.registry import DATA_FORMATS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,8 +17,8 @@ from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, seen_from
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_names import shown
 from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
-from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.counted_relations import CountedRelations
 from rewriter.planner.scope.counted_rows import CountedRows, ShownCount

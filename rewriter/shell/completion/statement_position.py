@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.formats.registry import DATA_FORMATS
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.grammar.expected_terminals import expected_after
 from rewriter.grammar.lexer import Token

@@ -8,12 +8,12 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Partition, Table
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.storage.file_copies import is_same
+from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import IntegrityError
 from rewriter.planner.routing.routes import named
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.show.content_statistics import contents_of, files_of
-from rewriter.storage.file_copies import is_same
-from rewriter.storage.partition_directories import is_directory
 
 
 def relative_path(table: Table, file: DataFile) -> str:

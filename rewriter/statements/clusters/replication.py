@@ -15,6 +15,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, ClusterLocation, Column, DataFile, Partition, Table
 from rewriter.catalog.reading.history import Content
+from rewriter.catalog.storage.file_copies import FileCopy, copy_files
 from rewriter.errors import Error, IntegrityError
 from rewriter.grammar.families import clusters as s
 from rewriter.runtime.heartbeat import heartbeat
@@ -31,7 +32,6 @@ from rewriter.statements.clusters.descriptors import (
 )
 from rewriter.statements.show.content_statistics import contents_of, files_of
 from rewriter.statements.write.write_directories import WriteDirectory, removed_on_failure, removed_on_refusal
-from rewriter.storage.file_copies import FileCopy, copy_files
 from rewriter.uris import is_uri
 
 _COLUMNS = (Column("partition", "string"), Column("files", "bigint"), Column("bytes", "bigint"))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from rewriter.catalog.model import wider_types
 from rewriter.catalog.model.changes import AlterColumns
 from rewriter.catalog.model.objects import Column, Table
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, NotSupportedError
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import columns as s
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result

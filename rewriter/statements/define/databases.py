@@ -11,8 +11,8 @@ from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Tabl
 from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
 from rewriter.catalog.model.system_tables import is_system_database
 from rewriter.catalog.table_definitions import RESERVED_DATABASES
+from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError
-from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.runtime.result import Result, Row, listing, strings

@@ -15,14 +15,14 @@ from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.facts.time_key_ranges import time_values
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
 from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable, Table
+from rewriter.catalog.storage.data_files import directory
+from rewriter.catalog.storage.partition_directories import make_directories, names_in
 from rewriter.errors import AnalysisError, DataError
 from rewriter.grammar.families import fact_changes as s
 from rewriter.planner.cover.validity import window
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
 from rewriter.statements.show.coverage import range_between
-from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import make_directories, names_in
 from rewriter.timeline.ranges import RangeSet
 
 #: The most base periods that one statement marks.

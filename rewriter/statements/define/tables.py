@@ -24,8 +24,8 @@ from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, ro
 from rewriter.catalog.model.table_directories import managed_directory
 from rewriter.catalog.model.temporary_names import stored_name
 from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.multi_statement import not_in_transaction

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.changes import AlterTable, Change, Counted, NoteStatistics
@@ -37,7 +38,6 @@ from rewriter.statements.show.content_statistics import (
     partitions_of,
     statistics_for,
 )
-from rewriter.storage.filesystems.reading import stored_size
 
 _TEXT = ("string", "varchar", "char", "binary")
 _FLOATING = ("float", "double")

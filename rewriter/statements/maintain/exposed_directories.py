@@ -12,9 +12,9 @@ from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.exposed_garbage import needed_directories, written_tables
 from rewriter.catalog.maintenance.file_garbage import StoredTable
 from rewriter.catalog.model.real_paths import is_in
+from rewriter.catalog.storage.partition_directories import folders_in
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import files_below, link_in, remove_directory
-from rewriter.storage.partition_directories import folders_in
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,14 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.clusters.located import is_owned
+from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
 from rewriter.catalog.maintenance.warehouse_identity import IDENTITY_FILE
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.temporary_names import shown
+from rewriter.catalog.storage.partition_directories import folders_in, names_in
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing
@@ -39,8 +41,6 @@ from rewriter.statements.maintain.exposed_directories import (
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE
-from rewriter.storage.filesystems.registry import store_of
-from rewriter.storage.partition_directories import folders_in, names_in
 from rewriter.uris import is_uri, root_and_levels
 
 #: The retention where RETAIN is left out.

@@ -13,6 +13,8 @@ from enum import StrEnum
 
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.objects import Column, Fact
+from rewriter.catalog.storage.data_files import directory
+from rewriter.catalog.storage.partition_directories import unlisted_directories
 from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.grammar.families import timelines as s
@@ -27,8 +29,6 @@ from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods,
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
-from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import unlisted_directories
 from rewriter.timeline.ranges import RangeSet
 
 

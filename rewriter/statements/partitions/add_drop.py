@@ -17,6 +17,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import Error, Span, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import Filter, span_of
@@ -39,7 +40,6 @@ from rewriter.statements.resolve.partition_specs import (
 )
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
-from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
+from rewriter.catalog.storage.data_files import FoundFile, expand
+from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import AnalysisError, Error, OperationalError, Span
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.families.partitions import PartitionLocation
@@ -26,8 +28,6 @@ from rewriter.statements.write.insert import retried
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.load_data import check_file, copied
 from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
-from rewriter.storage.data_files import FoundFile, expand
-from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 

@@ -15,6 +15,7 @@ from rewriter.catalog.model.changes import TruncatePartitions
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.storage.discovered_partitions import look_up
 from rewriter.errors import AnalysisError, Error, NotSupportedError, partitions_not_found
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.terms import Name, PartitionItem
@@ -29,7 +30,6 @@ from rewriter.statements.resolve.partition_specs import read_full, read_spec, re
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import remove_success_files_now
 from rewriter.statements.write.event_times import check_moved
-from rewriter.storage.discovered_partitions import look_up
 
 
 @runs(s.RenamePartition, in_transaction=True)

@@ -17,6 +17,15 @@ from rewriter.catalog.keys.paths import is_discovered, partition_path
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddPartitions, DropPartitions, NoteFiles, PartitionWrite
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View
+from rewriter.catalog.storage.data_files import directory
+from rewriter.catalog.storage.partition_directories import (
+    FoundDirectory,
+    folders_in,
+    in_parallel,
+    is_directory,
+    list_directories,
+    printable,
+)
 from rewriter.errors import AnalysisError, ConflictError, DataError, Error, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -31,15 +40,6 @@ from rewriter.statements.write.external_base_changes import (
     holds_base,
     list_files,
     note_listed,
-)
-from rewriter.storage.data_files import directory
-from rewriter.storage.partition_directories import (
-    FoundDirectory,
-    folders_in,
-    in_parallel,
-    is_directory,
-    list_directories,
-    printable,
 )
 
 ABSENT_IN_CATALOG, ABSENT_ON_DISK = "missing in catalog", "missing on disk"

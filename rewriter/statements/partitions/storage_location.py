@@ -17,8 +17,8 @@ from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, 
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
+from rewriter.data_formats import DATA_FORMATS, format_of_serde, known_format
 from rewriter.errors import Error, NotSupportedError, Span
-from rewriter.formats.registry import DATA_FORMATS, format_of_serde, known_format
 from rewriter.grammar.families import storage as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result

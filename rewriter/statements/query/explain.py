@@ -9,6 +9,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, TableKind
 from rewriter.catalog.model.temporary_names import plainly, shown
 from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.connectors.table_source import is_source, source_predicates
 from rewriter.errors import Error
 from rewriter.grammar.families.partitions import ShowPartitions
@@ -26,7 +27,6 @@ from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import expanded, planned, prepare, read_footers, scanned
 from rewriter.statements.query.words_relied_on import words_of_plan
 from rewriter.statements.resolve.partition_lookup import dropped, listed
-from rewriter.storage.discovered_partitions import Discovery
 from rewriter.uris import masked
 
 

@@ -14,13 +14,13 @@ from decimal import Decimal
 
 from rewriter.catalog.keys.encoding import encode_value
 from rewriter.catalog.model.objects import Column, DataFile, PartitionValues, Table
+from rewriter.catalog.storage.partition_directories import in_parallel
 from rewriter.errors import OperationalError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup, has_bounds, has_nulls
 from rewriter.gc_pause import paused
 from rewriter.planner.model.plan import Plan, TableAggregate
 from rewriter.statements.query.catalog_aggregates import Value, is_sorted, values_query
-from rewriter.storage.partition_directories import in_parallel
 
 _EPOCH = datetime(1970, 1, 1)
 

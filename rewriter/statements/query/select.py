@@ -17,6 +17,9 @@ from rewriter.catalog.model.objects import Column, DataFile, FilesTable, Partiti
 from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import PartitionFiles
+from rewriter.catalog.storage.data_files import FoundFile, directory, directory_not_found, expand, external_files
+from rewriter.catalog.storage.discovered_partitions import discovered
+from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.connectors.table_source import is_source
 from rewriter.errors import EngineError, Error, MissingDataError, OperationalError, Span
 from rewriter.exec.batch_stream import BatchStream
@@ -43,9 +46,6 @@ from rewriter.statements.resolve.named_objects import columns_of_view, typed_nam
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
-from rewriter.storage.data_files import FoundFile, directory, directory_not_found, expand, external_files
-from rewriter.storage.discovered_partitions import discovered
-from rewriter.storage.partition_directories import is_directory
 from rewriter.uris import is_uri
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Cluster
 from rewriter.catalog.clusters.located import cluster_root
+from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS
 from rewriter.errors import NotSupportedError, Span
-from rewriter.formats.registry import DATA_FORMATS, REFUSED_FORMATS
 from rewriter.grammar.terms import Name
 from rewriter.uris import is_uri, normalized, shown
 

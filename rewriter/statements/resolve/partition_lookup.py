@@ -17,6 +17,7 @@ from rewriter.catalog.model.objects import (
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.storage.discovered_partitions import Discovery, look_up
 from rewriter.errors import ConflictError, Span
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import Filter
@@ -30,7 +31,6 @@ from rewriter.statements.resolve.partition_specs import (
     require_partitioned,
 )
 from rewriter.statements.resolve.text_comparisons import comparable
-from rewriter.storage.discovered_partitions import Discovery, look_up
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
 from rewriter.catalog.reading.history import Content
 from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.storage.data_files import FoundFile, directory, external_files
 from rewriter.errors import OperationalError
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import the_partition
-from rewriter.storage.data_files import FoundFile, directory, external_files
 
 _FEW = 64
 

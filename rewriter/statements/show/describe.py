@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.system_tables import SystemTable, system_read_only
 from rewriter.catalog.model.temporary_names import place_of
+from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
-from rewriter.formats.registry import SOURCE_FORMATS
 from rewriter.grammar.families import descriptions as s
 from rewriter.grammar.terms import ColumnName, Query
 from rewriter.grammar.unparse import quote_name

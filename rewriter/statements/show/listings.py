@@ -13,6 +13,7 @@ from rewriter.catalog.model.objects import Column, Completeness, Cube, Fact, Nam
 from rewriter.catalog.model.qualified_names import database_of, seen_from, short_name
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES, SystemTable, is_system_database
 from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.errors import AnalysisError
 from rewriter.grammar.families.cubes import ShowCubes
 from rewriter.grammar.families.partitions import ShowPartitions, SortKey
@@ -26,7 +27,6 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.name_patterns import fits_pattern
 from rewriter.statements.resolve.named_objects import view_columns
 from rewriter.statements.resolve.partition_lookup import listed
-from rewriter.storage.discovered_partitions import Discovery
 
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 

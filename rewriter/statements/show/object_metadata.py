@@ -19,13 +19,13 @@ from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.real_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.storage.data_files import directory
+from rewriter.data_formats import known_format
 from rewriter.errors import Error
-from rewriter.formats.registry import known_format
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view
-from rewriter.storage.data_files import directory
 from rewriter.uris import bucket_and_key, is_uri
 
 #: Spark's name of the only catalog.

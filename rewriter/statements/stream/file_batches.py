@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.batches import Batch, is_committed
+from rewriter.catalog.storage.data_files import FoundFile, expand
+from rewriter.catalog.storage.stream_checkpoints import FileCheckpoint
 from rewriter.errors import Error, IntegrityError
 from rewriter.exec.engine import Relation, ScanFile, WrittenFile
 from rewriter.grammar.families.streams import InsertStream
@@ -18,8 +20,6 @@ from rewriter.statements.resolve.object_stores import refuse_uri
 from rewriter.statements.stream.stream_batches import StreamRun
 from rewriter.statements.stream.stream_options import StreamOptions
 from rewriter.statements.write.insert import checked, write_batch
-from rewriter.storage.data_files import FoundFile, expand
-from rewriter.storage.stream_checkpoints import FileCheckpoint
 
 
 class FileBatches:

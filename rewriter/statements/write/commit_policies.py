@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable
 
+from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -20,7 +21,6 @@ from rewriter.connectors.commit_policies import commit_policy
 from rewriter.errors import AnalysisError, OperationalError
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, remove_file
-from rewriter.storage.filesystems.registry import store_of
 from rewriter.uris import is_uri
 
 #: As Hadoop and Flink name it.

@@ -18,6 +18,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Partition, Table
 from rewriter.catalog.model.origins import Origins
+from rewriter.catalog.storage.data_files import directory
 from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.exec.engine import EngineQuery, WrittenFile
 from rewriter.grammar.datatypes import check_type_depth
@@ -46,7 +47,6 @@ from rewriter.statements.write.write_directories import (
     removed_on_refusal,
 )
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
-from rewriter.storage.data_files import directory
 
 
 @runs(s.CreateTableLike, in_transaction=True, without_warehouse=True)

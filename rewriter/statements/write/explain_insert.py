@@ -9,6 +9,8 @@ from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.storage.data_files import FoundFile, directory
+from rewriter.catalog.storage.partition_directories import list_directories, printable
 from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families.multi_inserts import joined
 from rewriter.grammar.families.queries import ExplainWrite
@@ -27,8 +29,6 @@ from rewriter.statements.write.insert import known_partitions
 from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
 from rewriter.statements.write.load_data import load_target
 from rewriter.statements.write.sink_choice import packing_of, sink_of
-from rewriter.storage.data_files import FoundFile, directory
-from rewriter.storage.partition_directories import list_directories, printable
 
 #: The most partitions that are shown, and the most files over all of them.
 _PARTITIONS, _FILES = 50, 200

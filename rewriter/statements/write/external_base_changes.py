@@ -15,6 +15,8 @@ from rewriter.catalog.commit.external_file_changes import is_news, recorded_dige
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.storage.data_files import FoundFile, external_files
+from rewriter.catalog.storage.partition_directories import in_parallel
 from rewriter.errors import OperationalError
 from rewriter.exec.engine import Relation
 from rewriter.planner.model.plan import TableUse
@@ -22,8 +24,6 @@ from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 from rewriter.statements.resolve.partition_lookup import check_unmoved
 from rewriter.statements.show.content_statistics import listed_content
-from rewriter.storage.data_files import FoundFile, external_files
-from rewriter.storage.partition_directories import in_parallel
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.uris import is_uri
 

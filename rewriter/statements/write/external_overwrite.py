@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.removal_roots import link_not_followed
+from rewriter.catalog.storage.data_files import FoundFile, directory, external_paths
+from rewriter.catalog.storage.partition_directories import printable
+from rewriter.data_formats import known_format
 from rewriter.errors import IntegrityError
-from rewriter.formats.registry import known_format
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import link_in
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart
-from rewriter.storage.data_files import FoundFile, directory, external_paths
-from rewriter.storage.partition_directories import printable
 
 
 @dataclass(frozen=True)

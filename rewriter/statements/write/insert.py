@@ -25,6 +25,8 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.batches import Batch
 from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.storage.data_files import directory
+from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
@@ -67,8 +69,6 @@ from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_b
 from rewriter.statements.write.sink_choice import packing_of, sink_of
 from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
 from rewriter.statements.write.zoned_casts import check_zoned_casts
-from rewriter.storage.data_files import directory
-from rewriter.storage.discovered_partitions import discovered
 
 _T = TypeVar("_T")
 

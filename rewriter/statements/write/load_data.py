@@ -11,13 +11,15 @@ import time
 import uuid
 from collections.abc import Sequence
 
+from rewriter.catalog.filesystems.reading import fetch
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
+from rewriter.catalog.storage.data_files import FoundFile, expand
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.data_files import stored_columns, stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families import writes as s
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result
@@ -34,8 +36,6 @@ from rewriter.statements.write.insert import change_of, retried, write_external
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, write_managed
 from rewriter.statements.write.written_files import rows_of, stats_of
-from rewriter.storage.data_files import FoundFile, expand
-from rewriter.storage.filesystems.reading import fetch
 
 
 @runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))

@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, Span, disk_full, is_disk_full
 from rewriter.exec.data_files import write_empty
 from rewriter.exec.engine import Write, WrittenFile
-from rewriter.formats.registry import DATA_FORMATS
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Name

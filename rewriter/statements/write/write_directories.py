@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from rewriter.catalog.commit.transaction import Writer, note_foreign_write
+from rewriter.catalog.filesystems.registry import store_of
+from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, Table
 from rewriter.catalog.model.removal_roots import link_not_followed, roots_of
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.scratch_directories import ScratchDirectory
-from rewriter.storage.filesystems.registry import store_of
-from rewriter.storage.filesystems.removal import discard_files
 from rewriter.uris import is_uri
 
 

@@ -12,11 +12,11 @@ import pytest
 from fake_metastore import FakeMetastore
 from imported import importing, picture
 
-from rewriter.adoption.follow import Follower
-from rewriter.adoption.plan import Affected, affected
 from rewriter.catalog.catalog import Catalog
 from rewriter.errors import OperationalError
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.adoption.follow import Follower
+from rewriter.metastore.adoption.plan import Affected, affected
+from rewriter.metastore.wire.interface import structure
 
 
 def _event(number: int, kind: str = "ADD_PARTITION", database: str | None = "d", table: str | None = "t") -> Any:

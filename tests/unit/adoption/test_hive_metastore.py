@@ -14,10 +14,10 @@ from imported import imported, picture, reasons
 
 from benchmarks import hive_metastore
 from rewriter.catalog.catalog import Catalog
-from rewriter.hive.column_statistics import read_statistics
-from rewriter.hive.descriptors import STATISTICS
-from rewriter.hive.wire.interface import interface, structure
-from rewriter.hive.wire.requests import Requests
+from rewriter.metastore.column_statistics import read_statistics
+from rewriter.metastore.descriptors import STATISTICS
+from rewriter.metastore.wire.interface import interface, structure
+from rewriter.metastore.wire.requests import Requests
 
 pytestmark = pytest.mark.long
 DAYS = [f"2026-{month:02d}-{day:02d}" for month in range(1, 4) for day in range(1, 29)]

@@ -12,11 +12,11 @@ import pytest
 from fake_metastore import FakeMetastore
 from imported import commits, imported, importing, picture, reasons, served
 
-from rewriter.adoption.definitions import IMPORTED
 from rewriter.catalog.catalog import Catalog
 from rewriter.errors import OperationalError
-from rewriter.hive.descriptors import kept
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.adoption.definitions import IMPORTED
+from rewriter.metastore.descriptors import kept
+from rewriter.metastore.wire.interface import structure
 from rewriter.session import Session
 
 

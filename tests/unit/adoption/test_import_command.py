@@ -56,7 +56,7 @@ def test_what_is_not_taken_is_a_table_on_stdout(tmp_path: Path, capsys: pytest.C
 
 
 def test_a_source_that_is_away(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
-    monkeypatch.setattr("rewriter.adoption.source.PAUSES", ())
+    monkeypatch.setattr("rewriter.metastore.adoption.source.PAUSES", ())
     assert main.main(["import", "thrift://127.0.0.1:1", "-w", str(tmp_path)]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -11,11 +11,11 @@ from fake_metastore import FakeMetastore
 from imported import commits, imported, importing, reasons, served
 from thrift.Thrift import TApplicationException
 
-from rewriter.adoption.follow import Follower
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.model.objects import Function
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.adoption.follow import Follower
+from rewriter.metastore.wire.interface import structure
 from rewriter.session import Session
 
 RESOURCES = (("JAR", "hdfs://n/a.jar"), ("FILE", "s3://b/f"), ("ARCHIVE", "x.zip"))

@@ -14,9 +14,9 @@ from thrift.Thrift import TApplicationException
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, PartitionAlteration
-from rewriter.hive.column_statistics import ColumnStatistics, statistics_text
-from rewriter.hive.descriptors import STATISTICS
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.column_statistics import ColumnStatistics, statistics_text
+from rewriter.metastore.descriptors import STATISTICS
+from rewriter.metastore.wire.interface import structure
 
 _OF_PARTITIONS = "get_partitions_statistics_req"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from imported import commits, imported, importing, picture, served
 
-from rewriter.adoption.follow import Follower
 from rewriter.errors import Error
+from rewriter.metastore.adoption.follow import Follower
 from rewriter.session import Session
 
 _TYPES = ("INT", "STRING", "DECIMAL(10,2)", "DATE", "ARRAY<STRING>", "MAP<STRING, BIGINT>", "STRUCT<a: INT, b: DOUBLE>")

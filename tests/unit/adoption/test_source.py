@@ -13,10 +13,10 @@ import pytest
 from fake_metastore import FakeMetastore
 from thrift.Thrift import TApplicationException
 
-from rewriter.adoption.address import Address
-from rewriter.adoption.source import Source
 from rewriter.errors import InterfaceError, OperationalError
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.adoption.address import Address
+from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.wire.interface import structure
 
 
 def _source(url: str, *pauses: float) -> Source:

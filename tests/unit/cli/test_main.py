@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewriter.cli import main
-from rewriter.terminal.rendering import FORMATS, rendered
+from rewriter.display.terminal.rendering import FORMATS, rendered
 
 SETUP = """
 CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);

@@ -38,7 +38,7 @@ RETURNING = (Connection, Cursor, Session, Result, Plan, Coverage, ReferencePlan,
 #: Classes of values that are not described, because a program reads their text, or their rows.
 _NOT_DESCRIBED = {"BatchStream", "Calendar", "Period", "RangeSet", "UpdatePeriod"}
 #: Modules that need packages which need not be installed.
-_OPTIONAL = {"rewriter.notebook.magic.RewriterMagics": "IPython"}
+_OPTIONAL = {"rewriter.integrations.notebook.RewriterMagics": "IPython"}
 
 
 def _object(path: str) -> Any:

@@ -11,17 +11,17 @@ from rewriter.catalog.commit import directory_moves, exposures
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, LONGEST_NAME, escape
 from rewriter.catalog.maintenance import warehouse_identity
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL
+from rewriter.catalog.storage import stream_checkpoints
 from rewriter.catalog.store.readonly_sqlite import _LOG_SUFFIXES
 from rewriter.cli import demo
+from rewriter.data_formats import DATA_FORMATS as FORMATS
 from rewriter.exec.sinks import held_rows, packed
-from rewriter.formats.registry import DATA_FORMATS as FORMATS
+from rewriter.metastore.service.calls import files
 from rewriter.runtime import profiles, temporary_tables
 from rewriter.scratch_directories import PREFIX
-from rewriter.serve.metastore.calls import files
 from rewriter.shell.configuration import history_path
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE
-from rewriter.storage import stream_checkpoints
 
 SOURCES = Path(rewriter.__file__).parent
 PAGE = (SOURCES.parent / "docs" / "reference" / "files.md").read_text(encoding="utf-8")

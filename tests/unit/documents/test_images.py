@@ -12,8 +12,8 @@ import pytest
 from page_runner import blocks
 
 from rewriter.cli.coverage_pictures import covers, fact_charts
+from rewriter.display.html.coverage_picture import charts_svg
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.html.coverage_picture import charts_svg
 from rewriter.planner.model.coverage_chart import ChartState, CoverageChart
 from rewriter.session import Session
 

@@ -10,12 +10,12 @@ import pytest
 from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.catalog.commit.reserved_properties import _RESERVED as REFUSED
 from rewriter.catalog.commit.reserved_properties import COMMENT, IMMUTABLE
+from rewriter.catalog.filesystems.options import StoreOptions
 from rewriter.catalog.model import partition_commit
+from rewriter.display.terminal.rendering import FORMATS
 from rewriter.runtime import profiles, settings
 from rewriter.runtime.connection_settings import PARTS
 from rewriter.shell.configuration import Configuration
-from rewriter.storage.filesystems.options import StoreOptions
-from rewriter.terminal.rendering import FORMATS
 from tests.reference_pages import settings_names
 from tests.reference_pages.page_parts import is_current
 

@@ -15,9 +15,9 @@ from terminals import Terminal
 
 from rewriter.cli.main import main
 from rewriter.cli.shell import shell
+from rewriter.display.terminal.rendering import FORMATS
 from rewriter.shell.commands import commands
 from rewriter.shell.configuration import Configuration, configuration
-from rewriter.terminal.rendering import FORMATS
 
 PATH = Path(__file__).parents[3] / "docs" / "reference" / "shell.md"
 PAGE = PATH.read_text(encoding="utf-8")

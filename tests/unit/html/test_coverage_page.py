@@ -13,11 +13,11 @@ import pytest
 from browser import Watched
 
 from rewriter.cli.coverage_pictures import fact_charts, write_picture
+from rewriter.display.html.chart_data import chart_data
+from rewriter.display.html.coverage_picture import chart_svg
+from rewriter.display.html.page import coverage_page, json_text
 from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.html.chart_data import chart_data
-from rewriter.html.coverage_picture import chart_svg
-from rewriter.html.page import coverage_page, json_text
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, window_of
 from rewriter.session import Session
 from rewriter.statements.show.fact_chart import named_fact_chart

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import rewriter
-from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.html.results import (
+from rewriter.display.html.results import (
     LONGEST_VALUE,
     MOST_COLUMNS,
     MOST_PICTURES,
@@ -22,6 +21,7 @@ from rewriter.html.results import (
     plan_html,
     result_html,
 )
+from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session
 
 SVG = "{http://www.w3.org/2000/svg}"

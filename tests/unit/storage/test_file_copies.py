@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.catalog.storage import file_copies
+from rewriter.catalog.storage.file_copies import FileCopy, checksum, copy_files, is_same
 from rewriter.errors import OperationalError
-from rewriter.storage import file_copies
-from rewriter.storage.file_copies import FileCopy, checksum, copy_files, is_same
 
 SIZES = (0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 3 << 18)
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.object_files import ObjectFiles
+from rewriter.catalog.filesystems.options import store_options
+from rewriter.catalog.filesystems.registry import store_of, using
 from rewriter.errors import OperationalError
-from rewriter.storage.filesystems.object_files import ObjectFiles
-from rewriter.storage.filesystems.options import store_options
-from rewriter.storage.filesystems.registry import store_of, using
 
 #: Names that a pattern, a URI or a shell could misread.
 NAMES = ["a", "b c", "50%25", "d=%2F", "[x]*?", "ä+é", ".hidden", "it's"]

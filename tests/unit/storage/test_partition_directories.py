@@ -8,10 +8,10 @@ import time
 
 import pytest
 
+from rewriter.catalog.storage import partition_directories
+from rewriter.catalog.storage.partition_directories import in_parallel
 from rewriter.errors import OperationalError
 from rewriter.gc_pause import paused
-from rewriter.storage import partition_directories
-from rewriter.storage.partition_directories import in_parallel
 
 
 def test_what_is_quick_is_done_by_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ from object_store import ObjectStore
 
 import rewriter
 from rewriter import uris
+from rewriter.catalog.filesystems.options import StoreOptions, store_options
 from rewriter.errors import Error, InterfaceError
 from rewriter.runtime.connection_settings import Source
 from rewriter.runtime.profiles import resolved
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import StoreOptions, store_options
 
 WRONG = [
     ({"s3://bucket": 1}, "it is no table"),

@@ -12,10 +12,10 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from rewriter.display.terminal.arrow_text import FORMATS, chunks
+from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import DataError
 from rewriter.runtime.result import python_values
-from rewriter.terminal.arrow_text import FORMATS, chunks
-from rewriter.terminal.rendering import rendered
 
 #: Texts of NULL, among them those of values and of parts of values.
 NULLS = (None, "", "NULL", r"\N", "NaN", "0.0", "1", "true", "x\\y", "  ")

@@ -14,9 +14,9 @@ from typing import TextIO
 
 import pytest
 
+from rewriter.display.terminal import progress_line as module
+from rewriter.display.terminal.progress_line import ASCII, BLOCKS, ProgressLine, glyphs_of, line
 from rewriter.runtime.progress import Progress
-from rewriter.terminal import progress_line as module
-from rewriter.terminal.progress_line import ASCII, BLOCKS, ProgressLine, glyphs_of, line
 from rewriter.terminal_text import width
 
 TASKS = Progress("running", 27, 50, "tasks")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.display.terminal import spooled_rows
+from rewriter.display.terminal.rendering import Layout, rendered
+from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import OperationalError
-from rewriter.terminal import spooled_rows
-from rewriter.terminal.rendering import Layout, rendered
-from rewriter.terminal.spooled_rows import SpooledRows
 
 TEXTS = ["a", "", "zwölf", "\ud800", "漢字", "x" * 3000]
 

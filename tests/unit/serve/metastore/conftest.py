@@ -16,11 +16,11 @@ from thrift.transport.TTransport import TBufferedTransport
 
 import rewriter
 from rewriter.catalog.catalog import Catalog
-from rewriter.hive.wire.interface import interface
-from rewriter.serve.metastore.calls.call import Service
-from rewriter.serve.metastore.calls.client_transactions import ClientTransactions
-from rewriter.serve.metastore.calls.locks import Locks
-from rewriter.serve.metastore.server import MetastoreServer
+from rewriter.metastore.service.calls.call import Service
+from rewriter.metastore.service.calls.client_transactions import ClientTransactions
+from rewriter.metastore.service.calls.locks import Locks
+from rewriter.metastore.service.server import MetastoreServer
+from rewriter.metastore.wire.interface import interface
 
 
 class Clock:

@@ -10,7 +10,7 @@ from descriptions import EXTERNAL, changed, fields, partition, table, view
 from pymetastore.hive_metastore import ttypes
 from pymetastore.metastore import HMS
 
-from rewriter.hive.wire.interface import Structure, structure
+from rewriter.metastore.wire.interface import Structure, structure
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 

@@ -14,7 +14,7 @@ from descriptions import EXTERNAL, changed, partition, table
 from pymetastore.hive_metastore import ttypes
 
 from rewriter.errors import Error
-from rewriter.hive.formats import catalog_format
+from rewriter.metastore.formats import catalog_format
 
 Run = Callable[[str], list[tuple[Any, ...]]]
 _LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"

@@ -17,9 +17,9 @@ import pytest
 from descriptions import EXTERNAL, changed, descriptor, partition, table
 from pymetastore.hive_metastore import ttypes
 
-from rewriter.hive.wire.interface import structure
-from rewriter.serve.metastore.calls.call import Call
-from rewriter.serve.metastore.handlers import partitions
+from rewriter.metastore.service.calls.call import Call
+from rewriter.metastore.service.handlers import partitions
+from rewriter.metastore.wire.interface import structure
 
 Sql = Callable[[str], list[tuple[Any, ...]]]
 Send = Callable[..., Any]

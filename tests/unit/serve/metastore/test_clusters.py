@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rewriter.catalog.model.changes import SetCatalogProperty
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore.wire.interface import structure
 
 Send = Callable[..., Any]
 Sql = Callable[[str], list[tuple[Any, ...]]]

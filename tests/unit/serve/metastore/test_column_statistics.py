@@ -11,7 +11,7 @@ import pymetastore.hive_metastore.ttypes as hive
 import pytest
 
 from rewriter.catalog.model.changes import AlterTable
-from rewriter.hive.descriptors import STATISTICS
+from rewriter.metastore.descriptors import STATISTICS
 
 Run = Callable[[str], list[tuple[Any, ...]]]
 Data = hive.ColumnStatisticsData
@@ -301,6 +301,6 @@ def _ours(client: Any, given: Any) -> Any:
     """Returns a structure of the generated client as one of our interface."""
     from thrift.TSerialization import deserialize, serialize
 
-    from rewriter.hive.wire.interface import structure
+    from rewriter.metastore.wire.interface import structure
 
     return deserialize(structure(type(given).__name__)(), serialize(given))

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from rewriter.errors import DataError, OperationalError
-from rewriter.serve.metastore.calls.locks import (
+from rewriter.metastore.service.calls.locks import (
     TIMEOUT_SECONDS,
     LockComponent,
     LockRequest,

@@ -10,7 +10,7 @@ from typing import Any
 import pymetastore.hive_metastore.ttypes as hive
 import pytest
 
-from rewriter.serve.metastore.handlers import notifications
+from rewriter.metastore.service.handlers import notifications
 
 Run = Callable[[str], list[tuple[Any, ...]]]
 

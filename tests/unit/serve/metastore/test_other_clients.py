@@ -17,8 +17,8 @@ from thrift.transport.TSocket import TServerSocket, TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 from unit.serve.metastore.descriptions import EXTERNAL, partition, table
 
-from rewriter.hive import descriptors
-from rewriter.hive.wire.interface import structure
+from rewriter.metastore import descriptors
+from rewriter.metastore.wire.interface import structure
 
 
 def test_the_stock_client_does_not_know_the_fields() -> None:

@@ -11,7 +11,7 @@ from pymetastore.hive_metastore import ttypes
 from thrift.Thrift import TApplicationException, TType
 from unit.serve.metastore.descriptions import EXTERNAL, partition, table, view
 
-from rewriter.hive.wire.interface import ErrorStructure, Structure, interface
+from rewriter.metastore.wire.interface import ErrorStructure, Structure, interface
 
 _TEXTS = {
     "name": ["default", "d", "t", "v", "new", "a", "*", "NEW", "é", "", "a.b", "../x", "x" * 300, "a\0b", "@hive#d"],

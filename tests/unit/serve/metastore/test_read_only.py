@@ -15,9 +15,9 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 from unit.serve.metastore.descriptions import partition, table
 
-from rewriter.hive.wire.interface import ErrorStructure, interface, structure
-from rewriter.serve.metastore.calls.call import Service
-from rewriter.serve.metastore.server import MetastoreServer
+from rewriter.metastore.service.calls.call import Service
+from rewriter.metastore.service.server import MetastoreServer
+from rewriter.metastore.wire.interface import ErrorStructure, interface, structure
 
 _NAMED = {"db_name": "default", "tbl_name": "t"}
 _TABLE = {"dbname": "default", "tbl_name": "t"}

@@ -16,7 +16,7 @@ from rewriter.catalog.metastore_api import CachedCatalog
 from rewriter.catalog.metastore_writes import NO_WRITES
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import CommitUnknownError
-from rewriter.serve.metastore.calls.locks import TIMEOUT_SECONDS
+from rewriter.metastore.service.calls.locks import TIMEOUT_SECONDS
 
 READ, WRITE, EXCLUSIVE = 1, 2, 3
 DATABASE, TABLE, PARTITION = 1, 2, 3
@@ -221,7 +221,7 @@ class TestTransactions:
             opened(served.connect())
 
     def test_the_limit_of_one_call_is_that_of_hive(self, metastore: Any, client: Any, monkeypatch: Any) -> None:
-        monkeypatch.setattr("rewriter.serve.metastore.calls.client_transactions.MOST_AT_ONCE", 2)
+        monkeypatch.setattr("rewriter.metastore.service.calls.client_transactions.MOST_AT_ONCE", 2)
         assert len(opened(client, 5)) == 2
 
 

@@ -20,10 +20,10 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TApplicationException, TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
 
-from rewriter.hive.wire import transport
-from rewriter.serve.metastore import dispatch
-from rewriter.serve.metastore import server as server_module
-from rewriter.serve.metastore.server import MetastoreServer
+from rewriter.metastore.service import dispatch
+from rewriter.metastore.service import server as server_module
+from rewriter.metastore.service.server import MetastoreServer
+from rewriter.metastore.wire import transport
 
 _DEADLINE = 20.0
 _MEGABYTE = 1 << 20

@@ -27,8 +27,8 @@ from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.store import migrations
 from rewriter.cli.connection import connection
 from rewriter.errors import OperationalError
-from rewriter.serve.web import handler, server, views
-from rewriter.serve.web.server import WebServer
+from rewriter.serve import handler, server, views
+from rewriter.serve.server import WebServer
 from rewriter.session import Session
 
 SETUP = """

@@ -13,12 +13,12 @@ import pytest
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.model.batches import Batch
+from rewriter.catalog.storage import file_copies
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.runtime.statement_context import Context
 from rewriter.session import Session
 from rewriter.statements.write import insert
-from rewriter.storage import file_copies
 
 
 def clusters(tmp_path: Path, **more: dict[str, object]) -> str:

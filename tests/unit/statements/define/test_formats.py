@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS, SOURCE_FORMATS, Reading
 from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.formats.registry import FORMATS, READERS
-from rewriter.formats.data_format import Reading
-from rewriter.formats.registry import DATA_FORMATS, REFUSED_FORMATS, SOURCE_FORMATS
 from rewriter.session import Session
 from rewriter.shell.completion import statement_position
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rewriter.catalog.storage import partition_directories
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.session import Session
 from rewriter.statements.partitions import repair_table
-from rewriter.storage import partition_directories
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 

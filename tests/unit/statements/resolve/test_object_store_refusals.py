@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from object_store import ObjectStore
 
+from rewriter.catalog.filesystems.options import store_options
 from rewriter.errors import Error, InterfaceError, NotSupportedError
 from rewriter.session import Session
-from rewriter.storage.filesystems.options import store_options
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import rewriter
+from rewriter.catalog.storage.data_files import expand
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, ParseError
-from rewriter.storage.data_files import expand
 
 TEN = pa.table({"x": pa.array(range(10), pa.int32()), "dt": [dt.date(2013, 1, 1 + n % 3) for n in range(10)]})
 

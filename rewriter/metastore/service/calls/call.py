@@ -1,0 +1,157 @@
+"""What the handlers share: the catalog, what the server permits, and the call that they handle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from rewriter.catalog.catalog import Catalog
+from rewriter.catalog.clusters.definitions import Clusters, clusters_of
+from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.model.changes import Change, PartitionWrite
+from rewriter.catalog.model.objects import Table
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.errors import OperationalError
+from rewriter.metastore.service.calls.client_transactions import ClientTransactions
+from rewriter.metastore.service.calls.locks import Locks
+from rewriter.metastore.service.calls.metrics import CallMetrics
+from rewriter.metastore.service.calls.remembered_names import RememberedNames
+from rewriter.metastore.service.calls.write_id_lists import catalog_list, is_of_catalog
+from rewriter.statements.resolve.location_conflicts import (
+    check_new_location,
+    check_partition_locations,
+    check_partitions_apart,
+    check_table_location,
+    unused_locations,
+)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A catalog under service. ``read_only`` refuses all changes.
+
+    Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
+    of clients. ``transactions`` and ``locks`` are those of its clients, ``metrics`` count their calls.
+    """
+
+    catalog: Catalog
+    read_only: bool = False
+    roots: tuple[str, ...] = ()
+    transactions: ClientTransactions = field(default_factory=ClientTransactions)
+    locks: Locks = field(default_factory=Locks)
+    metrics: CallMetrics = field(default_factory=CallMetrics)
+    partition_names: RememberedNames = field(default_factory=RememberedNames)
+
+    @cached_property
+    def listed(self) -> CachedCatalog:
+        """The catalog for callers with a list of write ids."""
+        return CachedCatalog(self.catalog)
+
+
+@dataclass
+class Client:
+    """A connection. ``user`` is what the client says; nothing proves it."""
+
+    address: str
+    user: str = ""
+
+
+@dataclass
+class Call:
+    """One call of a client: its arguments, and the state of the catalog that it sees."""
+
+    service: Service
+    client: Client
+    arguments: Any
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """The newest state at the first use. One read."""
+        return self.service.catalog.snapshot()
+
+    def renew(self, snapshot: Snapshot | None = None) -> None:
+        """Takes another snapshot: the given one, or a new one at the next use."""
+        self.__dict__.pop("snapshot", None)
+        if snapshot is not None:
+            self.__dict__["snapshot"] = snapshot
+
+    @property
+    def write_ids(self) -> str | None:
+        """The list of write ids that the client sees, as it writes it; ``None`` if it sends none."""
+        return getattr(self.arguments, "validWriteIdList", None)
+
+    def write_ids_of(self, name: str) -> str | None:
+        """Returns the client's list for a table as the catalog writes lists; ``None`` if it sends none.
+
+        A list in Hive's form needs the state of the call. Raises the errors of ``catalog_list``, and
+        TABLE_OR_VIEW_NOT_FOUND.
+        """
+        text = self.write_ids
+        if text is None or is_of_catalog(text):
+            return text
+        table = self.snapshot.table(name)
+        return catalog_list(text, table, self.service.transactions.held_write_ids(table))
+
+    @property
+    def cluster(self) -> str | None:
+        return getattr(self.arguments, "cluster", None)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        return clusters_of(self.snapshot.properties())
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.service.catalog
+
+    @cached_property
+    def now(self) -> float:
+        """The time of the call, in seconds since 1970."""
+        return time.time()
+
+    def commit(self, changes: Sequence[Change]) -> None:
+        """Commits changes on the snapshot of the call. Raises the errors of the commit, and READ_ONLY_SERVER."""
+        self.check_writable()
+        if changes:
+            with self.catalog.begin(self.snapshot) as transaction:
+                transaction.commit(list(changes))
+
+    def check_location(self, table: Table) -> None:
+        """Raises the errors of ``check_table_location``, for a new table."""
+        check_table_location(table, self)
+
+    def check_new_location(self, table: Table, location: str) -> None:
+        """Raises the errors of ``check_new_location``, for another location of a table."""
+        check_new_location(table, location, self)
+
+    def unused_locations(self, table: Table, locations: Sequence[str]) -> list[str]:
+        """Returns the directories that nobody reads after the commit of the call: ``unused_locations``."""
+        self.renew()
+        return unused_locations(table, locations, self)
+
+    def check_partition_locations(self, table: Table, writes: Sequence[PartitionWrite]) -> None:
+        """Raises the errors of ``location_conflicts`` for new places of partitions."""
+        own = [(write.values, write.location) for write in writes if write.location is not None]
+        default = {write.values: default_directory(table, write.values) for write in writes if write.location is None}
+        if own:
+            check_partition_locations(table, own, self)
+        if default:
+            check_partitions_apart(table, default, self)
+
+    def check_writable(self) -> None:
+        """Raises ``OperationalError`` READ_ONLY_SERVER if the server makes no changes."""
+        if self.service.read_only:
+            raise OperationalError(
+                "This metastore is read-only.",
+                condition="READ_ONLY_SERVER",
+                hint="Start it without --read-only, and with --allow-writes if other machines reach it.",
+            )
+
+
+#: A handler returns what the method returns. The names are those of the interface.
+Handler = Callable[[Call], Any]
+Handlers = Mapping[str, Handler]

@@ -1,1 +1,0 @@
-"""The cell magic ``%%rewriter``, with completion of names: ``%load_ext rewriter``. Only ``magic`` imports IPython."""
