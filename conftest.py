@@ -18,6 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 #: The longest tests begin first, after the tests of Spark, so that no process ends with one of them.
 _ORDER = ("tests/differential", "tests/fault", "tests/metastore", "tests/histories", "tests/golden", "tests/contract")
 _SPARK = "spark"
+_QUICK = "quick"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,12 +32,22 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist, config.option.loadscopereorder = "loadscope", False
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out the files of other tests where ``-m quick`` asks for the quick ones."""
+    if config.option.markexpr != _QUICK or collection_path.is_dir():
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    return None if any(case.startswith(name) for case in _quick_cases()) or name.endswith("conftest.py") else True
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Marks the tests that take Spark, and tells the scheduler which they are."""
+    """Marks the quick tests and the tests that take Spark, and tells the scheduler which the latter are."""
     for item in items:
         if _takes_spark(item):
             item.add_marker(_SPARK)
+        elif item.nodeid.startswith(_quick_cases()):
+            item.add_marker(_QUICK)
     yield
     items.sort(key=_place)
     if hasattr(config, "workerinput"):
@@ -44,6 +55,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         own = listed.with_suffix(f".{os.getpid()}")
         own.write_text("\0".join(item.nodeid for item in items if item.get_closest_marker(_SPARK)), encoding="utf-8")
         own.replace(listed)
+
+
+@functools.cache
+def _quick_cases() -> tuple[str, ...]:
+    """Returns the beginnings of the names of the quick tests, from ``tests/quick.txt``."""
+    lines = (Path(__file__).parent / "tests" / "quick.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def _takes_spark(item: pytest.Item) -> bool:

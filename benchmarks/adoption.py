@@ -23,9 +23,8 @@ from benchmarks.timing import WideTable, shown
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
 from rewriter.catalog.model.objects import Column, Table
-from rewriter.metastore.adoption.address import Address
 from rewriter.metastore.adoption.run import Import
-from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.adoption.source import Address, Source
 from rewriter.metastore.column_statistics import given_statistics, statistics_text
 from rewriter.metastore.descriptors import STATISTICS
 from rewriter.metastore.wire.interface import interface, reading_less, structure

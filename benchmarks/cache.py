@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.lookups import postgresql_urls
 from benchmarks.timing import Figure, Table, ratio, shown
 from rewriter.catalog import Catalog, Snapshot
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.catalog.model.changes import AddPartitions, AlterTable, CreateObject, DropPartitions, PartitionWrite
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.objects import Table as CatalogTable

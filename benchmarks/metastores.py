@@ -35,7 +35,7 @@ from benchmarks.lookups import (
 )
 from benchmarks.timing import Figure, Table, ratio
 from rewriter.catalog import Catalog
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.metastore_writes import CachedCatalog
 
 #: Returns the shape of a table with about that many partitions.
 REGIONS, SMALL = 2, 2_000

@@ -16,7 +16,7 @@ from rewriter.display.html.coverage_picture import chart_svg
 from rewriter.display.html.page import coverage_page
 from rewriter.display.terminal.pictures import chart_picture
 from rewriter.session import Session
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 
 HOURS = 87_600
 #: One of so many hours is missing.

@@ -81,7 +81,7 @@ def __dir__() -> list[str]:
 
 
 def load_ipython_extension(shell: object) -> None:
-    """Runs for ``%load_ext rewriter``: see ``rewriter.notebook``."""
+    """Runs for ``%load_ext rewriter``: see ``rewriter.integrations.notebook``."""
     from rewriter.integrations.notebook import load
 
     load(shell)

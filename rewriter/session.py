@@ -16,7 +16,7 @@ from typing import Any
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.filesystems.registry import Stores, using
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.catalog.model.objects import DEFAULT_DATABASE
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
@@ -43,9 +43,9 @@ from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.typed_names import parse_name
+from rewriter.grammar.terms import parse_name
 from rewriter.planner.model.plan import Plan
-from rewriter.runtime.cluster_engines import ClusterEngines
+from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.constant_expressions import computed
 from rewriter.runtime.engine_start import start_engine
@@ -57,7 +57,6 @@ from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
-from rewriter.runtime.session_clusters import SessionClusters
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings

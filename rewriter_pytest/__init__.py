@@ -111,7 +111,7 @@ class GoldenCollector(pytest.File):
 
     def collect(self) -> Iterator[GoldenTest]:
         from rewriter.errors import Error, render
-        from rewriter.golden.plain_sql import read_golden_file
+        from rewriter.golden.golden_file import read_golden_file
         from rewriter.golden.runner import bytes_of, text_of
 
         try:
@@ -132,8 +132,7 @@ class GoldenTest(pytest.Item):
         self._file = file
 
     def runtest(self) -> None:
-        from rewriter.golden.differences import report
-        from rewriter.golden.runner import accept, run_text
+        from rewriter.golden.runner import accept, report, run_text
 
         rewrite = _rewrites(self.config)
         run = run_text(self.path, self._read, self._file, _warehouse(self.config))

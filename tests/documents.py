@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rewriter.golden.differences import differences
-from rewriter.golden.runner import accept, run_file
+from rewriter.golden.runner import accept, differences, run_file
 
 OPEN, CLOSE = "```golden", "```"
 

@@ -18,7 +18,7 @@ from rewriter.exec.spark_functions import _OF_THE_GRAMMAR, function_groups
 from rewriter.exec.translate.function_support import entries_of, runs_on_duckdb
 from rewriter.planner.model.plan import Clock, ReasonKind
 from rewriter.planner.time.constant_folding import Constants, Kind
-from rewriter.planner.time.monotone_functions import operand_of
+from rewriter.planner.time.time_predicates import operand_of
 
 #: The title of each family: the groups of Spark in it, in the order of the page.
 FAMILIES: dict[str, tuple[str, ...]] = {

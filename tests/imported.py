@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.commit.directory_moves import default_directory
-from rewriter.metastore.adoption.address import Address
+from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.metastore.adoption.plan import Selection
 from rewriter.metastore.adoption.report import Report
 from rewriter.metastore.adoption.run import Import
-from rewriter.metastore.adoption.selection import Selection
-from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.adoption.source import Address, Source
 from rewriter.metastore.service.calls.call import Service
 from rewriter.metastore.service.server import MetastoreServer
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from statements import dying_at, watch
 
-from rewriter.exec.sinks.grouped import GroupedSink
+from rewriter.exec.sinks.choice import GroupedSink
 from rewriter.session import Session
 
 

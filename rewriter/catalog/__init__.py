@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog, Event
     from rewriter.catalog.commit.transaction import Transaction
-    from rewriter.catalog.metastore_api import CachedCatalog
+    from rewriter.catalog.metastore_writes import CachedCatalog
     from rewriter.catalog.reading.snapshot import Snapshot
 
 __all__ = ["CachedCatalog", "Catalog", "Event", "Snapshot", "Transaction"]
 
 #: Loaded when used: most modules of this package need no SQLAlchemy, which takes half of the time.
 _MODULES = {
-    "CachedCatalog": "rewriter.catalog.metastore_api",
+    "CachedCatalog": "rewriter.catalog.metastore_writes",
     "Catalog": "rewriter.catalog.catalog",
     "Event": "rewriter.catalog.catalog",
     "Snapshot": "rewriter.catalog.reading.snapshot",

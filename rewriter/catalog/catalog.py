@@ -15,28 +15,26 @@ import sqlalchemy as sa
 
 from rewriter.catalog import partition_moves
 from rewriter.catalog.cache.cache import CatalogCache
-from rewriter.catalog.cache.metrics import MEANINGS
+from rewriter.catalog.cache.entries import MEANINGS
 from rewriter.catalog.commit import transaction
 from rewriter.catalog.commit.partition_commits import due_partitions
 from rewriter.catalog.commit.refresh_claims import ClaimRequest, claimed_time
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.following.log_follower import Follower, purge_events
 from rewriter.catalog.following.prewarm import Prewarming
-from rewriter.catalog.maintenance.adopt import Adoption, adopt, create_new
 from rewriter.catalog.maintenance.dump import check_empty, restore
 from rewriter.catalog.maintenance.warehouse_identity import FILE_NAME as FILE_NAME
-from rewriter.catalog.maintenance.warehouse_identity import check, check_blank
-from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import Change
+from rewriter.catalog.maintenance.warehouse_identity import Adoption, adopt, check, check_blank, create_new
+from rewriter.catalog.model.changes import Batch, Change
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading import batch_queries
-from rewriter.catalog.reading.batch_queries import StreamProgress
+from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.queries import StreamProgress
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
-from rewriter.catalog.store import migrations, pending_policies, postgresql, schema
+from rewriter.catalog.store import migrations, postgresql, schema, stream_runs
 from rewriter.catalog.store.database import Database, stored_version
-from rewriter.catalog.store.pending_policies import PendingPolicies
+from rewriter.catalog.store.stream_runs import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.timeline.calendars import Period
@@ -359,17 +357,17 @@ class Catalog:
     def has_batch(self, table: Table, id: str) -> bool:
         """Returns whether a batch was committed to the table under this id, without a stream. One read."""
         with self._database.read() as connection:
-            return batch_queries.has_batch(connection, table.id, id)
+            return queries.has_batch(connection, table.id, id)
 
     def last_batch(self, table: Table, stream: str) -> Batch | None:
         """Returns the last batch of a stream that was committed to the table. One read."""
         with self._database.read() as connection:
-            return batch_queries.last_batch(connection, table.id, stream)
+            return queries.last_batch(connection, table.id, stream)
 
     def stream_progress(self, table: Table, stream: str) -> StreamProgress:
         """Returns how far a stream has come in the table. One read."""
         with self._database.read() as connection:
-            return batch_queries.progress_of(connection, table.id, stream)
+            return queries.progress_of(connection, table.id, stream)
 
     def due_partitions(self, table: Table, snapshot: Snapshot) -> list[bytes]:
         """Returns the keys of the open partitions of a table that are due now. One read if none is open."""
@@ -379,12 +377,12 @@ class Catalog:
     def pending_policies(self, table: Table) -> tuple[PendingPolicies, ...]:
         """Returns the commits of a table's partitions whose policies have not run, the oldest first. One read."""
         with self._database.read() as connection:
-            return pending_policies.pending_policies(connection, table.id)
+            return stream_runs.pending_policies(connection, table.id)
 
     def settle_policies(self, table: Table, pending: PendingPolicies) -> None:
         """Notes that the policies of a commit have run. One short write."""
         with self._database.write() as connection:
-            pending_policies.settle(connection, table.id, pending)
+            stream_runs.settle(connection, table.id, pending)
 
     @property
     def follower(self) -> Follower | None:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
-from rewriter.catalog.commit import directory_moves
-from rewriter.catalog.commit.directory_moves import DirectoryMoves, default_directory, directory
-from rewriter.catalog.commit.move_changes import already_exist
+from rewriter.catalog.commit import move_changes
+from rewriter.catalog.commit.move_changes import DirectoryMoves, already_exist, default_directory, directory
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.keys.encoding import prefix_of
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -21,7 +20,7 @@ from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import AlterTable, Change, MovePartitions, PartitionMove
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import (
     AnalysisError,
@@ -176,9 +175,9 @@ def finish(begin: Begin, table: Table) -> None:
 
     Raises ``OperationalError`` DIRECTORY_MOVE_PENDING if a directory cannot be moved; the notes then stay.
     """
-    pending_moves = directory_moves.pending(table)
+    pending_moves = move_changes.pending(table)
     for moves in pending_moves:
-        directory_moves.carry_out(moves)
+        move_changes.carry_out(moves)
     if pending_moves:
         _forget(begin, [table], pending_moves)
 
@@ -198,24 +197,24 @@ def _move(
         for partition, values in moved_partitions
         if source.external and not _is_custom(source, partition)
     ]
-    directory_moves.check_unshared(path_pairs, _readers(snapshot, (source, target)))
+    move_changes.check_unshared(path_pairs, _readers(snapshot, (source, target)))
     moved = tuple(
         PartitionMove(partition.key, values, partition.location if _is_custom(source, partition) else None)
         for partition, values in moved_partitions
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
     if begin_note is None:
-        directory_moves.check_movable(path_pairs)
+        move_changes.check_movable(path_pairs)
         _commit(begin, [change])
         return
-    moves = directory_moves.prepare(path_pairs)
+    moves = move_changes.prepare(path_pairs)
     if moves is None:
         _commit(begin, [change])
         return
     tables = [target] if source.id == target.id else [target, source]
     with _unmarked_on_failure(moves):
         _commit(begin, [change, *(AlterTable(table, {moves.key: moves.text}) for table in tables)])
-    directory_moves.carry_out(moves)
+    move_changes.carry_out(moves)
     _forget(begin_note, tables, [moves])
 
 
@@ -227,7 +226,7 @@ def _unmarked_on_failure(moves: DirectoryMoves) -> Iterator[None]:
         raise
     except Error:
         # Only one of our errors guarantees that nothing was committed; otherwise the markers must stay.
-        directory_moves.unmark(moves)
+        move_changes.unmark(moves)
         raise
 
 
@@ -244,7 +243,7 @@ def _forget(begin: Begin, tables: Sequence[Table], pending_moves: Sequence[Direc
         with contextlib.suppress(ConflictError):
             _commit(begin, [AlterTable(table, unset=property_names)])
     for moves in pending_moves:
-        directory_moves.unmark(moves)
+        move_changes.unmark(moves)
 
 
 def _is_custom(table: Table, partition: Partition) -> bool:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection
 
 from rewriter.catalog.keys.values import check_partition_column
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.model.qualified_names import CATALOG, short_name
+from rewriter.catalog.model.objects import CATALOG, WRITE_ID_LEVEL, Column, Table, short_name
 from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError
 

@@ -22,7 +22,7 @@ from rich.text import Text
 from rewriter.display.terminal.pictures import cover_picture
 from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import Error, InternalError, OperationalError, render
-from rewriter.planner.explain import counted
+from rewriter.planner.plan_query import counted
 from rewriter.runtime.connection_settings import default_engine
 from rewriter.runtime.result import Result, Row
 from rewriter.safe_removal import discard_tree

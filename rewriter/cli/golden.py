@@ -72,9 +72,8 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
 
     Exit codes: 0 if each case has its result; 1 if a case differs, or fails.
     """
-    from rewriter.golden.differences import differences
-    from rewriter.golden.runner import accept, golden_files, run_file
-    from rewriter.planner.explain import counted
+    from rewriter.golden.runner import accept, differences, golden_files, run_file
+    from rewriter.planner.plan_query import counted
 
     warehouse = _user_warehouse(**options)
     failures = total = 0
@@ -115,11 +114,9 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     """
     from rewriter.cli.catalog import opened_text
     from rewriter.durable_files import write_whole
-    from rewriter.golden.commands import read_options
-    from rewriter.golden.differences import report
-    from rewriter.golden.plain_sql import read_golden_file
-    from rewriter.golden.runner import run_text
-    from rewriter.planner.explain import counted
+    from rewriter.golden.golden_file import read_golden_file, read_options
+    from rewriter.golden.runner import report, run_text
+    from rewriter.planner.plan_query import counted
 
     if bool(execute) == (source is not None):
         raise click.UsageError("Name queries: -e SQL, or -f FILE.")

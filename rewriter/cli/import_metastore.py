@@ -46,12 +46,11 @@ def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, i
     _require_thrift()
     from rewriter.catalog.catalog import Catalog
     from rewriter.catalog.filesystems.registry import using
-    from rewriter.metastore.adoption.address import Address
     from rewriter.metastore.adoption.follow import Follower
+    from rewriter.metastore.adoption.plan import Selection
     from rewriter.metastore.adoption.report import Report
     from rewriter.metastore.adoption.run import Import
-    from rewriter.metastore.adoption.selection import Selection
-    from rewriter.metastore.adoption.source import Source
+    from rewriter.metastore.adoption.source import Address, Source
     from rewriter.runtime.progress import ProgressReporter
 
     selection, address = Selection.parse(tables), Address.parse(source)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, SourceTable, Table, TableKind
-from rewriter.catalog.model.temporary_names import shown, stored_name
-from rewriter.catalog.model.temporary_views import OWNER
+from rewriter.catalog.model.temporary_views import OWNER, shown, stored_name
 from rewriter.connectors.partition_predicate import PartitionPredicate, predicates_of
 from rewriter.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
 from rewriter.exec.data_files import spark_type
 from rewriter.exec.engine import Relation, ScanFile
+from rewriter.exec.sinks.choice import SinglePartitionSink
 from rewriter.exec.sinks.file_target import FileTarget
-from rewriter.exec.sinks.single_partition import SinglePartitionSink
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:

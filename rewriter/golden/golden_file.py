@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from rewriter.errors import ParseError, Span
-from rewriter.golden.commands import COMMANDS, FILE_OPTIONS, is_command_line, read_options
+from rewriter.display.terminal.formats import FORMATS
+from rewriter.errors import Error, ParseError, Span
+from rewriter.grammar.families.queries import Select
+from rewriter.grammar.lexer import split_statements, tokens
+from rewriter.grammar.parser import parse
+from rewriter.runtime.connection_settings import ENGINES
+from rewriter.timeline.time_bounds import parse_instant
 
 SEPARATOR = "----"
 
@@ -212,3 +217,161 @@ def _check_readable(file: GoldenFile, outputs: Mapping[int, str], text: str) -> 
             condition="INVALID_GOLDEN_FILE",
             hint=f"It has a line {SEPARATOR}, or a carriage return: choose another format.",
         )
+
+
+# The commands of golden files and their options, as text: what each takes, and which values are valid.
+
+#: Returns what is wrong with a value, or ''.
+Check = Callable[[str], str]
+
+
+def _one_of(*words: str) -> Check:
+    return lambda value: "" if value in words else f"it is one of {', '.join(words)}"
+
+
+def _name(value: str) -> str:
+    return "" if value else "it is empty"
+
+
+def _instant(value: str) -> str:
+    try:
+        parse_instant(value)
+    except Error:
+        return "it is a time in UTC, such as 2024-03-01 or 2024-03-01T06:30:00"
+    return ""
+
+
+_ENGINE, _FORMAT = _one_of(*ENGINES), _one_of(*FORMATS)
+
+#: The line before the first case, about the whole file.
+FILE_OPTIONS = "options"
+#: ``new``: an empty warehouse; ``read``: that of the user, unchanged; ``write``: that of the user, changes remain.
+WAREHOUSES = ("new", "read", "write")
+
+#: The options of each command.
+COMMANDS: Mapping[str, Mapping[str, Check]] = {
+    "setup": {"engine": _ENGINE, "session": _name},
+    "query": {"engine": _ENGINE, "format": _FORMAT, "order": _one_of("query", "sorted"), "session": _name},
+    "sql": {"engine": _ENGINE, "format": _FORMAT, "session": _name},
+    "error": {"engine": _ENGINE, "session": _name},
+    "rewrite": {},
+    "cover": {},
+    "scan": {},
+    "coverage": {},
+    "explain": {"what": _one_of("ALL", "REWRITE", "COVER", "SCAN", "ENGINE")},
+    "parse": {},
+    FILE_OPTIONS: {"engine": _ENGINE, "now": _instant, "warehouse": _one_of(*WAREHOUSES)},
+}
+
+
+def is_command_line(line: str) -> bool:
+    """Tests whether a line is a command with its options, valid or not.
+
+    >>> [is_command_line(line) for line in ("sql", "sql engine=spark", "sql is a language", "SELECT 1")]
+    [True, True, False, False]
+    """
+    command, *options = line.split() or [""]
+    return command in COMMANDS and all("=" in option for option in options)
+
+
+def read_options(words: list[str], command: str) -> dict[str, str] | str:
+    """Returns the options of a command, or what is wrong with them, as a sentence without its end."""
+    options: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        check = COMMANDS[command].get(name)
+        if check is None:
+            return f"{command} has no option {name}"
+        if not equals:
+            return f"the option {name} has no value"
+        if name in options:
+            return f"the option {name} is given twice"
+        if problem := check(value):
+            return f"{value or 'nothing'} is no value of the option {name}: {problem}"
+        options[name] = value
+    return options
+
+
+# Plain SQL as a golden file: each statement is a case without output. Rewriting adds commands and separators only.
+#
+# Comments before a statement become part of its input, comments after the last one become those of the file.
+
+
+def read_golden_file(text: str) -> GoldenFile:
+    """Returns the options and cases of a file of either form.
+
+    Raises ``ParseError`` INVALID_GOLDEN_FILE, with the line at fault, and the lexer's errors in plain SQL.
+    """
+    lines = lines_of(text)
+    head = 0  # The number of lines before the first statement or case.
+    options: Mapping[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if line.text.split()[:1] == [FILE_OPTIONS] and not options and is_command_line(line.text):
+            options = command_options(number, line.text)
+        elif not is_comment(line.text):
+            break
+        head = number
+    if head == len(lines) or is_command_line(lines[head].text) or any(line.text == SEPARATOR for line in lines):
+        return read_cases(text)
+    start = lines[head].start
+    sql = text[start:]
+    try:
+        spans = split_statements(sql)
+        semicolons = [token.end for token in tokens(sql) if token.is_operator(";")]
+    except ParseError:
+        # The text is one case, whose error has a position.
+        spans, semicolons = (Span(0, len(sql.rstrip())),), []
+    file = read_cases(text[:start] + _with_commands(sql, spans, semicolons, lines[head].end or "\n"))
+    numbers = [head + 1 + sql.count("\n", 0, span.start) for span in spans]
+    cases = (replace(case, start=n, output_start=n) for case, n in zip(file.cases, numbers, strict=True))
+    return GoldenFile(file.text, file.options, tuple(cases), of_plain_sql=True)
+
+
+def _with_commands(sql: str, spans: Sequence[Span], semicolons: Sequence[int], line_end: str) -> str:
+    """Returns the statements of a text, each as a case without output. Nothing of the text is lost or changed."""
+    parts: list[str] = []
+    position = 0
+    for span in spans:
+        end = _end_of_statement(sql, span.end, semicolons)
+        blank = _BLANK_LINES.match(sql, position)
+        assert blank is not None
+        if position:
+            parts += _separated(blank[0], line_end)
+        parts += [_command(sql[span.start : span.end]), line_end, sql[blank.end() : end]]
+        position = end
+    rest = sql[position:]
+    if position:
+        blank = _BLANK_LINES.match(rest) if rest.strip() else re.match(r"\s*", rest)
+        assert blank is not None
+        rest = rest[blank.end() :]
+        parts += _separated(blank[0], line_end, last=not rest)
+    parts += [f"# {line.text}{line.end}" if line.text.strip() else line.text + line.end for line in lines_of(rest)]
+    return "".join(parts)
+
+
+def _separated(blank: str, line_end: str, *, last: bool = False) -> list[str]:
+    """Returns the separator between a statement and the blanks after it, which are a line if it is not the last."""
+    end = blank.find("\n") + 1
+    ended = [blank[:end]] if end else [blank, line_end]
+    lines = blank[end:] if end else ""
+    return [*ended, SEPARATOR, line_end, lines if lines or last else line_end]
+
+
+def _end_of_statement(sql: str, end: int, semicolons: Sequence[int]) -> int:
+    """Returns the place after the semicolon that follows a statement, and after a comment in the same line."""
+    end = next((place for place in semicolons if place > end), len(sql.rstrip()))
+    comment = _COMMENT_IN_LINE.match(sql, end)
+    return end if comment is None else comment.end()
+
+
+#: Whole blank lines, and the end of the line before them.
+_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
+#: A comment that ends with its line: after a backslash it would not.
+_COMMENT_IN_LINE = re.compile(r"[ \t]*--[^\r\n]*(?<!\\)(?=\r?\n|\Z)")
+
+
+def _command(statement: str) -> str:
+    try:
+        return "query" if isinstance(parse(statement), Select) else "sql"
+    except Error:
+        return "sql"

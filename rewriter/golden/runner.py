@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -10,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog, not_found
+from rewriter.catalog.store.migrations import STEPS
 from rewriter.display.terminal.rendering import rendered
 from rewriter.errors import (
     Error,
     InterfaceError,
+    NotSupportedError,
     OperationalError,
     ParseError,
     ProgrammingError,
@@ -21,12 +24,14 @@ from rewriter.errors import (
     disk_full,
     is_disk_full,
     render,
+    shifted,
 )
-from rewriter.golden.golden_file import Case, GoldenFile, with_outputs
-from rewriter.golden.plain_sql import read_golden_file
-from rewriter.golden.reads_only import CONDITION, check_current, check_reads_only
+from rewriter.golden.golden_file import Case, GoldenFile, read_golden_file, with_outputs
 from rewriter.grammar.families.queries import Select
+from rewriter.grammar.families.views import CreateView
+from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
+from rewriter.grammar.statements import Statement
 from rewriter.grammar.unparse import render as to_sql
 from rewriter.planner.model.plan import Coverage
 from rewriter.runtime.result import Result
@@ -358,3 +363,93 @@ def _shown(result: Result, case: Case, sessions: _Sessions) -> Iterator[str]:
         yield from [*lines[:header], *sorted(lines[header:])] if case.options.get("order") == "sorted" else lines
     for warning in result.warnings:
         yield f"Warning: {warning}"
+
+
+# Statements that may run in a user's warehouse: those that only read.
+
+CONDITION = "GOLDEN_FILE_READS_ONLY"
+
+#: How the classes of statements begin that read, or change the session alone.
+_READING = ("Select", "Explain", "Show", "Describe", "SetSetting", "ResetSetting", "UseDatabase")
+
+
+def check_reads_only(text: str) -> None:
+    """Raises ``NotSupportedError`` GOLDEN_FILE_READS_ONLY if a statement of a text may change the warehouse.
+
+    A statement with a syntax error is not checked: it cannot run.
+    """
+    try:
+        spans = split_statements(text)
+    except Error:
+        return
+    for span in spans:
+        try:
+            statement = parse(text[span.start : span.end])
+        except Error:
+            continue
+        if not only_reads(statement):
+            raise shifted(_refusal(statement, span), span)
+
+
+def only_reads(statement: Statement) -> bool:
+    """Tests whether a statement leaves the warehouse as it is. A temporary view belongs to the session."""
+    if isinstance(statement, CreateView):
+        return statement.temporary
+    return type(statement).__name__.startswith(_READING)
+
+
+def _refusal(statement: Statement, span: Span) -> Error:
+    return NotSupportedError(
+        "The statement may change your warehouse, which golden files only read.",
+        condition=CONDITION,
+        position=statement.span or Span(0, span.end - span.start),
+        hint="Put it into a case setup: the file then runs in a temporary warehouse. If your warehouse is to be "
+        "changed, write the line: options warehouse=write.",
+    )
+
+
+def check_current(warehouse: str, catalog: str | None) -> None:
+    """Raises ``OperationalError`` for a catalog of an older release, which a session would upgrade."""
+    version = Catalog.stored_version(warehouse, catalog)
+    if version < len(STEPS):
+        raise OperationalError(
+            f"The catalog has the schema version {version}, and this release has {len(STEPS)}.",
+            condition=CONDITION,
+            object=warehouse,
+            hint="Golden files do not upgrade it: run rewriter catalog upgrade.",
+        )
+
+
+# The difference between a case and its outcome, as a person reads it.
+
+#: The place of a hunk: line and number of lines of both sides.
+_HUNK = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@$")
+
+
+def differences(path: Path, outcome: Outcome) -> str:
+    """Returns a failed case: the file and line of its command, its input, and a unified diff with the file's lines."""
+    case = outcome.case
+    diff = list(
+        difflib.unified_diff(
+            case.expected.split("\n") if case.expected else [],
+            outcome.actual.split("\n") if outcome.actual else [],
+            "expected",
+            "actual",
+            lineterm="",
+            n=2,
+        )
+    )
+    diff[2:] = (_HUNK.sub(lambda hunk: _shifted(hunk, case.output_start - 1), line) for line in diff[2:])
+    reason = ""
+    if outcome.failed:
+        reason = "\n(an error was expected)" if case.command == "error" else "\n(an error is not accepted here)"
+    return f"{path}:{case.start}: {case.command}\n{case.text}\n" + "\n".join(diff) + reason
+
+
+def report(run: FileRun, *, rewrite: bool) -> str:
+    """Returns the differences of all cases that are at fault, '' if there are none."""
+    return "\n\n".join(differences(run.path, outcome) for outcome in run.faults(rewrite=rewrite))
+
+
+def _shifted(hunk: re.Match[str], lines: int) -> str:
+    return f"@@ -{int(hunk[1]) + lines}{hunk[2]} +{int(hunk[3]) + lines}{hunk[4]} @@"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rewriter.errors import Span
-from rewriter.grammar.lexer import Token
+from rewriter.errors import Error, InterfaceError, ParseError, Span
+from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
 
 
 @dataclass(frozen=True)
@@ -106,3 +106,24 @@ class Query:
     text: str
     span: Span = field(default=Span(0, 0), compare=False)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+
+
+# Names that a program or a command line passes as text.
+
+
+def parse_name(text: str) -> Name:
+    """Returns the name of an object as it is typed in a statement: ``t``, ``db.t``, or with backquotes.
+
+    Raises ``ParseError`` for other texts, and ``InterfaceError`` for what is no text.
+    """
+    if not isinstance(text, str):
+        raise InterfaceError(f"The name is a {type(text).__name__}.", hint="Pass it as a str.")
+    try:
+        name_tokens = tokens(text)
+    except Error:
+        name_tokens = ()
+    parts, dots = name_tokens[::2], name_tokens[1::2]
+    is_name = all(token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) for token in parts)
+    if not parts or len(parts) != len(dots) + 1 or not is_name or any(token.text != "." for token in dots):
+        raise ParseError(f"'{text}' is not a name.", object=text, hint="Write table, or database.table.")
+    return Name(tuple(map(identifier_value, parts)))

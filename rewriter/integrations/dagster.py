@@ -10,12 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from rewriter.catalog.model.objects import Fact
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, Fact
 from rewriter.errors import InterfaceError
 from rewriter.grammar.families.timelines import ShowWork
-from rewriter.grammar.terms import Literal, Name
-from rewriter.grammar.typed_names import parse_name
+from rewriter.grammar.terms import Literal, Name, parse_name
 from rewriter.grammar.unparse import render
 from rewriter.runtime.statement_context import single
 from rewriter.timeline.calendars import Calendar, Period

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rewriter.catalog.model.objects import Function
-from rewriter.catalog.model.qualified_names import full_name, parts_of
+from rewriter.catalog.model.objects import Function, full_name, parts_of
 from rewriter.errors import AnalysisError
 from rewriter.metastore.descriptors import CATALOG
 from rewriter.metastore.wire.interface import structure

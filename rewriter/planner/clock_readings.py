@@ -21,7 +21,7 @@ from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, children, is_of_type
 from rewriter.planner.time.granularity import truncation, value_unit
 from rewriter.planner.time.time_expressions import utc_time
-from rewriter.planner.zones.unix_seconds import SECONDS
+from rewriter.planner.zones.zone_rewrites import SECONDS
 from rewriter.planner.zones.zoned_expressions import climbed, passed_on
 from rewriter.timeline.periods import UpdatePeriod
 

@@ -3,50 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import SupportsInt
 
 from sqlglot import exp
 
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Cube, Table
-from rewriter.errors import AnalysisError, NotSupportedError
+from rewriter.errors import AnalysisError, InternalError, NotSupportedError, Span
 from rewriter.planner.cover.arms import Arm, key_ranges, within
 from rewriter.planner.cover.choose_facts import (
     Choice,
     Demand,
     check_certain,
     choose,
+    missing_columns,
+    nearest_aligned,
     null_time_arm,
     storage_table_of,
     table_of,
+    timeless_outside,
 )
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents, selections
 from rewriter.planner.cover.stored_measures import rounding_tables, widened_measures
-from rewriter.planner.cube_messages import lag_warnings, no_candidate, timeless_warnings, words
 from rewriter.planner.model.plan import Reason, ReasonKind, ReferencePlan, Selection, Settings, quote_identifier
 from rewriter.planner.rewrite import union_arms as arms_module
-from rewriter.planner.rewrite.additivity import Additivity, Objection, Subject, is_aggregate, judge
-from rewriter.planner.rewrite.count_columns import Counters
-from rewriter.planner.rewrite.count_rewrites import aggregate_edits, shown_edits
-from rewriter.planner.rewrite.merged_dimensions import merged_uses
-from rewriter.planner.rewrite.row_aggregates import row_aggregate_warnings, row_aggregates
-from rewriter.planner.rewrite.unsupported_shapes import refuse_shapes
+from rewriter.planner.rewrite.additivity import (
+    Additivity,
+    Objection,
+    Subject,
+    is_aggregate,
+    judge,
+    refuse_shapes,
+    row_aggregate_warnings,
+    row_aggregates,
+)
+from rewriter.planner.rewrite.count_rewrites import Counters, aggregate_edits, shown_edits
+from rewriter.planner.rewrite.union_arms import merged_uses
 from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
-from rewriter.planner.scope.column_use import Columns
+from rewriter.planner.scope.column_lineage import Columns
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source
 from rewriter.planner.scope.joins import contributes, filters, nullable, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes
 from rewriter.planner.scope.unknown_columns import check_columns
-from rewriter.planner.text.edits import Edit, Part
-from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.query_text import Edit, Part, QueryText
 from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.exactness import inexact, inside_warnings, instants_inside
 from rewriter.planner.time.time_usage import TimeUse, range_edits, time_use
 from rewriter.planner.zones.zone_rewrites import ZoneEdits
 from rewriter.timeline.calendars import Calendar
-from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
 from rewriter.timeline.ranges import RangeSet
 
 
@@ -491,3 +500,72 @@ def _counted(arms: Sequence[Arm]) -> str:
     if scans == len(arms):
         return {0: "an empty relation", 1: "one arm"}.get(scans, f"a union of {scans} arms")
     return f"{len(arms)} arms in {'one scan' if scans == 1 else f'a union of {scans} scans'}"
+
+
+# Errors and warnings of a reference to a cube, and the user's words in them.
+
+
+def lag_warnings(choice: Choice, demand: Demand, now: SupportsInt, cube: Cube) -> Iterator[str]:
+    """Yields a warning that says how far the data ends before now, for a range computed from now with an open end."""
+    newest = choice.newest
+    if not demand.from_now or choice.end is None or newest is None:
+        return
+    instant = int(now)
+    if newest < choice.base.floor(instant):
+        text = cube.calendar.text
+        yield f"{cube.name} ends at {text(newest)}, {_duration(instant - newest)} before now ({text(instant)})"
+
+
+def _duration(length: int) -> str:
+    """Returns a length of time in its two greatest units, rounded down."""
+    parts = []
+    for name, unit in (("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
+        count, length = divmod(length, unit)
+        if count:
+            parts.append(f"{count} {name}{'' if count == 1 else 's'}")
+    return " ".join(parts[:2]) or "less than a minute"
+
+
+def timeless_warnings(choice: Choice, reader: CatalogReader) -> Iterator[str]:
+    for table in timeless_outside(reader, choice.facts):
+        yield f"the rows of {table} without a time are left out: its storage is limited to a window of time"
+
+
+def no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:
+    lacking = {fact.name: missing_columns(fact, demand) for fact in source.facts}
+    if all(lacking.values()):
+        fact_texts = "; ".join(f"{name} lacks {', '.join(columns)}" for name, columns in lacking.items())
+        return AnalysisError(
+            f"No fact of the cube {source.cube.name} has all required columns: {fact_texts}.",
+            condition="NO_CANDIDATE_FACT",
+            object=source.cube.name,
+        )
+    base = min(fact.base_period for fact in source.facts if not lacking[fact.name])
+    unaligned = next(r for r in demand.exact_ranges if not (base.is_aligned(r.start) and base.is_aligned(r.end)))
+    range_text = source.cube.calendar.shown(unaligned)
+    call = next((call for call, ranges in time.calls if unaligned in ranges.ranges), None)
+    return AnalysisError(
+        f"time_range_in promises exactness, but {range_text} does not consist of whole {base.name} periods.",
+        condition="UNALIGNED_TIME_RANGE",
+        position=text.place(text.call(call)[0]) if call is not None else None,
+        object=source.cube.name,
+        hint=f"The nearest range of whole periods is {nearest_aligned(unaligned, base, source.cube.calendar)}.",
+    )
+
+
+def words(text: QueryText, node: exp.Expr) -> str:
+    """Returns the user's own words for a node, shortened."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Select):
+        return "SELECT …"
+    span: Span | None = text.span_of(node)
+    if span is None:
+        return node.key.upper()
+    if isinstance(node, exp.Func | exp.Cast | exp.Extract) and not (node._meta and "start" in node.meta):
+        span = text.enclosing_call(span) or span
+    elif isinstance(node, exp.Func):
+        with suppress(InternalError):  # a function without parentheses
+            span = text.call(node)[0]
+    words = " ".join(text.text[span.start : span.end].split())
+    return words if len(words) <= 60 else words[:57] + "…"

@@ -8,16 +8,17 @@ reads timelines only; no partition is enumerated and nothing is written.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from typing import Literal
 
 from sqlglot import exp
 
 from rewriter.cancellation import check_cancellation
-from rewriter.catalog.model.objects import Table
+from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.system_tables import SystemTable
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
 from rewriter.grammar.terms import Query
@@ -26,40 +27,51 @@ from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
 from rewriter.planner.model.plan import (
     Coverage,
+    CoverPart,
     Derivation,
     Plan,
     Reading,
     ReferencePlan,
     Settings,
     SqlTemplate,
+    TableAggregate,
     TableToken,
     TableUse,
     quote_identifier,
 )
 from rewriter.planner.rewrite.count_rewrites import counted_rows_edits, shown_edits
-from rewriter.planner.row_limits import row_limit
-from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource, Resolved, TableReference, resolve
+from rewriter.planner.row_limits import only_relation, row_limit
+from rewriter.planner.scope.blocks import (
+    Block,
+    CatalogReader,
+    CubeSource,
+    Resolved,
+    TableReference,
+    current_edits,
+    databases,
+    is_item,
+    key_of,
+    resolve,
+)
 from rewriter.planner.scope.column_lineage import NO_TABLE
 from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.scope.expand_views import expand
-from rewriter.planner.scope.item_names import item_name_edits
+from rewriter.planner.scope.item_names import item_name, item_name_edits
+from rewriter.planner.scope.joins import filters
 from rewriter.planner.scope.pushdown import Pushdown
-from rewriter.planner.scope.table_names import current_edits, databases, is_item, key_of
 from rewriter.planner.scope.unparsed_query import plan_verbatim
-from rewriter.planner.table_aggregates import table_aggregates
 from rewriter.planner.table_pruning import Pruner, Pruning
-from rewriter.planner.text.derived_text import in_view
-from rewriter.planner.text.edits import Edit
+from rewriter.planner.text.derived_text import in_view, with_table_queries
 from rewriter.planner.text.literals import date_literal, timestamp_literal
-from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
 from rewriter.planner.text.sqlglot_trees import walk
-from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.mistaken_constants import check_literals
 from rewriter.planner.time.time_usage import bad_call
-from rewriter.planner.zones.clock_functions import calendar_of_today, check_clocks, check_seconds
+from rewriter.planner.zones.zone_rewrites import calendar_of_today, check_clocks, check_seconds
 from rewriter.timeline.calendars import Calendar
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: How many remedies the hint of an error names.
 MOST_REMEDIES = 4
@@ -412,3 +424,128 @@ def _missing(reference: ReferencePlan) -> MissingDataError:
         object=reference.cube,
         hint=" ".join([*_ADVICE, *(f"{item}." for item in reference.remedies[:MOST_REMEDIES])]),
     )
+
+
+# Queries for which no row is read: the number of rows of a table, and the bounds and the NULLs of its columns.
+#
+# A query is recognised by its tree, clause by clause: whatever is not listed here is computed by an engine.
+
+#: The clauses that such a SELECT may have.
+_CLAUSES = frozenset(("expressions", "from_", "where"))
+_FUNCTIONS: dict[type[exp.Expr], Literal["COUNT", "MIN", "MAX"]] = {
+    exp.Count: "COUNT",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+}
+
+
+def table_aggregates(text: QueryText, resolved: Resolved, prunings: Sequence[Pruning]) -> tuple[TableAggregate, ...]:
+    """Returns the items of a query if each of them is such an aggregate, over all rows of partitions that the query
+    selects; otherwise nothing.
+    """
+    select = text.tree
+    if not isinstance(select, exp.Select) or len(resolved.blocks) != 1 or len(resolved.tables) != 1:
+        return ()
+    (block,), (reference,), (pruning,) = resolved.blocks, resolved.tables, prunings
+    table = reference.table
+    if not table.kind.is_in_catalog or block.cubes or reference.node is not only_relation(select):
+        return ()
+    if not {name for name, value in select.args.items() if value} <= _CLAUSES or pruning.timed:
+        return ()
+    if not all(id(condition) in pruning.exact_conditions for condition in filters(select, 0)):
+        return ()
+    names = {reference.node.alias_or_name.lower(), ""}
+    items = [_aggregate(item, text, table, names) for item in select.expressions]
+    return tuple(item for item in items if item is not None) if None not in items else ()
+
+
+def _aggregate(item: exp.Expr, text: QueryText, table: Table, names: set[str]) -> TableAggregate | None:
+    call = item.this if isinstance(item, exp.Alias) else item
+    operands = {name for name, value in call.args.items() if value and name != "big_int"}
+    if operands != {"this"}:
+        return None
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal):
+        is_bare_star = isinstance(call.this, exp.Literal) or not any(call.this.args.values())
+        return TableAggregate("COUNT", _name(item, text)) if is_bare_star else None
+    function = _FUNCTIONS.get(type(call))
+    column = _column(call.this, table, names)
+    return None if function is None or column is None else TableAggregate(function, _name(item, text), column)
+
+
+def _column(node: exp.Expr, table: Table, names: set[str]) -> Column | None:
+    if not isinstance(node, exp.Column) or node.db or node.table.lower() not in names:
+        return None
+    return next((column for column in table.all_columns if column.name.lower() == node.name.lower()), None)
+
+
+def _name(item: exp.Expr, text: QueryText) -> str:
+    if isinstance(item, exp.Alias):
+        return item.alias
+    span = text.call(item)[0]
+    return item_name(text.text[span.start : span.end])
+
+
+# Renders a plan as text: the rewritten SQL, and the cover with the reasons that narrowed the choice.
+
+
+def explain_rewrite(plan: Plan) -> str:
+    """Returns the rewritten SQL over the storage tables' own names."""
+    return plan.sql
+
+
+def explain_cover(plan: Plan) -> str:
+    """Describes each reference to a cube: range, allowed periods and why, cover, missing ranges, prune
+    causes, edits.
+    """
+    if not plan.coverage.references:
+        return "The query references no cube."
+    lines = [line for reference in plan.coverage.references for line in _lines(reference)]
+    return "\n".join([*lines, *(f"edit: {edit}" for edit in plan.edits)])
+
+
+def part_ranges(part: CoverPart) -> RangeSet:
+    """Returns the time ranges that a part of a cover supplies."""
+    return RangeSet.of(*(TimeRange(part.period.start(r.start), part.period.start(r.end)) for r in part.ranges))
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns ``1 partition``, ``2 partitions``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _lines(reference: ReferencePlan) -> Iterator[str]:
+    cube_text = reference.cube if reference.alias == reference.cube else f"{reference.cube} as {reference.alias}"
+    shown = reference.calendar.shown
+    yield f"{cube_text}: {shown(reference.requested)}"
+    for time, ranges in reference.secondary_ranges:
+        yield f"  {time}: {shown(ranges)}"
+    for side, open_end in (("begin", reference.open_begin), ("end", reference.open_end)):
+        if open_end is not None:
+            yield f"  open {side}: closed at {reference.calendar.text(open_end.at)}, {open_end.reason}"
+    if reference.inexact:
+        yield f"  exact: no, a base period is read completely or not at all at {', '.join(reference.inexact)}"
+    yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
+    if not reference.reasons and not reference.units:
+        yield "    why: single rows are not needed, and time is only used as a range"
+    for reason in reference.reasons:
+        yield f"    base period only: {reason}"
+    for unit, words in reference.units:
+        yield f"    must nest in {unit.name}: {words}"
+    for part in reference.parts:
+        source_text = f"{part.fact}.{part.table} {part.period.name}"
+        yield f"  {source_text}: {counted(part.partitions, 'partition')} {shown(part_ranges(part))}"
+    if not reference.parts:
+        yield "  no partitions"
+    total = sum(part.partitions for part in reference.parts)
+    yield f"  total: {counted(total, 'partition')}"
+    if reference.cost:
+        yield f"  cost: {reference.cost}"
+    yield f"  missing: {shown(reference.missing) if reference.missing else 'nothing'}"
+    if reference.outdated:
+        yield f"  of these outdated: {shown(reference.outdated)}"
+    for cause in reference.causes:
+        yield f"  pruned: {cause}"
+    for edit in reference.edits:
+        yield f"  edit: {edit}"
+    for warning in (*reference.warnings, *reference.row_aggregates):
+        yield f"  warning: {warning}"

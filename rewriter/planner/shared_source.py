@@ -12,8 +12,7 @@ from rewriter.grammar.terms import Query
 from rewriter.planner.scope.blocks import CatalogReader, modifiers, resolve
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.deterministic import is_scalar
-from rewriter.planner.scope.expand_ctes import is_projection
-from rewriter.planner.scope.expand_views import expand
+from rewriter.planner.scope.expand_views import expand, is_projection
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.text.query_text import QueryText
 

@@ -20,20 +20,17 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from rewriter.catalog.filters.computed_predicates import conditions
-from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, NotOfNulls, ScanFilter, bind_filter
+from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, NotOfNulls, ScanFilter, bind_filter, conditions
 from rewriter.catalog.keys.encoding import NULL
 from rewriter.catalog.keys.types import INTEGER_WIDTHS, partition_type
-from rewriter.catalog.model.objects import Column, Table
-from rewriter.catalog.model.qualified_names import database_of
+from rewriter.catalog.model.objects import Column, Table, database_of
 from rewriter.errors import Error
 from rewriter.grammar import filters as f
 from rewriter.grammar.terms import Literal
 from rewriter.planner.scope.blocks import Block, TableReference, modifiers, renames
 from rewriter.planner.scope.joins import filters, matching, nullable, relations
 from rewriter.planner.scope.pushdown import Pushdown
-from rewriter.planner.text.edits import Edit
-from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk
 
 

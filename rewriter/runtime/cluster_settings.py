@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rewriter.catalog.clusters.addresses import DUCKDB, ENGINE_FORMS, is_any_port, is_engine
-from rewriter.catalog.clusters.definitions import clusters_of
-from rewriter.catalog.clusters.options import option_problem
+from rewriter.catalog.clusters.definitions import (
+    DUCKDB,
+    ENGINE_FORMS,
+    clusters_of,
+    is_any_port,
+    is_engine,
+    option_problem,
+)
 from rewriter.errors import DataError
 
 ALLOWED_ADDRESSES = "rewriter.allowed_addresses"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from rewriter.catalog.model.objects import Fact
 from rewriter.errors import AnalysisError, EngineError, Error, InternalError, NotSupportedError, ParseError
-from rewriter.exec.duckdb.evaluate_constant import constant_value
+from rewriter.exec.duckdb.evaluate_predicate import constant_value
 from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.statements import Statement

@@ -20,7 +20,7 @@ from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject, WritePartitions
 from rewriter.catalog.model.objects import Table
-from rewriter.catalog.model.removal_roots import roots_of
+from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.workspace.workspace import Workspace

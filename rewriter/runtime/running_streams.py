@@ -10,7 +10,7 @@ from collections.abc import Callable
 from rewriter.catalog.filesystems.registry import current, using
 from rewriter.errors import Error, foreign
 from rewriter.exec.engine import CLOSING_SECONDS, Engine
-from rewriter.grammar.typed_names import parse_name
+from rewriter.grammar.terms import parse_name
 from rewriter.runtime.program_statements import StartStream
 
 

@@ -8,8 +8,8 @@ from rewriter.catalog.clusters.definitions import CLUSTER_KEYS, clusters_of
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import Error
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
+from rewriter.runtime.cluster_engines import effective_properties
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.session_clusters import effective_properties
 from rewriter.runtime.settings import SessionSettings, effect_warning
 
 

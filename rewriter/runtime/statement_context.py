@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import TracebackType
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters
+from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.model.changes import Change
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Namespace, Table, View
-from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
+from rewriter.catalog.model.objects import CATALOG, DEFAULT_DATABASE, Namespace, Table, View, full_name
 from rewriter.catalog.model.system_tables import system_read_only
-from rewriter.catalog.model.temporary_names import session_of
-from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.model.temporary_views import TemporaryView, session_of
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.connectors.table_source import is_source, read_only
-from rewriter.errors import AnalysisError, Error, NotSupportedError, ProgrammingError
+from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ProgrammingError
 from rewriter.exec.engine import Engine, Relation
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.planner.model.plan import Settings
 from rewriter.planner.routing.routes import Attempt
+from rewriter.runtime.cluster_engines import SessionClusters
 from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.runtime.query_log import QueryLog
-from rewriter.runtime.rehearsal import Rehearsal
 from rewriter.runtime.running_streams import RunningStreams
-from rewriter.runtime.session_clusters import SessionClusters
 from rewriter.runtime.settings import SessionSettings
 from rewriter.runtime.temporary_tables import Temporaries
 
@@ -286,3 +285,48 @@ def single(name: Name) -> str:
                 hint="Names consist of letters, digits and underscores; quote each part separately: `database`.`name`.",
             )
     return full_name(parts[0] if len(parts) == 2 else DEFAULT_DATABASE, parts[-1])
+
+
+# The writer of a statement that is explained: its changes are checked as those of a commit, and made nowhere.
+
+
+class Rehearsal:
+    """A ``Writer`` for statements that write no files. ``changes`` gets what the statement would commit."""
+
+    def __init__(self, rehearse: Callable[[Sequence[Change]], object], changes: list[Change]) -> None:
+        self._rehearse = rehearse
+        self._changes = changes
+
+    def commit(
+        self, changes: Sequence[Change], sources: Collection[int] | Sources = (), unproven: Collection[int] = ()
+    ) -> None:
+        """Raises the errors of a commit; keeps the changes as values."""
+        self._rehearse(changes)
+        self._changes += changes
+
+    def allocate_id(self) -> int:
+        """Raises ``InternalError``: a rehearsal uses up no numbers."""
+        raise _not_rehearsed()
+
+    def write_ids(self, tables: Sequence[Table]) -> tuple[int, ...]:
+        """Raises ``InternalError``, as ``allocate_id`` does."""
+        raise _not_rehearsed()
+
+    def directory_name(self, table: Table) -> str:
+        """Raises ``InternalError``, as ``allocate_id`` does."""
+        raise _not_rehearsed()
+
+    def heartbeat(self) -> None:
+        """Does nothing: no transaction is open."""
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Does nothing: there is nothing to end."""
+
+
+def _not_rehearsed() -> InternalError:
+    return InternalError("a statement that creates objects or writes files is not rehearsed")

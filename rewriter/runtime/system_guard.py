@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
-from rewriter.catalog.model.qualified_names import database_of
+from rewriter.catalog.model.objects import database_of
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, system_read_only
 from rewriter.errors import Error, Span
 from rewriter.grammar.statements import Statement

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewriter.catalog.model.file_names import READ_FILES
-from rewriter.catalog.model.qualified_names import database_of
+from rewriter.catalog.model.objects import database_of
+from rewriter.catalog.model.stored_paths import READ_FILES
 from rewriter.errors import Error
 from rewriter.grammar.families.cubes import CreateCube
 from rewriter.grammar.families.facts import CreateFact

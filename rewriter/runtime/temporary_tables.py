@@ -17,8 +17,7 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import DropObject
-from rewriter.catalog.model.temporary_names import plainly
-from rewriter.catalog.model.temporary_views import NO_VIEWS, OWNER
+from rewriter.catalog.model.temporary_views import NO_VIEWS, OWNER, plainly
 from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
 from rewriter.runtime.sources import Sources
 from rewriter.safe_removal import discard_tree

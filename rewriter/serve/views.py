@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import Cancellation, cancellable
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.display.html.chart_data import chart_data
+from rewriter.display.html.coverage_picture import chart_data
 from rewriter.errors import Error, MissingDataError, OperationalError, only_ours, render
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart
 from rewriter.planner.model.plan import Plan, TableUse, quoted
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.terminal_text import printable
 from rewriter.uris import masked
 

@@ -14,18 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Cube, Fact
-from rewriter.catalog.model.qualified_names import full_name
+from rewriter.catalog.model.objects import Cube, Fact, full_name
 from rewriter.display.terminal.formats import FORMATS
 from rewriter.errors import InterfaceError, OperationalError
-from rewriter.grammar.typed_names import parse_name
+from rewriter.grammar.terms import parse_name
 from rewriter.grammar.unparse import quote, quote_name
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
 from rewriter.shell.variables import substituted
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.terminal_text import width
 
 if TYPE_CHECKING:

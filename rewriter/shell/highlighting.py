@@ -21,8 +21,8 @@ from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punc
 from rewriter.grammar.dialect_rules import keywords
 from rewriter.grammar.query_spans import QUERY_STARTS
 from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces
+from rewriter.shell.completion.names import RESERVED
 from rewriter.shell.completion.query_position import TYPES
-from rewriter.shell.completion.written_names import RESERVED
 
 #: The styles that are not among those of pygments.
 STYLES = {"unclosed": "underline"}

@@ -9,9 +9,10 @@ import contextlib
 import os
 import sys
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -23,12 +24,11 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.catalog.model.objects import DEFAULT_DATABASE
 from rewriter.display.terminal.formats import FORMATS
 from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
-from rewriter.shell.opening import Opening
 from rewriter.shell.script import is_complete, typed
 from rewriter.terminal_text import cut, encodable, printable
 from rewriter.uris import masked
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from rewriter.shell.completion.names import CommandName
     from rewriter.shell.completion.refresher import Refresher
     from rewriter.shell.shell_session import ShellSession
+
 
 _STYLES = {"bottom-toolbar": "noreverse bg:#303030 #c0c0c0", "prompt": "bold"}
 #: Seconds between two drawings of the toolbar while the engine starts.
@@ -288,3 +289,49 @@ def _keys() -> KeyBindings:
         event.current_buffer.complete_state = None
 
     return keys
+
+
+# Opens what the prompt needs in the background, so that it is shown at once.
+
+T = TypeVar("T")
+
+
+class Opening(Generic[T]):
+    """The result of ``open``, which a thread computes between ``start`` and ``result``.
+
+    ``then`` runs in that thread afterwards, with the error, if there was one.
+    """
+
+    def __init__(self, open: Callable[[], T], then: Callable[[BaseException | None], object]) -> None:
+        self._open, self._then = open, then
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._results: list[T] = []
+        self._error: BaseException | None = None
+
+    def start(self) -> None:
+        """Starts the thread. Idempotent. For one thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="rewriter-opening", daemon=True)
+            self._thread.start()
+
+    @property
+    def opened(self) -> T | None:
+        """Returns the result if it exists already."""
+        return self._results[0] if self._results else None
+
+    def result(self) -> T:
+        """Returns the result, for which it waits. Raises the error of ``open``."""
+        self.start()
+        self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
+
+    def _run(self) -> None:
+        try:
+            self._results.append(self._open())
+        except BaseException as error:
+            self._error = error
+        self._ended.set()
+        self._then(self._error)

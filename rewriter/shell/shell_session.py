@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TextIO, TypeVar
 
-from rewriter.display.terminal import arrow_text
+from rewriter.display.terminal import rendering
 from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
 from rewriter.display.terminal.progress_line import ProgressLine
 from rewriter.display.terminal.rendering import STATEMENT, Layout, rendered
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
-from rewriter.planner.explain import counted
 from rewriter.planner.model.coverage_chart import CoverageChart
+from rewriter.planner.plan_query import counted
 from rewriter.runtime.multi_statement import not_committed
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
@@ -116,10 +116,10 @@ class ShellSession:
     def _write_rows(self, result: Result, form: str) -> _Shown:
         """Writes the rows of a result; to a terminal, in a format for people, at most ``max_rows`` of them."""
         names = [column.name for column in result.columns or ()]
-        if result.stream is not None and form in arrow_text.FORMATS:
+        if result.stream is not None and form in rendering.ARROW_TEXT_FORMATS:
             counter = _Counter(result.batches())
             with self._progress_shown(on_terminal=False):
-                for chunk in arrow_text.chunks(names, counter, form, self.display.null):
+                for chunk in rendering.chunks(names, counter, form, self.display.null):
                     self._write_chunk(chunk)
             return _Shown(counter.rows)
         is_bounded = self.rows.is_terminal and form in BOUNDED_FORMATS and self.display.max_rows > 0

@@ -12,8 +12,8 @@ from operator import attrgetter
 from typing import ClassVar
 
 from rewriter.timeline import runs
-from rewriter.timeline.bulk_ranges import ranges_of
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND
+from rewriter.timeline.runs import ranges_of
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import rewriter
+from rewriter.cli.doctor import spark as spark_check
 from rewriter.dbapi import Connection
-from rewriter.doctor.engines import spark as spark_check
 from rewriter.exec.engine import Engine
 from rewriter.runtime.progress import Progress
 from rewriter.session import Session

@@ -21,7 +21,7 @@ from rewriter.dbapi import Connection
 from rewriter.errors import AnalysisError, Error, IntegrityError, InterfaceError, NotSupportedError
 from rewriter.exec.spark.engine import SparkEngine
 from rewriter.session import Session
-from rewriter.statements.stream.row_queries import UNKNOWN_AGGREGATES, is_fold
+from rewriter.statements.stream.insert_stream import UNKNOWN_AGGREGATES, is_fold
 
 
 @pytest.fixture

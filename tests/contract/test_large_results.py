@@ -24,7 +24,7 @@ import rewriter
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 from rewriter.exec.spark.engine import SparkEngine
-from rewriter.exec.spark.session_settings import local_settings
+from rewriter.exec.spark.session import local_settings
 from rewriter.session import Session
 
 pytestmark = pytest.mark.spark

@@ -14,7 +14,7 @@ from rewriter.errors import DataError, EngineError
 from rewriter.exec.engine import Engine
 from rewriter.runtime import settings
 from rewriter.session import Session
-from rewriter.statements.write import written_files
+from rewriter.statements.write import managed_write
 
 #: Each partition has rows in every part of the source.
 SOURCE = (
@@ -221,7 +221,7 @@ def test_a_sink_has_to_exist(duckdb: Engine, tmp_path: Path) -> None:
 
 
 def test_many_tiny_files_are_a_warning(duckdb: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written_files, "_MANY_FILES", 12)
+    monkeypatch.setattr(managed_write, "_MANY_FILES", 12)
     with Session(tmp_path, duckdb) as session:
         create(session, "single")
         create(session, "packed", packed=True)

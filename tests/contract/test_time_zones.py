@@ -11,7 +11,7 @@ from contract.conftest import columns, parquet, scan_file
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.exec.spark.engine import SparkEngine
-from rewriter.exec.translate.time_zones import ZONES
+from rewriter.exec.translate.time_functions import ZONES
 
 _FIRST, _LAST = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.datetime(2099, 12, 31, tzinfo=dt.UTC)
 

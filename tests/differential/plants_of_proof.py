@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rewriter.catalog.commit.base_presence import BasePresence
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+from rewriter.catalog.commit.fact_timelines import BasePresence, FactTimelineUpdate
 from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.model import proofs
 from rewriter.planner import derivation

@@ -11,7 +11,7 @@ import pytest
 import rewriter
 from rewriter.planner.cover import fact_chart as module
 from rewriter.planner.model.coverage_chart import ChartState, CoverageChart
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 
 from .histories import begin, load, step
 from .random_schemas import random_schema

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.catalog.filters import computed_predicates
+from rewriter.catalog.filters import predicates
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.model.key_ranges import KeyRange, after
 from rewriter.errors import Error
@@ -279,12 +279,10 @@ def test_a_condition_that_fails_for_a_partition_fails_the_query(world: World) ->
 
 
 def _drops_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def kept_where_true(
-        condition: computed_predicates.Computed, kept: dict[computed_predicates.Fields, bool]
-    ) -> object:
+    def kept_where_true(condition: predicates.Computed, kept: dict[predicates.Fields, bool]) -> object:
         return original(condition, {fields: truths.get(fields) is True for fields in kept})
 
-    truths: dict[computed_predicates.Fields, bool | None] = {}
+    truths: dict[predicates.Fields, bool | None] = {}
     original, read = computed_pruning.filter_of_results, computed_pruning._truths
 
     def remembered(*arguments):  # type: ignore[no-untyped-def]
@@ -306,9 +304,9 @@ def _without_not(computed_by: Callable[..., object]) -> Callable[..., object]:
 
 def _takes_the_hull_for_one_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the first value of a run is kept."""
-    runs = computed_predicates._runs
+    runs = predicates._runs
     monkeypatch.setattr(
-        computed_predicates,
+        predicates,
         "_runs",
         lambda values: tuple(KeyRange(r.start, after(r.start)) for r in runs(values)),
     )

@@ -17,7 +17,7 @@ from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
 from rewriter.planner import cube_reference
 from rewriter.planner.cover import choose_facts
-from rewriter.planner.rewrite import raw_columns
+from rewriter.planner.rewrite import union_arms
 from tests.rotation import turn
 
 START, DAYS = datetime(2013, 1, 29), 32
@@ -248,7 +248,7 @@ def _cover_inward(patch: pytest.MonkeyPatch) -> None:
 
 def _count_nulls(patch: pytest.MonkeyPatch) -> None:
     """A COUNT measure counts events although it counts the values of a measure."""
-    patch.setattr(raw_columns, "counted_measures", lambda cube, name: [])
+    patch.setattr(union_arms, "counted_measures", lambda cube, name: [])
 
 
 def _prove_parts(patch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.golden.differences import report
-from rewriter.golden.runner import accept, golden_files, run_file
+from rewriter.golden.runner import accept, golden_files, report, run_file
 
 FOLDER = Path(__file__).parent
 

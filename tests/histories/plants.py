@@ -8,16 +8,16 @@ from typing import Any
 
 from rewriter.catalog import Snapshot
 from rewriter.catalog.cache.cache import CatalogCache
-from rewriter.catalog.cache.metrics import Miss
+from rewriter.catalog.cache.entries import Miss
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit import conflicts, fact_timelines
-from rewriter.catalog.commit.base_presence import BasePresence
 from rewriter.catalog.commit.commit_context import CommitContext
+from rewriter.catalog.commit.fact_timelines import BasePresence
 from rewriter.catalog.commit.stored_timelines import TimelineChange
 from rewriter.catalog.model.proofs import Proof
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import partition_refresh, snapshot
-from rewriter.catalog.reading.write_id_queries import write_id_list
+from rewriter.catalog.reading.queries import write_id_list
 
 
 def no_conflicts() -> None:

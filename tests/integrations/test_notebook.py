@@ -26,7 +26,7 @@ def test_links_lead_somewhere() -> None:
 
 def test_nothing_imports_ipython_or_connect_before_the_extension() -> None:
     code = (
-        "import sys, rewriter, rewriter.display.html.results, rewriter.shell.completion.refresher, rewriter.session; "
+        "import sys, rewriter, rewriter.display.html.page, rewriter.shell.completion.refresher, rewriter.session; "
         "print([name for name in ('IPython', 'prompt_toolkit', 'grpc', 'pyspark.sql.connect') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from statement_texts import statements
 
 from rewriter.exec.spark.java import find_java_home
-from rewriter.exec.spark.session_settings import silence
+from rewriter.exec.spark.session import silence
 
 _LOGGING = """\
 rootLogger.level = off

@@ -25,7 +25,7 @@ PACKAGES = [
     "rewriter.catalog.filters",
     "rewriter.catalog.clusters",
     "rewriter.planner.cover",
-    "rewriter.doctor",
+    "rewriter.cli.doctor",
     "rewriter.metastore",
     "rewriter.serve",
 ]

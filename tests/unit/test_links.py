@@ -16,7 +16,7 @@ from rewriter.errors import Error, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.engine import EngineQuery, Write
 from rewriter.session import Session
-from rewriter.statements.write.write_directories import make_write_directory
+from rewriter.statements.write.managed_write import make_write_directory
 
 
 @pytest.fixture

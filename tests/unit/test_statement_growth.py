@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.catalog.reading import count_queries, versioned_reads
+from rewriter.catalog.reading import queries, versioned_reads
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.planner.text.query_text import QueryText
 from rewriter.session import Session
@@ -121,7 +121,7 @@ def test_partitions_without_files_are_counted_and_not_held(
         session.execute("INSERT INTO parts SELECT a, a % 3 FROM VALUES (1), (2), (3), (4) AS v(a)")
         session.execute("INSERT OVERWRITE parts PARTITION (k = 1) SELECT 9")
         session.execute("ALTER TABLE parts DROP PARTITION (k = 2)")
-        counts = counted(monkeypatch, count_queries, "partition_count")
+        counts = counted(monkeypatch, queries, "partition_count")
         result = session.execute("SELECT COUNT(*), SUM(a) FROM parts")
         assert list(result.rows()) == [(2, 12)]
         assert result.stats is not None

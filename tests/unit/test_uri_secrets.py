@@ -9,7 +9,7 @@ import pytest
 
 import rewriter
 from rewriter.cli.main import main
-from rewriter.display.html.results import plan_html, result_html
+from rewriter.display.html.page import plan_html, result_html
 from rewriter.errors import Error, NotSupportedError, ParseError, Span, render
 from rewriter.session import Session
 from rewriter.shell import prompt
@@ -110,7 +110,7 @@ def test_the_reason_is_said_where_the_uri_stands(session: Session) -> None:
 
 def test_what_an_older_catalog_has_can_be_removed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("rewriter.catalog.commit.stored_credentials.has_credentials", lambda text: False)
+        patch.setattr("rewriter.catalog.commit.reserved_properties.has_credentials", lambda text: False)
         session.execute(f"ALTER TABLE u SET TBLPROPERTIES ('k' = '{URIS[0]}')")
     session.execute("INSERT INTO u VALUES (1, 'x')")
     session.execute("ALTER TABLE u SET TBLPROPERTIES ('other' = '1')")

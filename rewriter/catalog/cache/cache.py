@@ -18,10 +18,18 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
-from rewriter.catalog.cache.cache_keys import DEFINITION, Question
-from rewriter.catalog.cache.entries import Entries, Entry, size_of, size_of_ids
+from rewriter.catalog.cache.entries import (
+    DEFINITION,
+    MEANINGS,
+    MISSES,
+    Entries,
+    Entry,
+    Miss,
+    Question,
+    size_of,
+    size_of_ids,
+)
 from rewriter.catalog.cache.log_view import LogEntry, LogView, of_kind, of_name
-from rewriter.catalog.cache.metrics import MEANINGS, MISSES, Miss
 from rewriter.catalog.model.json_codec import Object, key_of
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import islice
 
-from rewriter.catalog.cache.cache_keys import DEFINITION, Question
+from rewriter.catalog.filters.predicates import ScanFilter
+from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 
 #: The number of members that are measured of a longer tuple or mapping; the others count as the same.
@@ -127,3 +128,75 @@ def _size(value: object) -> int:
 
 def _scaled(measured: int, length: int) -> int:
     return measured * length // max(1, min(length, _SAMPLE))
+
+
+# The questions about an object whose results are cached: a word, and its argument.
+
+Question = tuple[Hashable, ...]
+
+#: The definition of an object; the stored timelines of a table, and all its partitions in key order.
+DEFINITION: Question = ("definition",)
+TIMELINES: Question = ("timelines",)
+PARTITIONS: Question = ("partitions",)
+
+
+def one_partition(key: bytes) -> Question:
+    """Returns the partition with a key."""
+    return ("partition", key)
+
+
+def partitions_in(ranges: tuple[KeyRange, ...]) -> Question:
+    """Returns the partitions in key ranges."""
+    return ("partitions in", ranges)
+
+
+def satisfying(scan_filter: ScanFilter) -> Question:
+    """Returns the partitions that satisfy a bound filter."""
+    return ("satisfying", scan_filter)
+
+
+def files_satisfying(scan_filter: ScanFilter) -> Question:
+    """Returns the files of the partitions that satisfy a bound filter."""
+    return ("files satisfying", scan_filter)
+
+
+def files_in(ranges: tuple[KeyRange, ...] | None) -> Question:
+    """Returns the files of partitions in key ranges."""
+    return ("files in", ranges)
+
+
+# The metrics of a cache.
+
+
+class Miss(Enum):
+    """The reason why a result came from the store."""
+
+    ABSENT = "absent"
+    CHANGED = "changed"
+    OLDER = "older"
+    UNCOMMITTED = "uncommitted"
+
+
+#: Every metric and its meaning.
+MEANINGS: Mapping[str, str] = {
+    "capacity_bytes": "memory limit of the cache; 0: no cache",
+    "bytes": "approximate memory use of the cached results",
+    "entries": "cached results",
+    "hits": "reads served from the cache",
+    "misses_absent": "reads from the store: the result was not cached, or was evicted",
+    "misses_changed": "reads from the store: a commit changed the object after it was cached",
+    "misses_older": "reads from the store: the cached result has writes that the reader does not see",
+    "misses_uncommitted": "reads from the store: the log was read only partway through a commit",
+    "lists_known": "write-id lists taken from the log",
+    "lists_read": "write-id lists read from the store",
+    "evicted": "results evicted to make room",
+    "refreshed": "results refreshed in the background",
+    "events": "log events read",
+    "events_behind": "log events not yet read, as of the last poll",
+    "gaps": "times that log events were missing, and write-id lists were discarded",
+    "position": "number of the last event read; -1: none",
+    "commit": "number of the last commit read completely; -1: none",
+}
+
+#: A metric for each cause.
+MISSES = {cause: f"misses_{cause.value}" for cause in Miss}

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import difflib
 import json
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from rewriter.catalog.clusters.addresses import DUCKDB, ENGINE_FORMS, contains, is_engine, normal_root, root_problem
-from rewriter.catalog.clusters.options import option_problem
+from rewriter.catalog.model.key_ranges import KeyRange, outside
+from rewriter.catalog.model.objects import Partition, Table
+from rewriter.catalog.model.stored_paths import is_in
 from rewriter.errors import AnalysisError, DataError
+from rewriter.uris import is_uri, normalized
 
 CLUSTER_PROPERTIES = "hive.cluster.properties"
 DEFAULT_CLUSTER_NAME = "hive.default.cluster.name"
@@ -255,3 +258,215 @@ def _invalid(where: str, problem: str, hint: str | None = None) -> DataError:
     return DataError(
         f"{where}: {problem}.", condition="INVALID_CLUSTER_PROPERTIES", sqlstate="22023", object=where, hint=hint
     )
+
+
+# The two addresses of a cluster: the root of its filesystem, and its engine.
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(, *[1-9]\d*)?\])?")
+_HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
+_MASTER = re.compile(rf"spark://{_HOST}:\d+(,{_HOST}:\d+)*")
+_CONNECT = re.compile(rf"sc://{_HOST}(:\d+)?(/(;use_ssl=(true|false))?)?")
+_ANY_PORT = re.compile(rf"(spark|sc)://{_HOST}:\*")
+DUCKDB = "duckdb"
+ENGINE_FORMS = "duckdb, local[4], spark://host:7077 or sc://host:15002"
+
+
+def root_problem(root: str) -> str | None:
+    """Returns why a text is no root of a cluster's tables; ``None`` if it is one.
+
+    >>> root_problem("/data/c1"), root_problem("s3://bucket/prefix")
+    (None, None)
+    >>> root_problem("data/c1")
+    'is relative: write an absolute directory, or a URI such as s3://bucket/prefix'
+    """
+    uri = _URI.fullmatch(root)
+    path = uri[3] if uri else root
+    if not uri and not root.startswith("/"):
+        return "is relative: write an absolute directory, or a URI such as s3://bucket/prefix"
+    if any(not character.isprintable() for character in root):
+        return "has a character that cannot be printed"
+    if ".." in path.split("/") or "." in path.split("/"):
+        return "has a step . or .. in it: write the directory itself"
+    if uri is None:
+        return None
+    try:
+        normalized(root)
+    except ValueError as error:
+        return f"cannot be used: {error}"
+    return None
+
+
+def normal_root(root: str) -> str:
+    """Returns a root without a slash at its end and double slashes, and ``s3://`` for its older spellings.
+
+    >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
+    ('s3://bucket/prefix', '/data/c1', '/')
+    """
+    return normalized(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")
+
+
+def contains(root: str, other: str) -> bool:
+    """Tests whether one normal root is another one, or above it."""
+    return other == root or other.startswith(root.rstrip("/") + "/")
+
+
+def is_engine(address: str) -> bool:
+    """Tests whether a text is the address of an engine. An address of Spark Connect has no parameter but ``use_ssl``:
+    the others hold credentials, and names of users.
+
+    >>> [is_engine(address) for address in ("duckdb", "local[*]", "spark://h:7077", "sc://h:15002", "sc://h/;token=x")]
+    [True, True, True, True, False]
+    """
+    return address == DUCKDB or any(form.fullmatch(address) for form in (_LOCAL, _MASTER, _CONNECT))
+
+
+def is_any_port(address: str) -> bool:
+    """Tests whether a text stands for all ports of a host: ``sc://host:*``."""
+    return _ANY_PORT.fullmatch(address) is not None
+
+
+# The options of an engine that a cluster's definition may have.
+#
+# Any user of the catalog may write a definition. It must not run code on the machine of a reader, nor send the
+# reader's credentials to another address, nor change results. So only settings of resources may be in it, and of
+# these a reader's configuration allows some by name (``runtime.cluster_access``).
+
+_RESOURCES = re.compile(
+    r"spark\.("
+    r"(driver|executor)\.(memory|memoryoverhead|memoryoverheadfactor|cores)|driver\.maxresultsize|executor\.instances|"
+    r"cores\.max|default\.parallelism|task\.(cpus|maxfailures)|memory\.(fraction|storagefraction|offheap\.(enabled|size))|"
+    r"dynamicallocation\.[a-z.]+|speculation(\.[a-z.]+)?|locality\.wait(\.[a-z]+)?|network\.timeout|"
+    r"scheduler\.(mode|pool|minregisteredresourcesratio|maxregisteredresourceswaitingtime)|reducer\.maxsizeinflight|"
+    r"sql\.(shuffle\.partitions|adaptive\.(?!custom)[a-z.]+|autobroadcastjointhreshold|broadcasttimeout|"
+    r"files\.(maxpartitionbytes|maxpartitionnum|minpartitionnum|opencostinbytes))"
+    r")"
+)
+_VALUE = re.compile(r"[A-Za-z0-9._*+-]{1,100}")
+_CREDENTIALS = re.compile(r"spark\.hadoop\..*|.*(secret|password|token|credential|key|keytab|principal|authenticate).*")
+_CODE = re.compile(
+    r".*(jar|package|plugin|class|java|listener|extension|python|script|serializer|env\b).*|"
+    r"spark\.sql\.catalog.*|spark\.(submit|files|archives)\b.*"
+)
+
+
+def option_problem(name: str, value: str) -> str | None:
+    """Returns why a definition may not have an option; ``None`` if it may.
+
+    >>> option_problem("spark.executor.memory", "2g") is None
+    True
+    >>> option_problem("spark.hadoop.fs.s3a.secret.key", "x")
+    'credentials and settings of filesystems are never stored in the catalog'
+    >>> option_problem("spark.driver.extraJavaOptions", "x")
+    'it can run code on the machine of a reader'
+    """
+    lowered = name.lower()
+    if _RESOURCES.fullmatch(lowered):
+        return None if _VALUE.fullmatch(value) else "its value has characters other than letters, digits and . _ - + *"
+    if _CREDENTIALS.fullmatch(lowered):
+        return "credentials and settings of filesystems are never stored in the catalog"
+    if _CODE.fullmatch(lowered):
+        return "it can run code on the machine of a reader"
+    return "it is no setting of resources, such as spark.executor.memory"
+
+
+# Tables and partitions as a client on one cluster finds them.
+
+#: The digits of the identity of a warehouse in the names of directories.
+_IDENTITY_DIGITS = 12
+
+
+def cluster_root(cluster: Cluster, warehouse: str, identity: str) -> str:
+    """Returns the directory above the managed tables of a cluster: the warehouse, or a directory below the root of the
+    cluster that bears the identity of the warehouse. So several warehouses may share a root.
+
+    >>> cluster_root(Cluster("c", "s3://bucket/c"), "/w", "0123456789abcdef")
+    's3://bucket/c/0123456789ab'
+    """
+    if cluster.root is None or cluster.root.rstrip("/") == warehouse:
+        return warehouse
+    return f"{cluster.root.rstrip('/')}/{identity[:_IDENTITY_DIGITS]}"
+
+
+def is_owned(path: str, warehouse: str, identity: str) -> bool:
+    """Tests whether a path is in a warehouse, or in a directory of a cluster that bears its identity.
+
+    >>> [is_owned(path, "/w", "0123456789abcdef") for path in ("s3://bucket/c/0123456789ab/t-1", "/data/t")]
+    [True, False]
+    """
+    return is_in(path, warehouse) or identity[:_IDENTITY_DIGITS] in path.split("/")
+
+
+def located_table(table: Table, cluster: Cluster, clusters: Clusters) -> Table:
+    """Returns a table with its location on a cluster. Raises ``AnalysisError`` TABLE_NOT_IN_CLUSTER for a cluster that
+    does not have it.
+    """
+    if clusters.is_primary(table, cluster.name):
+        return table
+    copy = table.copy_on(cluster.name)
+    if copy is None:
+        raise not_on(table, cluster, clusters)
+    return replace(table, location=copy.location)
+
+
+def located_by_default(table: Table, clusters: Clusters) -> Table:
+    """Returns a table with its location on the default cluster; as it is if that cluster does not have it."""
+    copy = table.copy_on(clusters.default or "")
+    return table if copy is None else replace(table, location=copy.location)
+
+
+def located_partitions(
+    partitions: Sequence[Partition], table: Table, held: Sequence[KeyRange] | None
+) -> list[Partition]:
+    """Returns those of the partitions, in key order, that a cluster has. ``held`` are its copies; ``None`` on the
+    primary cluster, which has all. A copy has no location of its own.
+    """
+    if held is None:
+        return list(partitions)
+    absent = set(outside([partition.key for partition in partitions], held))
+    return [partition._replace(location=None) for partition in partitions if partition.key not in absent]
+
+
+def not_on(table: Table, cluster: Cluster, clusters: Clusters) -> AnalysisError:
+    """Returns the error for a cluster that is none of a table's, or not the primary one."""
+    primary = clusters.primary_of(table)
+    where = "no cluster" if primary is None else f"the cluster {primary}"
+    return AnalysisError(
+        f"the table '{table.name}' is not on the cluster {cluster.name}: it is on {where}",
+        condition="TABLE_NOT_IN_CLUSTER",
+        object=table.name,
+        hint="Name another cluster, or none.",
+    )
+
+
+# The properties of a catalog: their names, and the check of all together.
+
+
+def property_key(name: str) -> str:
+    """Returns the name of a property as the catalog stores it. Names are compared without case.
+
+    Raises ``AnalysisError`` UNKNOWN_CATALOG_PROPERTY for other names.
+    """
+    key = name.strip().lower()
+    if key in CLUSTER_KEYS:
+        return key
+    near = difflib.get_close_matches(key, CLUSTER_KEYS, n=1, cutoff=0.4)
+    raise AnalysisError(
+        f"A catalog has no property {name}.",
+        condition="UNKNOWN_CATALOG_PROPERTY",
+        object=name,
+        hint=f"Did you mean {near[0]}?" if near else f"The properties are {', '.join(CLUSTER_KEYS)}.",
+    )
+
+
+def changed_properties(properties: Mapping[str, str], name: str, value: str | None) -> dict[str, str]:
+    """Returns the properties with one more value, or without it if ``value`` is ``None``, by name.
+
+    Raises UNKNOWN_CATALOG_PROPERTY, and ``DataError`` INVALID_CLUSTER_PROPERTIES if they do not fit together.
+    """
+    key = property_key(name)
+    changed = {other: text for other, text in properties.items() if other != key}
+    if value is not None:
+        changed[key] = value
+    clusters_of(changed)
+    return dict(sorted(changed.items()))

@@ -15,12 +15,11 @@ from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.reading import queries
+from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
 from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.reading.write_id_queries import ALL_COMMITTED, write_id_list
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.bulk_insert import insert_rows
 from rewriter.catalog.store.database import NOW, Database, next_number
-from rewriter.catalog.store.prepared_statements import changed, fetch_value, once
+from rewriter.catalog.store.prepared_statements import changed, fetch_value, insert_rows, once
 from rewriter.errors import ConflictError
 
 _Kind = TypeVar("_Kind", bound=Object)

@@ -14,14 +14,14 @@ import sqlalchemy as sa
 
 from rewriter.catalog.commit.freshness import BaseContent
 from rewriter.catalog.commit.origin_changes import OriginChanges
-from rewriter.catalog.commit.stored_proofs import StoredProofs
+from rewriter.catalog.commit.partition_rows import StoredProofs
 from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.model.key_ranges import merged
 from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, Proof
 from rewriter.catalog.model.stored_rows import ids_in, origins_in, values_in
 from rewriter.catalog.reading.queries import chunks
-from rewriter.catalog.store import range_query, schema
+from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
 from rewriter.catalog.store.schema import FRESH, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.errors import DataError
@@ -143,7 +143,7 @@ class PeriodPartitions:
         )  # fmt: skip
         newest = (
             stored
-            for chunk in chunks(merged(binding.key_ranges(period, run)), range_query.MOST)
+            for chunk in chunks(merged(binding.key_ranges(period, run)), prepared_statements.MOST)
             for stored in self._connection.execute(sa.select(newest_rows(self._connection, columns, chunk))).all()
         )
         for text, as_of, doubt, origins, sources, files, commit, made, ended in newest:

@@ -20,8 +20,7 @@ import sqlalchemy as sa
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.bulk_insert import insert_rows
-from rewriter.catalog.store.prepared_statements import fetch, once
+from rewriter.catalog.store.prepared_statements import fetch, insert_rows, once
 from rewriter.errors import ConflictError
 
 _INSERT = schema.claimed_ranges.insert()

@@ -46,7 +46,7 @@ from rewriter.catalog.model.stored_rows import part_in, stored_part
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.bulk_insert import insert_rows
+from rewriter.catalog.store.prepared_statements import insert_rows
 from rewriter.errors import ConflictError, IntegrityError, InternalError
 
 _INSERT_RANGE, _INSERT_FILE = schema.partition_copies.insert(), schema.copied_files.insert()

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.base_presence import BasePresence
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.completeness import PeriodPartitions
-from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources
-from rewriter.catalog.commit.newest_versions import NewestVersion, newest_versions
-from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile, including
-from rewriter.catalog.commit.partition_rows import StoredPartition
-from rewriter.catalog.commit.secondary_timelines import SecondaryTimelines
-from rewriter.catalog.commit.stored_proofs import StoredProofs
+from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources, times_of
+from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile, has_dependents, including
+from rewriter.catalog.commit.partition_rows import NewestVersion, StoredPartition, StoredProofs, newest_versions
 from rewriter.catalog.commit.stored_timelines import (
     ABSENT,
     States,
@@ -28,6 +24,7 @@ from rewriter.catalog.commit.stored_timelines import (
     lines_of,
     ranges_of,
     replace_timelines,
+    stored_lines,
 )
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
@@ -38,10 +35,12 @@ from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN,
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState
-from rewriter.catalog.store.range_query import search
+from rewriter.catalog.store.prepared_statements import search
+from rewriter.catalog.store.schema import FRESH
 from rewriter.errors import ConflictError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
@@ -496,3 +495,159 @@ class FactTimelineUpdate:
         query = search(self._context.connection, row.c.key, columns, live, [keys])
         for values, _ in self._context.connection.execute(query):
             yield values_in(values, table.name)
+
+
+# The base periods of a fact that exist after a commit. They distinguish an incomplete rollup from a complete one.
+
+
+class BasePresence:
+    """The base periods that exist, or that retention dropped.
+
+    A period of several partitions counts if its existing and its dropped partitions together make it whole. Dropping
+    half of a period does not make the other half exist.
+    """
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        bindings: Sequence[TimeBinding],
+        rebuilt: Collection[int],
+        parts: PeriodPartitions,
+    ) -> None:
+        """``rebuilt`` are the ids of the tables whose timelines the commit builds from scratch."""
+        self._connection = connection
+        self._parts = parts
+        self._bindings = [binding for binding in bindings if binding.has_base]
+        self._rebuilt = rebuilt
+        self._changes: dict[int, TimelineChange] = {}
+        self._present: dict[str, RangeSet] = {}
+        self._stale: dict[str, RangeSet] = {}
+        #: By time dimension: the periods of several partitions, one of which retention dropped, by table.
+        self._retired: dict[str, list[tuple[TimeBinding, RangeSet]]] = {}
+
+    def change(self, binding: TimeBinding, change: TimelineChange) -> None:
+        """Notes the change of a table's base periods by this commit. Must be called before any other method."""
+        self._changes[binding.table.id] = change
+
+    def is_whole(self, binding: TimeBinding, slot: Slot) -> bool:
+        """Returns True if every base period inside a slot exists.
+
+        Runs one statement for each base table, at the first call. Runs one more for each run of periods inside the slot
+        that consist of several partitions, one of which retention dropped.
+        """
+        key = binding.time_key
+        if key not in self._present:
+            self._read(key)
+        missing = RangeSet.of(TimeRange(slot.start, slot.end)) - self._present[key]
+        for base, retired in self._retired[key]:
+            missing -= self._once_whole(base, retired & missing)
+        return not missing
+
+    def checked(self, binding: TimeBinding, slot: Slot, states: States, dependent: bool) -> States:
+        """Returns the final state of a rollup slot that would be fresh.
+
+        It is outdated over a base period that is. A ``dependent`` slot is right only if the whole base exists.
+        """
+        if states != {schema.FRESH} or binding.is_trusted:
+            return states
+        if self._is_stale(binding, slot):
+            return frozenset({schema.OUTDATED})
+        if dependent and not self.is_whole(binding, slot):
+            return frozenset({schema.INCOMPLETE})
+        return states
+
+    @cached_property
+    def _copied_bases(self) -> Sequence[TimeBinding]:
+        """The base tables with partitions that rest on others: only these become outdated."""
+        return [base for base in self._bindings if has_dependents(self._connection, base.table.id)]
+
+    def _is_stale(self, binding: TimeBinding, slot: Slot) -> bool:
+        """Returns True if a base period inside a slot rests on content that has changed. Base periods with another
+        leading time may hold rows of any time.
+        """
+        for base in self._copied_bases:
+            if base.time_key not in self._present:
+                self._read(base.time_key)
+        time = RangeSet.of(TimeRange(slot.start, slot.end))
+        stale_times = self._stale.items() if self._copied_bases else ()
+        return any(stale if key != binding.time_key else stale & time for key, stale in stale_times)
+
+    def _read(self, key: str) -> None:
+        """Reads the times of all base periods of one time dimension that exist, and of those that retention dropped."""
+        present: list[TimeRange] = []
+        stale = RangeSet.EMPTY
+        self._retired[key] = []
+        for binding in self._bindings:
+            if binding.time_key == key:
+                period, table = binding.base_period, binding.table
+                lines = stored_lines(None if table.id in self._rebuilt else self._connection, table.id, period, key)
+                if table.id in self._changes:
+                    self._changes[table.id].apply(lines)
+                retired = times_of(period, lines[schema.RETIRED])
+                present += times_of(period, lines[schema.FRESH])
+                stale |= times_of(period, lines[schema.OUTDATED]) | times_of(period, lines[schema.UNPROVEN])
+                if binding.parted:
+                    self._retired[key].append((binding, retired))
+                else:
+                    present += retired
+        self._present[key], self._stale[key] = RangeSet(present), stale
+
+    def _once_whole(self, base: TimeBinding, retired: RangeSet) -> RangeSet:
+        """Returns the periods all of whose required partitions exist or were dropped."""
+        period = base.base_period
+        slots = [
+            Slot(period, ordinal)
+            for time in retired
+            for ordinal in range(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
+        ]
+        parts_by_slot = self._parts.of(base, slots)
+        return RangeSet(
+            TimeRange(slot.start, slot.end)
+            for slot, parts in parts_by_slot.items()
+            if base.is_whole({part.combination for part in parts if not part.proof.is_open})
+        )
+
+
+# Timelines of the time dimensions other than the leading one: the values that live partitions have.
+#
+# Many partitions may have one value of such a dimension, so a value leaves its timeline only with the last of them.
+
+
+class SecondaryTimelines:
+    """Collects the changes of one commit to the values of other times in the tables of a fact."""
+
+    def __init__(self) -> None:
+        #: By table: the noted values, by time dimension, and True if a partition that has them certainly exists.
+        self._noted: dict[int, dict[tuple[str, Slot], bool]] = {}
+
+    def note_written(self, binding: TimeBinding, values: PartitionValues) -> None:
+        """Notes that a partition exists."""
+        self._note(binding, values, is_live=True)
+
+    def note_dropped(self, binding: TimeBinding, values: PartitionValues) -> None:
+        """Notes that a partition was dropped or wiped."""
+        self._note(binding, values, is_live=False)
+
+    def changes(
+        self, binding: TimeBinding, live: Callable[[], Iterable[PartitionValues]]
+    ) -> Mapping[tuple[str, Period], TimelineChange]:
+        """Returns the changes of a table's timelines, by (time dimension, period).
+
+        ``live`` returns the values of the current partitions. It is called only if one was dropped: O(partitions of the
+        table).
+        """
+        noted = self._noted.pop(binding.table.id, {})
+        lost_slots = {slot_key for slot_key, is_live in noted.items() if not is_live}
+        for values in live() if lost_slots else ():
+            lost_slots.difference_update(binding.other_slots(values))
+            if not lost_slots:
+                break
+        changes: dict[tuple[str, Period], TimelineChange] = {}
+        for key, slot in noted:
+            change = changes.setdefault((key, slot.period), TimelineChange())
+            change.states[slot.ordinal] = ABSENT if (key, slot) in lost_slots else frozenset({FRESH})
+        return changes
+
+    def _note(self, binding: TimeBinding, values: PartitionValues, *, is_live: bool) -> None:
+        for slot_key in binding.other_slots(values):
+            self._noted.setdefault(binding.table.id, {})[slot_key] = is_live

@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
@@ -30,8 +30,7 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import decoded
 from rewriter.catalog.model.objects import Namespace, Table
-from rewriter.catalog.model.real_paths import PathIndex, RealPaths
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema

@@ -26,8 +26,18 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import CatalogProperties, Cube, Fact, Function, Namespace, Table
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_key, database_of, seen_from
+from rewriter.catalog.model.objects import (
+    DEFAULT_DATABASE,
+    CatalogProperties,
+    Cube,
+    Fact,
+    Function,
+    Namespace,
+    Table,
+    database_key,
+    database_of,
+    seen_from,
+)
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.newest_versions import NewestVersion, newest_versions
+from rewriter.catalog.commit.partition_rows import NewestVersion, newest_versions
 from rewriter.catalog.commit.stored_timelines import States
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.model.key_ranges import merged

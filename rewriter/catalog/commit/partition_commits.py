@@ -21,8 +21,7 @@ from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
-from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import CommitPartitions
+from rewriter.catalog.model.changes import Batch, CommitPartitions
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.partition_commit import PartitionCommitRule, rule_of
 from rewriter.catalog.model.proofs import NO_BASE_READ, UNKNOWN, Proof

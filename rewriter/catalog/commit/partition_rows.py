@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
@@ -12,20 +12,26 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.stored_timelines import end_rows
+from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, stored_origins
-from rewriter.catalog.model.proofs import OPEN, UNKNOWN, Proof
+from rewriter.catalog.model.proofs import BEFORE_FACT, OPEN, UNKNOWN, Proof
 from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
-from rewriter.catalog.model.stored_rows import all_values_in, ids_in, origins_in, part_in, stored_part, values_in
+from rewriter.catalog.model.stored_rows import (
+    all_values_in,
+    ids_in,
+    origins_in,
+    part_in,
+    properties_in,
+    stored_part,
+    values_in,
+)
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.bulk_insert import insert_rows
-from rewriter.catalog.store.partition_index import add_entries
-from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of, tombstone_end
-from rewriter.catalog.store.prepared_statements import fetch, once
-from rewriter.catalog.store.range_query import MOST
+from rewriter.catalog.store.partition_versions import RowState, add_entries, newest_rows, state_of, tombstone_end
+from rewriter.catalog.store.prepared_statements import MOST, fetch, insert_rows, once
 
 
 class LivePartition(NamedTuple):
@@ -335,3 +341,79 @@ def end_files(connection: sa.Connection, keys: Sequence[bytes], made: int) -> No
     row = schema.files
     for chunk in chunks(keys):
         connection.execute(sa.update(row).where(row.c.key.in_(chunk), row.c.ended == schema.NEVER).values(ended=made))
+
+
+# The newest version of each partition of a table, dropped ones included, as a commit reads it.
+
+
+@dataclass(frozen=True)
+class NewestVersion:
+    """The newest row of a partition; ``changed_by`` is the commit that wrote, wiped or dropped it last."""
+
+    values: PartitionValues
+    properties: Mapping[str, str]
+    proof: Proof
+    sources: list[int]
+    state: RowState
+    commit: int
+    changed_by: int
+
+
+def newest_versions(connection: sa.Connection, table: Table, keys: Sequence[KeyRange]) -> Iterator[NewestVersion]:
+    """Yields the newest versions of the partitions with keys in disjoint ranges, unordered.
+
+    One statement for up to ``range_query.MOST`` ranges. Reads all versions of these partitions.
+    """
+    row, ender = schema.partitions.c, schema.write_ids
+    columns = (
+        row.partition_values, row.properties, row.as_of, row.doubt, row.origins, row.sources, row.made, row.ended,
+        row.commit_seq,
+    )  # fmt: skip
+    for chunk in chunks(keys, MOST):
+        newest = newest_rows(connection, columns, chunk)
+        ended_by_write = sa.and_(ender.c.object_id == table.id, ender.c.write_id == newest.c.ended)
+        query = sa.select(newest, ender.c.commit_seq).join_from(newest, ender, ended_by_write, isouter=True)
+        for values, properties, *proof, sources, made, ended, commit, ended_by in connection.execute(query):
+            state, (as_of, doubt, origins) = state_of(made, ended), proof
+            yield NewestVersion(
+                values_in(values, table.name),
+                properties_in(properties, table.name),
+                Proof(as_of, doubt, origins_in(origins, table.name)),
+                ids_in(sources, table.name),
+                state,
+                commit,
+                changed_by=commit if state is RowState.LIVE else ended_by,
+            )
+
+
+# The proofs of rollups in the rows of a fact's partitions, read after the commit that wrote them.
+
+
+@dataclass(frozen=True)
+class StoredProofs:
+    """Reads the proofs of rollup partitions of one fact from their rows.
+
+    ``made_by`` is the number of the commit that created the fact. ``trusted`` is the newest commit of the releases that
+    accepted rollups without a proof.
+    """
+
+    made_by: int
+    trusted: int
+    bindings: Sequence[TimeBinding]
+
+    def of(self, binding: TimeBinding, proof: Proof, sources: Collection[int], commit: int) -> Proof:
+        """Returns the proof of a partition whose content ``commit`` computed from the tables ``sources``.
+
+        Content that is older than the table's membership in the fact is unproven. In facts of earlier releases it keeps
+        their judgment: outdated if it was computed from a rollup, because it is unknown which write invalidated
+        that rollup.
+        """
+        since = binding.since(self.made_by)
+        if commit > since:
+            return proof
+        if since > self.trusted:
+            return Proof(UNKNOWN, BEFORE_FACT)
+        rollups = (
+            binding for binding in self.bindings if binding.rollup_periods and binding.since(self.made_by) <= since
+        )
+        return proof if {rollup.table.id for rollup in rollups}.isdisjoint(sources) else Proof(UNKNOWN)

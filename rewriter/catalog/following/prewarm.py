@@ -11,8 +11,7 @@ from contextlib import suppress
 import sqlalchemy as sa
 
 from rewriter.catalog.cache.cache import CatalogCache
-from rewriter.catalog.cache.cache_keys import DEFINITION, PARTITIONS, TIMELINES, Question
-from rewriter.catalog.cache.entries import size_of
+from rewriter.catalog.cache.entries import DEFINITION, PARTITIONS, TIMELINES, Question, size_of
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -20,8 +19,7 @@ from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.partition_refresh import renewed
-from rewriter.catalog.reading.queries import read_timelines
-from rewriter.catalog.reading.write_id_queries import transaction_list, write_id_list
+from rewriter.catalog.reading.queries import read_timelines, transaction_list, write_id_list
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
 from rewriter.errors import Error

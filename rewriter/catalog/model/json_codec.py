@@ -11,6 +11,8 @@ from types import NoneType
 from typing import Any
 
 from rewriter.catalog.model.objects import (
+    DEFAULT_DATABASE,
+    PROPERTIES_KEY,
     Aggregate,
     CatalogProperties,
     ClusterLocation,
@@ -26,8 +28,9 @@ from rewriter.catalog.model.objects import (
     StorageTable,
     Table,
     View,
+    database_key,
+    function_key,
 )
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, PROPERTIES_KEY, database_key, function_key
 from rewriter.catalog.model.stored_paths import MOVING, loaded_in, stored_location_in
 from rewriter.catalog.model.temporary_views import TemporaryView
 from rewriter.errors import Error, OperationalError

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rewriter.catalog.model.objects import Column, Namespace, Table, TableKind
-from rewriter.catalog.model.qualified_names import full_name
+from rewriter.catalog.model.objects import Column, Namespace, Table, TableKind, full_name
 from rewriter.errors import NotSupportedError
 
 INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"

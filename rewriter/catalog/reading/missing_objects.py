@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 
-from rewriter.catalog.model.file_names import READ_FILES, path_of
 from rewriter.catalog.model.json_codec import Object, kind_of
-from rewriter.catalog.model.objects import Cube, Fact, Table, View
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of, seen_from
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Table, View, database_of, seen_from
+from rewriter.catalog.model.stored_paths import READ_FILES, path_of
 from rewriter.errors import AnalysisError
 
 _NOT_FOUND = {

@@ -27,12 +27,12 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_rows import KEY_ERRORS, damaged_partition, reading_key
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading import count_queries, queries
+from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexPath, choose
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.leases import LeasedSnapshot
-from rewriter.catalog.store.range_query import MOST
+from rewriter.catalog.store.prepared_statements import MOST
 from rewriter.errors import DataError, InterfaceError
 from rewriter.grammar.unparse import quote_name
 
@@ -155,10 +155,10 @@ class Lookup:
         exact_ranges = self._exact_ranges()
         if exact_ranges is not None:
             with self.database.read() as connection:
-                return count_queries.partition_count(connection, self.ids, *exact_ranges)
+                return queries.partition_count(connection, self.ids, *exact_ranges)
         ranges = [scan.keys for scan in self.scans if not scan.filters]
         with self.database.read() as connection:
-            counted = count_queries.partition_count(connection, self.ids, ranges) if ranges else 0
+            counted = queries.partition_count(connection, self.ids, ranges) if ranges else 0
         filtered = Lookup(self.database, self.table, self.ids, tuple(scan for scan in self.scans if scan.filters))
         return counted + sum(1 for _ in filtered.found_keys())
 
@@ -170,7 +170,7 @@ class Lookup:
         if exact_ranges is None:
             return None
         with self.database.read() as connection:
-            return count_queries.row_total(connection, self.ids, *exact_ranges)
+            return queries.row_total(connection, self.ids, *exact_ranges)
 
     def edge_key(self, *, last: bool) -> bytes | None:
         """Returns the first or the last key of those that have rows. Needs a ``row_total``."""
@@ -178,7 +178,7 @@ class Lookup:
         if exact_ranges is None:
             return None
         with self.database.read() as connection:
-            return count_queries.edge_key(connection, self.ids, *exact_ranges, last=last)
+            return queries.edge_key(connection, self.ids, *exact_ranges, last=last)
 
     def _exact_ranges(self) -> tuple[Sequence[KeyRange], Condition | None] | None:
         """Returns the key ranges and the condition by which the database selects exactly the result, if it can."""

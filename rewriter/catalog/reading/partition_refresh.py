@@ -14,7 +14,7 @@ from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.range_query import MOST as PAGE
+from rewriter.catalog.store.prepared_statements import MOST as PAGE
 
 #: If more partitions than this may differ, all are read again.
 MOST = 2_000

@@ -24,7 +24,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading.write_id_queries import ALL_COMMITTED, write_id_list
+from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
 from rewriter.catalog.store.database import Database
 from rewriter.errors import InternalError, NotSupportedError
 

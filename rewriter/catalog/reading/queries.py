@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from types import NoneType
@@ -16,19 +17,18 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
+from rewriter.catalog.model.changes import Batch
 from rewriter.catalog.model.json_codec import Object, damaged, decoded
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import NO_PROPERTIES, DataFile, Partition, Table
-from rewriter.catalog.model.qualified_names import database_key
-from rewriter.catalog.model.real_paths import PathIndex, RealPaths
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.objects import NO_PROPERTIES, PROPERTIES_KEY, DataFile, Partition, Table, database_key
+from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded
 from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_values, damaged_partition, properties_in
-from rewriter.catalog.model.write_ids import ValidWriteIdList
-from rewriter.catalog.reading.write_id_queries import _number, _numbers
-from rewriter.catalog.store import range_query, schema
+from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.prepared_statements import Prepared, fetch, once, per_dialect, prepared
+from rewriter.catalog.store.prepared_statements import Prepared, fetch, fetch_value, once, per_dialect, prepared
+from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.errors import OperationalError
 from rewriter.timeline.timeline import OrdinalRange
 
@@ -216,8 +216,8 @@ def key_page(
 def entry_count(database: Database, key: sa.Column[bytes], ranges: Sequence[KeyRange], limit: int | None = None) -> int:
     """Returns the number of rows of any version with a key in the ranges, up to ``limit``. Reads only the index."""
     total = 0
-    for chunk in chunks(ranges, range_query.MOST):
-        size, values = range_query.range_parameters(chunk)
+    for chunk in chunks(ranges, prepared_statements.MOST):
+        size, values = prepared_statements.range_parameters(chunk)
         remaining = {"most": _ALL if limit is None else limit - total}
         ((counted,),) = database.rows(_entry_count(database.dialect, key, size), {**values, **remaining})
         total += int(counted)
@@ -238,11 +238,13 @@ def indexed_keys(
     """
     entry = schema.partition_fields.c
     if condition is None:
-        size, values = range_query.range_parameters(entry_ranges)
+        size, values = prepared_statements.range_parameters(entry_ranges)
         rows = database.rows(_indexed_keys(database.dialect, size), {**values, "most": limit})
     else:
         with database.read() as connection:
-            query = range_query.search(connection, entry.place, (entry.place, entry.key), (condition,), entry_ranges)
+            query = prepared_statements.search(
+                connection, entry.place, (entry.place, entry.key), (condition,), entry_ranges
+            )
             rows = _fetched(connection, query.limit(limit))
     return [key for _, key in rows]
 
@@ -263,8 +265,8 @@ def files(
     conditions = () if cluster is None else (schema.copied_files.c.cluster == cluster,)
     columns = (row.c.key, row.c.path, row.c.rows, row.c.bytes, row.c.part)
     warehouse = warehouse_of(connection)
-    for chunk in chunks(ranges, range_query.MOST):
-        query = range_query.search(connection, row.c.key, columns, (*visible(row, ids), *conditions), chunk)
+    for chunk in chunks(ranges, prepared_statements.MOST):
+        query = prepared_statements.search(connection, row.c.key, columns, (*visible(row, ids), *conditions), chunk)
         for page in connection.execute(query.order_by("key", "path")).partitions(_FILES):
             keys, paths, rows, sizes, parts = zip(*page, strict=True)
             for path, row_count, size in zip(paths, rows, sizes, strict=True):
@@ -345,7 +347,7 @@ def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepa
         start, end = (sa.bindparam(name, b"", sa.LargeBinary) for name in ("start_0", "end_0"))
         entries = sa.select(key).where(key >= start, key < end)
     else:
-        entries = range_query.range_join(dialect, key, (key,), (), size, {})
+        entries = prepared_statements.range_join(dialect, key, (key,), (), size, {})
     entries = entries.limit(_limit_parameter())
     return prepared(sa.select(sa.func.count()).select_from(entries.subquery()), dialect)
 
@@ -372,7 +374,7 @@ def _partition_rows(
     row = schema.partitions
     if condition is not None or ids.invalid:
         with database.read() as connection:
-            query = range_query.search(
+            query = prepared_statements.search(
                 connection, row.c.key, columns, all_conditions(visible(row, ids), condition), ranges
             )
             return _in_key_order(connection, query, ranges, limit)
@@ -389,7 +391,7 @@ def _partition_rows(
             {f"key_{n}": key for n, key in enumerate(keys)},
         )
     else:
-        size, values = range_query.range_parameters(ranges)
+        size, values = prepared_statements.range_parameters(ranges)
         statement = _select_ranges(database.dialect, columns, size)
     return sorted(database.rows(statement, values | parameters), key=itemgetter(0))
 
@@ -423,7 +425,7 @@ def _prepared_range_join(
     size: int,
 ) -> Prepared:
     return prepared(
-        range_query.range_join(dialect, key, columns, conditions, size, {}).limit(_limit_parameter()), dialect
+        prepared_statements.range_join(dialect, key, columns, conditions, size, {}).limit(_limit_parameter()), dialect
     )
 
 
@@ -463,3 +465,212 @@ def read_timelines(database: Database, table_id: int, ids: ValidWriteIdList) -> 
     with database.read() as connection:
         ranges_by_key = timelines(connection, table_id, ids)
     return {key: tuple(ranges) for key, ranges in ranges_by_key.items()}
+
+
+# Counts of partitions and of their rows, which the database makes. Rows are versioned as in ``queries``.
+
+
+def partition_count(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    condition: sa.ColumnElement[bool] | None = None,
+) -> int:
+    """Returns the number of visible partitions in key ranges. One statement for up to ``range_query.MOST`` ranges."""
+    row = schema.partitions
+    conditions = all_conditions(visible(row, ids), condition)
+    return sum(
+        _count(connection, prepared_statements.search(connection, row.c.key, (row.c.key,), conditions, chunk))
+        for chunk in chunks(ranges, prepared_statements.MOST)
+    )
+
+
+def row_total(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    condition: sa.ColumnElement[bool] | None = None,
+) -> int | None:
+    """Returns the number of rows in the visible partitions in disjoint key ranges; ``None`` if the rows of a file were
+    not counted. One statement for up to ``range_query.MOST`` ranges.
+    """
+    row = schema.partitions
+    conditions = all_conditions(visible(row, ids), condition)
+    total = 0
+    for chunk in chunks(ranges, prepared_statements.MOST):
+        columns = (row.c.key, row.c.rows, row.c.files)
+        partition = prepared_statements.search(connection, row.c.key, columns, conditions, chunk).subquery().c
+        counted = sa.func.sum(sa.case((partition.files > 0, partition.rows)))
+        uncounted = sa.func.count(sa.case((sa.and_(partition.files > 0, partition.rows.is_(None)), 1)))
+        rows, files_without_count = connection.execute(sa.select(counted, uncounted)).one()
+        if files_without_count:
+            return None
+        total += int(rows or 0)
+    return total
+
+
+def edge_key(
+    connection: sa.Connection,
+    ids: ValidWriteIdList,
+    ranges: Sequence[KeyRange],
+    condition: sa.ColumnElement[bool] | None = None,
+    *,
+    last: bool,
+) -> bytes | None:
+    """Returns the first or the last key of the visible partitions in sorted, disjoint key ranges that have rows.
+
+    One statement for each range until one is found.
+    """
+    row = schema.partitions
+    conditions = all_conditions((*visible(row, ids), row.c.files > 0, row.c.rows > 0), condition)
+    for key_range in reversed(ranges) if last else ranges:
+        query = prepared_statements.search(connection, row.c.key, (row.c.key,), conditions, [key_range])
+        key = connection.execute(query.order_by(row.c.key.desc() if last else row.c.key).limit(1)).scalar()
+        if key is not None:
+            return bytes(key)
+    return None
+
+
+def _count(connection: sa.Connection, query: sa.Select[Any]) -> int:
+    counted = sa.select(sa.func.count()).select_from(query.subquery())
+    return int(connection.execute(counted).scalar_one())
+
+
+# Queries about committed batches. A batch is committed for ever, so they need no snapshot.
+
+
+def has_batch(connection: sa.Connection, table_id: int, id: str) -> bool:
+    """Returns whether a batch without a stream was committed to a table. One look-up."""
+    row = schema.batches.c
+    query = sa.select(row.row_id).where(row.table_id == table_id, row.stream == "", row.checkpoint == "")
+    return connection.execute(query.where(row.batch == id)).first() is not None
+
+
+def last_batch(connection: sa.Connection, table_id: int, stream: str) -> Batch | None:
+    """Returns the last batch of a stream that was committed to a table; ``None`` for no batch. One look-up."""
+    row = schema.batches.c
+    query = sa.select(row.batch, row.checkpoint).where(row.table_id == table_id, row.stream == stream)
+    last = connection.execute(query).first()
+    return None if last is None else Batch(last.batch, stream, last.checkpoint)
+
+
+@dataclass(frozen=True)
+class StreamProgress:
+    """The progress of a stream in its table: its watermark, in microseconds since 1970 (``None``: unknown), and the
+    number of times that late rows of it have committed a partition again.
+    """
+
+    watermark: int | None = None
+    late: int = 0
+
+
+def progress_of(connection: sa.Connection, table_id: int, stream: str) -> StreamProgress:
+    """Returns the progress of a stream. One look-up."""
+    row = schema.batches.c
+    query = sa.select(row.watermark, row.late).where(row.table_id == table_id, row.stream == stream)
+    last = connection.execute(query).first()
+    return StreamProgress() if last is None else StreamProgress(last.watermark, last.late or 0)
+
+
+# The SELECTs of transaction lists and lists of write ids.
+
+#: A list that may see all transactions: the write ids of those that committed are valid.
+ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
+
+
+def transaction_list(connection: sa.Connection) -> tuple[tuple[int, int], int, ValidTxnList, bool]:
+    """Returns the version of the schema and the tables' identity, the newest commit's number, the transactions, and
+    whether the catalog has properties.
+
+    Runs one statement, so the result is one state of the database.
+    """
+    rows = fetch(connection, _transactions(connection.dialect))
+    newest = {name: value for name, value, *_ in rows}
+    open_ids = frozenset(transaction_id for _, _, transaction_id, *_ in rows if transaction_id is not None)
+    *_, version, identity, has_properties = rows[0]
+    return (version, identity), newest["commit"], ValidTxnList(newest["transaction"], open_ids), bool(has_properties)
+
+
+@once
+def _transactions() -> sa.Select[Any]:
+    counter, transaction = schema.counters, schema.transactions
+    version = sa.select(schema.schema_version.c.version).scalar_subquery()
+    is_live = sa.and_(schema.objects.c.name_key == PROPERTIES_KEY, schema.objects.c.ended == schema.NEVER)
+    has_properties = sa.select(schema.objects.c.row_id).where(is_live).exists()
+    return (
+        sa.select(counter.c.name, counter.c.value, transaction.c.transaction_id, version, IDENTITY, has_properties)
+        .select_from(counter.outerjoin(transaction, transaction.c.state == "open"))
+        .where(counter.c.name.in_(("commit", "transaction")))
+    )
+
+
+def write_id_list(
+    connection: sa.Connection, object_id: int, sequence: int, transactions: ValidTxnList
+) -> ValidWriteIdList:
+    """Returns the write ids of an object that are valid as of a commit. Two statements."""
+    parameters = {"object": object_id, "sequence": sequence}
+    high: int | None = fetch_value(connection, _high(connection.dialect), **parameters)
+    if high is None:
+        return ValidWriteIdList(str(object_id), 0)
+    not_seen = fetch(connection, _not_seen(connection.dialect), **parameters, high=high)
+    # A transaction that was open at the snapshot stays open for it, whatever its later state.
+    aborted = frozenset(w for w, holder, state in not_seen if state == "aborted" and transactions.may_see(holder))
+    open_ids = frozenset(w for w, _, _ in not_seen) - aborted
+    return ValidWriteIdList(str(object_id), high, open_ids, aborted)
+
+
+@once
+def _high() -> sa.Select[Any]:
+    write_id = schema.write_ids.c
+    # The addition disables the index on commit numbers: a backward scan of the newest ids finds the result sooner.
+    query = sa.select(write_id.write_id).where(
+        write_id.object_id == _number("object"), write_id.commit_seq + 0 <= _number("sequence")
+    )
+    return query.order_by(write_id.write_id.desc()).limit(1)
+
+
+@once
+def _not_seen() -> sa.CompoundSelect[Any]:
+    write_ids, transaction = schema.write_ids, schema.transactions
+    below = (
+        sa.select(write_ids.c.write_id, write_ids.c.transaction_id, transaction.c.state)
+        .join_from(write_ids, transaction, transaction.c.transaction_id == write_ids.c.transaction_id)
+        .where(write_ids.c.object_id == _number("object"), write_ids.c.write_id + 0 < _number("high"))
+    )
+    return sa.union_all(
+        below.where(write_ids.c.commit_seq.is_(None)), below.where(write_ids.c.commit_seq > _number("sequence"))
+    )
+
+
+def _number(name: str) -> sa.BindParameter[int]:
+    return sa.bindparam(name, 0, sa.BigInteger)
+
+
+def are_committed(connection: sa.Connection, object_id: int, ids: ValidWriteIdList) -> bool:
+    """Returns True if all writes that a list sees were committed, and all that it calls aborted were aborted.
+
+    Runs one statement, or two.
+    """
+    write_ids, transaction = schema.write_ids, schema.transactions
+    query = sa.select(sa.func.count()).where(
+        write_ids.c.object_id == object_id,
+        write_ids.c.write_id <= ids.high_water_mark,
+        write_ids.c.commit_seq.is_not(None),
+    )
+    if ids.invalid:
+        query = query.where(write_ids.c.write_id.not_in(_numbers("invalid", ids.invalid)))
+    if connection.execute(query).scalar_one() != ids.count:
+        return False
+    if not ids.aborted:
+        return True
+    aborted = (
+        sa.select(sa.func.count())
+        .join_from(write_ids, transaction, transaction.c.transaction_id == write_ids.c.transaction_id)
+        .where(write_ids.c.object_id == object_id, write_ids.c.write_id.in_(_numbers("aborted", ids.aborted)))
+        .where(transaction.c.state == "aborted")
+    )
+    return connection.execute(aborted).scalar_one() == len(ids.aborted)
+
+
+def _numbers(name: str, numbers: Iterable[int]) -> sa.BindParameter[Any]:
+    return sa.bindparam(name, sorted(numbers), expanding=True, literal_execute=True)

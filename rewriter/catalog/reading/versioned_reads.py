@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeVar, cast
 
-from rewriter.catalog.cache.cache_keys import (
+from rewriter.catalog.cache.entries import (
     DEFINITION,
     PARTITIONS,
     TIMELINES,
@@ -30,8 +30,7 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.access_paths import index_paths
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.partition_refresh import renewed
-from rewriter.catalog.reading.queries import read_timelines
-from rewriter.catalog.reading.write_id_queries import are_committed
+from rewriter.catalog.reading.queries import are_committed, read_timelines
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.leases import LeasedSnapshot, needs_lease
 from rewriter.errors import DataError, Error

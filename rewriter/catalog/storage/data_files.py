@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from rewriter.catalog.commit.directory_moves import directory as directory
+from rewriter.catalog.commit.move_changes import directory as directory
 from rewriter.catalog.filesystems.object_files import StoredFile
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.keys.paths import is_hidden

@@ -14,14 +14,14 @@ import sqlalchemy as sa
 
 from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.mean_sizes import VolumeCache
-from rewriter.catalog.store import migrations, postgresql, readonly_sqlite, schema, sqlite
+from rewriter.catalog.store import migrations, postgresql, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
 from rewriter.catalog.store.fork_guard import driver_calls
 from rewriter.catalog.store.leases import Leases
 from rewriter.catalog.store.prepared_statements import Prepared, changed, fetch, fetch_value, once
-from rewriter.catalog.store.readonly_sqlite import is_writable
 from rewriter.catalog.store.server_clock import NOW as NOW
 from rewriter.catalog.store.server_identity import IDENTITY
+from rewriter.catalog.store.sqlite import is_writable
 from rewriter.errors import DataError, OperationalError
 
 
@@ -57,8 +57,8 @@ class Database:
         self.version = len(steps)
         self._identity: int | None = None
         if isinstance(source, Path) and not is_writable(source):
-            self._backend = readonly_sqlite.backend(source)
-            self.refusal = partial(readonly_sqlite.refused, source)
+            self._backend = sqlite.readonly_backend(source)
+            self.refusal = partial(sqlite.refused, source)
         else:
             self._backend = _backend(source)
         engine = self._backend.engine
@@ -191,7 +191,7 @@ def stored_version(source: Path | str | sa.URL) -> int:
     Raises ``OperationalError`` if it is not a catalog or cannot be read.
     """
     backend = (
-        readonly_sqlite.backend(source) if isinstance(source, Path) and not is_writable(source) else _backend(source)
+        sqlite.readonly_backend(source) if isinstance(source, Path) and not is_writable(source) else _backend(source)
     )
     try:
         with _our_errors(backend), driver_calls(), backend.engine.connect() as connection:

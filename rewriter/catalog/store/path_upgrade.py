@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog.model.json_codec import as_text, with_changed_paths
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, parts_of
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, parts_of
 from rewriter.catalog.model.stored_paths import root_of, stored
 from rewriter.catalog.store import schema
 from rewriter.uris import is_uri

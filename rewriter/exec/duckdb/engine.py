@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,15 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import InternalError, NotSupportedError
+from rewriter.errors import DataError, EngineError, Error, InternalError, NotSupportedError, disk_full, is_disk_full
 from rewriter.exec.batch_stream import BatchStream, prefetched
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
-from rewriter.exec.duckdb.copied_results import is_copied
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
 from rewriter.exec.duckdb.object_files import ObjectFileSystems
-from rewriter.exec.duckdb.own_errors import own_error
-from rewriter.exec.duckdb.prepared_queries import PreparedQueries, PreparedQuery
 from rewriter.exec.duckdb.relations import COPIED_FORMATS, FileSchemas, relation_select, with_relations
 from rewriter.exec.engine import (
     CLOSING_SECONDS,
@@ -35,6 +34,7 @@ from rewriter.exec.engine import (
     LoadBatch,
     Write,
     WrittenFile,
+    disk_content,
     engine_closed,
     too_many_partitions,
     written_file,
@@ -48,11 +48,13 @@ from rewriter.exec.translate.casts import quote
 from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
 from rewriter.exec.write_target import file_sink
+from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
 
 # Small results are copied on purpose.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
@@ -497,3 +499,168 @@ def _plain_text(value: Any) -> str | None:
     if isinstance(value, float):
         return repr(value)
     return str(value)
+
+
+# The choice of the results that are computed at once instead of streamed.
+#
+# DuckDB plans a query whose rows are streamed twice, which costs 0.15 ms for each file. The rows of a query of many
+# small files are copied in memory instead, unless it may multiply them.
+
+#: The least files whose second planning takes long, and the most bytes of them.
+_MANY_FILES, _MOST_BYTES = 20, 64 << 20
+_MULTIPLYING = frozenset(
+    "JOIN LATERAL EXPLODE EXPLODE_OUTER POSEXPLODE POSEXPLODE_OUTER INLINE INLINE_OUTER STACK SEQUENCE UNNEST".split()
+)
+_ENDS_OF_FROM = tuple("WHERE GROUP HAVING ORDER SORT LIMIT UNION EXCEPT INTERSECT WINDOW SELECT".split())
+
+
+def is_copied(query: EngineQuery) -> bool:
+    """Tests whether the rows of a query are computed at once."""
+    sizes = [file.bytes for relation in query.relations for file in relation.files]
+    return len(sizes) >= _MANY_FILES and sum(sizes) <= _MOST_BYTES and not _may_multiply(query)
+
+
+def _may_multiply(query: EngineQuery) -> bool:
+    """Tests whether a result may have more rows than the files: by a join, also one with a comma, or a generator."""
+    in_from = [False]
+    for token in tokens(query.sql) if query.tokens is None else query.tokens:
+        if token.kind is TokenKind.WORD:
+            word = token.upper
+            if word in _MULTIPLYING:
+                return True
+            if word == "FROM":
+                in_from[-1] = True
+            elif word in _ENDS_OF_FROM:
+                in_from[-1] = False
+        elif token.is_operator("("):
+            in_from.append(False)
+        elif token.is_operator(")") and len(in_from) > 1:
+            in_from.pop()
+        elif token.is_operator(",") and in_from[-1]:
+            return True
+    return False
+
+
+# Keeps the translations of queries that may run again.
+
+
+@dataclass(frozen=True)
+class PreparedQuery:
+    """A translated query, and DuckDB's statement for it, which contains the relations and is parsed."""
+
+    translation: Translation
+    statement: duckdb.Statement
+
+
+class PreparedQueries:
+    """The prepared queries of one database, by the identity of the ``EngineQuery``.
+
+    An entry ends with the last reference to its query: a caller that runs a query again keeps the query. Entries may be
+    read and added from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[EngineQuery], PreparedQuery]] = {}
+
+    def get(self, query: EngineQuery) -> PreparedQuery | None:
+        """Returns the entry of a query; ``None`` if there is none."""
+        reference, prepared = self._entries.get(id(query), (None, None))
+        return prepared if reference is not None and reference() is query else None
+
+    def keep(self, query: EngineQuery, prepared: PreparedQuery) -> None:
+        """Keeps an entry as long as the query exists."""
+        key, owner = id(query), weakref.ref(self)
+
+        def remove(reference: weakref.ref[EngineQuery]) -> None:
+            queries = owner()
+            entry = None if queries is None else queries._entries.get(key)
+            if queries is not None and entry is not None and entry[0] is reference:
+                del queries._entries[key]
+
+        self._entries[key] = weakref.ref(query, remove), prepared
+
+    def clear(self) -> None:
+        """Drops all entries."""
+        self._entries.clear()
+
+
+# DuckDB's errors as errors of ours, with Spark's conditions.
+
+#: Errors raised by ``error()`` in our SQL: anchored, because DuckDB quotes the SQL behind errors of its own.
+_OWN_ERROR = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)
+#: A column of a subquery or a macro as the translation calls it.
+_INTERNAL_NAME = re.compile(r'[Cc]olumn "(?:s\d+\.)?(?:c\d+|[a-z])"')
+_QUOTED_PATH = re.compile(r"[\"'](/[^\"']*)[\"']")
+_SQLSTATES = {
+    "CAST_INVALID_INPUT": "22018",
+    "RECURSION_LEVEL_LIMIT_EXCEEDED": "42836",
+    "RECURSION_ROW_LIMIT_EXCEEDED": "42836",
+    "CANNOT_PARSE_TIMESTAMP": "22007",
+    "DIVIDE_BY_ZERO": "22012",
+    "REMAINDER_BY_ZERO": "22012",
+    "EXCEED_LIMIT_LENGTH": "54006",
+    "ARITHMETIC_OVERFLOW": "22003",
+    "INVALID_ARRAY_INDEX": "22003",
+    "INVALID_FORMAT.ESC_AT_THE_END": "42601",
+    "INVALID_FORMAT.ESC_IN_THE_MIDDLE": "42601",
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": "22003",
+    "INVALID_INDEX_OF_ZERO": "22003",
+    "DATETIME_FIELD_OUT_OF_BOUNDS": "22023",
+    "INSERT_WOULD_ROUND": "22003",
+    "TIME_OUTSIDE_ORC": "22008",
+    "TIME_OUTSIDE_JSON": "22008",
+    "VALUE_OUTSIDE_TEXTFILE": "22023",
+    "PARTITION_VALUE_TOO_LONG": "22001",
+    "INVALID_PARTITION_VALUE": "42846",
+}
+
+
+#: A 128-bit result that does not fit its type: of arithmetic, or of SUM.
+_OVERFLOW = re.compile(r"Conversion Error: Type INT128 with value (\S+) .*out of range for the destination type (\w+)")
+_INTEGER_NAMES = {"INT8": "TINYINT", "INT16": "SMALLINT", "INT32": "INT", "INT64": "BIGINT"}
+_DECIMAL_RANGE = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
+#: Spark's conditions for DuckDB's errors, by DuckDB's messages.
+_CONDITIONS = (
+    (re.compile(r"^(Conversion|Invalid Input) Error: Type .* value is out of range"), "CAST_OVERFLOW", "22003"),
+    (re.compile(r"^Conversion Error: Failed to cast decimal value"), "CAST_OVERFLOW", "22003"),
+    (re.compile(r"^Conversion Error: Casting value .* to type DECIMAL"), _DECIMAL_RANGE, "22003"),
+    (re.compile(r"^Conversion Error: Could not convert string .* to DECIMAL"), _DECIMAL_RANGE, "22003"),
+    (re.compile(r"^Conversion Error: Could not cast value .* to DECIMAL"), _DECIMAL_RANGE, "22003"),
+    (re.compile(r"^Conversion Error: (Date|Time) out of range"), "DATETIME_FIELD_OUT_OF_BOUNDS", "22023"),
+    (re.compile(r"Could not parse string"), "CANNOT_PARSE_TIMESTAMP", "22007"),
+    (re.compile(r"^Conversion Error"), "CAST_INVALID_INPUT", "22018"),
+    (re.compile(r"^Out of Range Error"), "ARITHMETIC_OVERFLOW", "22003"),
+    (re.compile(r"must appear in the GROUP BY clause"), "MISSING_AGGREGATION", "42803"),
+    (re.compile(r"More than one row returned by a subquery"), "SCALAR_SUBQUERY_TOO_MANY_ROWS", "21000"),
+)
+
+
+def own_error(error: Exception, directory: str | None = None) -> Error:
+    """Returns DuckDB's error as one of ours, with the first line of its message."""
+    import duckdb
+
+    text = str(error).strip()
+    match = _OWN_ERROR.match(text)
+    if match and match[1] in _SQLSTATES:
+        return DataError(match[2].strip(), condition=match[1], sqlstate=_SQLSTATES[match[1]])
+    if match and match[1] == "DUCKDB_UNSUPPORTED":
+        return NotSupportedError(match[2].strip(), condition=match[1], hint="Use the Spark engine (engine spark).")
+    if is_disk_full(error):
+        path = _QUOTED_PATH.search(text)
+        return disk_full(f"The file {path[1]}", path[1]) if path else disk_full(disk_content(directory), directory)
+    line = (text.splitlines() or [type(error).__name__])[0]
+    overflow = _OVERFLOW.match(line)
+    if overflow:
+        value, type_ = overflow[1], _INTEGER_NAMES.get(overflow[2], overflow[2])
+        message = f"overflow: {value} does not fit {type_}."
+        if type_ in ("TINYINT", "SMALLINT"):
+            return DataError(message, condition="BINARY_ARITHMETIC_OVERFLOW", sqlstate="22003")
+        return DataError(message, condition="ARITHMETIC_OVERFLOW", sqlstate="22003")
+    message = _INTERNAL_NAME.sub("a column", re.sub(r"^[A-Za-z ]+ Error: ", "", line))
+    for pattern, condition, state in _CONDITIONS:
+        if pattern.search(line):
+            kind = DataError if state.startswith("22") else EngineError
+            return kind(message, condition=condition, sqlstate=state)
+    if isinstance(error, duckdb.IOException | OSError):
+        return EngineError(message, condition="FAILED_READ_FILE", sqlstate="KD001")
+    return EngineError(message, condition="DUCKDB_ERROR")

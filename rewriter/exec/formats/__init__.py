@@ -1,4 +1,4 @@
-"""The code that reads and writes files, one module for each format of ``rewriter.formats``.
+"""The code that reads and writes files, one module for each format of ``rewriter.data_formats``.
 
 A module has a ``WRITER``, a ``file_format.FileFormat``: its name, how a file of it is opened for writing, and whether
 an open file holds many rows in memory. ``registry`` finds it by name; sinks know nothing else. Its ``READER``, a

@@ -8,11 +8,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from rewriter.exec.formats.file_format import FileFormat
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink
-from rewriter.exec.sinks.grouped import GroupedSink
+from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
+from rewriter.exec.sinks.open_file import OpenFile
 from rewriter.exec.sinks.packed import PackedSink
 from rewriter.exec.sinks.partition_rows import ACCUMULATED_BYTES, PartitionRows, adjacent_rows, sorted_rows
-from rewriter.exec.sinks.single_partition import SinglePartitionSink
 from rewriter.exec.sinks.ungrouped import UngroupedSink
 
 if TYPE_CHECKING:
@@ -116,3 +115,61 @@ def open_sink(
     if packed_columns is not None:
         return PackedSink(target, packed_columns, packed_keys)
     return GroupedSink(target)
+
+
+# The sink of rows that are sorted by partition: one file is open at a time.
+#
+# It took a quarter of the time of Spark's own ``partitionBy`` for 1,710 partitions of 80,789 rows, because Hadoop's
+# local file system starts a process to set the permissions of every file and directory that it makes.
+
+
+class GroupedSink:
+    """Writes one partition after the other. If rows of a partition come again later, they get another file."""
+
+    def __init__(self, target: FileTarget) -> None:
+        self.written: list[WrittenEntry] = []
+        self._target = target
+        self._key: Key | None = None
+        self._file: OpenFile | None = None
+
+    def add(self, key: Key, rows: pa.RecordBatch) -> None:
+        if self._file is None or key != self._key:
+            self.close()
+            self._key = key
+            self._file = OpenFile(self._target, key)
+        self._file.add(rows)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self.written += self._file.written
+        self._key = self._file = None
+
+    def discard(self) -> None:
+        if self._file is not None:
+            self._file.discard()
+        self._file = None
+
+
+# The sink of a write into one partition, or into a table without partitions.
+
+
+class SinglePartitionSink:
+    """Writes rows of the partition ``key`` alone."""
+
+    def __init__(self, target: FileTarget, key: Key) -> None:
+        self._file = OpenFile(target, key)
+
+    @property
+    def written(self) -> list[WrittenEntry]:
+        return self._file.written
+
+    def add(self, key: Key, rows: pa.RecordBatch) -> None:
+        assert key == self._file.key, f"rows of {key} in a write of {self._file.key}"
+        self._file.add(rows)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def discard(self) -> None:
+        self._file.discard()

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
-from rewriter.exec.spark.reachability import lost, reach, says_lost, unreachable
 from rewriter.exec.spark.relations import file_uri
-from rewriter.exec.spark.session_settings import apply_settings, local_settings, own_settings, silence
+from rewriter.exec.spark.session import apply_settings, local_settings, own_settings, silence
 from rewriter.exec.spark.task_progress import ConnectTasks
-from rewriter.exec.spark.watch import Watch
+from rewriter.exec.spark.watch import Watch, lost, reach, says_lost, unreachable
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:

@@ -7,14 +7,16 @@ import os
 import threading
 import time
 import uuid
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.cancellation import Cancellation, check_cancellation, current_cancellation
-from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
 from rewriter.exec.batch_stream import BatchStream, prefetched
@@ -38,17 +40,14 @@ from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
-from rewriter.exec.spark.arguments import arguments
-from rewriter.exec.spark.arrow_partitions import ArrowPartitions, arrow_schema
-from rewriter.exec.spark.assigned_columns import assigned
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translated
-from rewriter.exec.spark.kept_views import KeptViews
-from rewriter.exec.spark.relations import DECLARED_TYPE, Views
-from rewriter.exec.spark.session_kinds import is_connect
-from rewriter.exec.spark.shared_files import check_shared
+from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.small_queries import is_small
-from rewriter.exec.spark.spilled_rows import packed, unpacked
+from rewriter.exec.spark.spilled_rows import ArrowPartitions, arrow_schema, packed, unpacked
+from rewriter.exec.sql_types import parse_type
+from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
 from rewriter.exec.write_target import file_sink
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.uris import masked
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rewriter.exec.spark.session import StartedSpark
+
 
 T = TypeVar("T")
 
@@ -480,3 +480,134 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema([pa.field(field.name, field.type) for field in schema])
+
+
+# Keeps the views of queries that may run again.
+
+
+class KeptViews:
+    """The views of queries over files that never change, by the identity of the ``EngineQuery``.
+
+    When a query ends, its views wait in ``expired``: the thread that drops the last reference may be any. Entries may
+    be read and added from several threads.
+    """
+
+    def __init__(self) -> None:
+        self.expired: deque[Views] = deque()
+        self._entries: dict[int, tuple[weakref.ref[EngineQuery], Views]] = {}
+
+    def get(self, query: EngineQuery) -> Views | None:
+        """Returns the views of a query; ``None`` if there are none."""
+        reference, views = self._entries.get(id(query), (None, None))
+        return views if reference is not None and reference() is query else None
+
+    def keep(self, query: EngineQuery, views: Views) -> None:
+        """Keeps views as long as the query exists."""
+        key, owner = id(query), weakref.ref(self)
+
+        def expire(reference: weakref.ref[EngineQuery]) -> None:
+            kept = owner()
+            entry = None if kept is None else kept._entries.get(key)
+            if kept is not None and entry is not None and entry[0] is reference:
+                del kept._entries[key]
+                kept.expired.append(entry[1])
+
+        self._entries[key] = weakref.ref(query, expire), views
+
+    def close_expired(self) -> None:
+        """Drops the views of queries that have ended."""
+        while self.expired:
+            try:
+                views = self.expired.popleft()
+            except IndexError:  # Another thread was faster.
+                return
+            views.close()
+
+    def close(self) -> None:
+        """Drops all views."""
+        self.expired.extend(views for _, views in self._entries.values())
+        self._entries.clear()
+        self.close_expired()
+
+
+# The columns of a query as a table declares them, before a write.
+
+
+def assigned(frame: DataFrame, write: Write) -> DataFrame:
+    """Returns the columns by position, as the table declares them; dynamic partition columns as texts of their
+    values.
+    """
+    targets = (*write.columns, *write.dynamic_columns)
+    types = [field.dataType.simpleString() for field in frame.schema.fields]
+    check_arity(len(types), len(targets))
+    # Generated names: those of the query may repeat.
+    renamed = frame.toDF(*(f"q{number}" for number in range(len(types))))
+    items = []
+    for number, (type_name, column) in enumerate(zip(types, targets, strict=True)):
+        value = assign(f"q{number}", type_name, column, SPARK)
+        if number >= len(write.columns):
+            items.append(f"{_partition_text(value, column)} AS rewriter_key_{number}")
+        else:
+            items.append(f"{value} AS {identifier(column.name)}")
+    return renamed.selectExpr(*items)
+
+
+def _partition_text(value: str, column: Column) -> str:
+    """Returns the canonical text of a partition value; NULL, '' and Hive's name for NULL are NULL."""
+    type_ = parse_type(column.type)
+    if type_.is_floating:
+        # -0.0 and 0.0 are one partition.
+        value = f"CASE WHEN {value} = 0 THEN CAST(0 AS {type_}) ELSE {value} END"
+    text = f"CAST({value} AS STRING)"
+    return f"CASE WHEN {text} IN ('', '{DEFAULT_PARTITION}') THEN NULL ELSE {text} END"
+
+
+# The values of a query's parameters, as Spark takes them.
+
+#: The first whole year in which Java counts days as we do.
+_FIRST_GREGORIAN_YEAR = 1583
+
+
+def arguments(query: EngineQuery, owner: object) -> dict[str, Any] | None:
+    """Returns the parameters in the form that Spark expects: a datetime without a zone is UTC. ``owner`` is the session
+    that takes them, or a DataFrame of it.
+    """
+    return {name: _argument(value, owner) for name, value in query.parameters.items()} or None
+
+
+def _argument(value: object, owner: object) -> object:
+    """Returns one parameter. Days before the Gregorian calendar are literals, because Java would take them as days of
+    the Julian one, and shift them.
+    """
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    if isinstance(value, date) and value.year < _FIRST_GREGORIAN_YEAR:
+        expr = functions_of(owner).expr
+        if isinstance(value, datetime):
+            return expr(f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')} UTC'")
+        return expr(f"DATE '{value.isoformat()}'")
+    return value
+
+
+# Tests whether this machine sees the files that workers on other machines wrote.
+
+
+def check_shared(files: Iterable[WrittenFile]) -> None:
+    """Raises ``EngineError`` WRITTEN_FILES_NOT_SHARED for a file that is not here, or has another size.
+
+    A worker that does not share the warehouse writes to its own disk, without an error: its rows would be lost. Costs
+    a ``stat`` a file.
+    """
+    for path, size in {(f.path, f.bytes if f.part is None else f.part.file_bytes) for f in files}:
+        try:
+            is_here = os.stat(path).st_size == size
+        except OSError:
+            is_here = False
+        if not is_here:
+            raise EngineError(
+                f"A worker of Spark wrote {path}, which this machine does not see.",
+                condition="WRITTEN_FILES_NOT_SHARED",
+                object=path,
+                hint="None of the statement's changes were kept. Put the warehouse on storage that this machine and "
+                "all workers mount under the same path. The worker's own copy of the file can be removed.",
+            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import NoReturn
 
 from sqlglot import exp
@@ -18,11 +19,12 @@ from rewriter.exec.sql_types import (
     TINYINT,
     VOID,
     SqlType,
+    array_of,
     decimal,
     duckdb_type,
     parse_type,
 )
-from rewriter.exec.translate import arrays, chosen_values, correlations, percentiles, string_aggregates
+from rewriter.exec.translate import arrays, conditionals
 from rewriter.exec.translate.aggregate_calls import (
     Aggregate,
     AggregateCall,
@@ -32,7 +34,7 @@ from rewriter.exec.translate.aggregate_calls import (
 )
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arithmetic import divided_decimals
-from rewriter.exec.translate.casts import plain_cast
+from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import (
     Allowed,
     Expressions,
@@ -44,6 +46,357 @@ from rewriter.exec.translate.expressions import (
     functions,
 )
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
+from rewriter.exec.translate.math_functions import literal_int
+
+# LISTAGG and STRING_AGG. Without WITHIN GROUP, the order of the texts is not defined, on either engine.
+
+
+def _list(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    node = aggregate.node
+    e.allow_only(node, "this", "expressions")
+    if aggregate.ignore_nulls is not None:
+        e.refuse(node, f"IGNORE NULLS and RESPECT NULLS of {aggregate.function.upper()}")
+    arguments, word = list(node.expressions), ""
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        e.allow_only(arguments[0], "expressions")
+        arguments, word = [*arguments[0].expressions, *arguments[1:]], "DISTINCT "
+    if len(arguments) not in (1, 2):
+        e.check_arity(node, len(arguments))
+        e.refuse(node, f"{aggregate.function.upper()} of {len(arguments)} arguments")
+    value = e.translate(arguments[0], scope)
+    delimiter, shown = _delimiter(e, arguments[1]) if len(arguments) == 2 else ("", "NULL")
+    keys, names = [], []
+    for sort_key in aggregate.order or ():
+        e.allow_only(sort_key, "this", "desc", "nulls_first")
+        key = e.comparable(e.translate(sort_key.this, scope), sort_key, "WITHIN GROUP")
+        nulls = "FIRST" if sort_key.args.get("nulls_first") else "LAST"
+        direction = f"{'DESC' if sort_key.args.get('desc') else 'ASC'} NULLS {nulls}"
+        if word and key.sql != value.sql:
+            e.text.wrong(
+                f"{aggregate.function.upper()}(DISTINCT …) is sorted by its argument {e.text.shown(arguments[0])}.",
+                "INVALID_WITHIN_GROUP_EXPRESSION.MISMATCH_WITH_DISTINCT_INPUT", "42K0K", sort_key,
+            )  # fmt: skip
+        keys.append(f"{key.sql} {direction}")
+        names.append(None if key.name is None else f"{key.name} {direction}")
+    if word and (value.type != STRING or not isinstance(arguments[0], exp.Column)):
+        hint = "Compute the STRING in a subquery of FROM, and name its column here."
+        e.text.refuse(f"{aggregate.function.upper()}(DISTINCT …) of another argument than a STRING column", node, hint)
+    name = call("listagg", None if value.name is None else word + value.name, shown)
+    order = ""
+    if keys:
+        order = f" ORDER BY {', '.join(keys)}"
+        within = call("WITHIN GROUP ", *names)
+        name = None if name is None or within is None else f"{name} {within.replace('(', '(ORDER BY ', 1)}"
+    options = f", {string_literal(delimiter)}{order}".replace("{", "{{").replace("}", "}}")
+    sql = word + e.cast(value, STRING, node)
+    return Aggregate(f"string_agg({{0}}{options}){{1}}", sql, STRING, name, frames=False)
+
+
+def _delimiter(e: Expressions, node: exp.Expr) -> tuple[str, str]:
+    """Returns the delimiter, and its text in Spark's name of the column."""
+    if isinstance(node, exp.Null):
+        return "", "NULL"
+    if not isinstance(node, exp.Literal) or not node.args.get("is_string"):
+        if node.find(exp.Column) is not None:
+            e.text.wrong(
+                f"The delimiter of LISTAGG is a constant, not {e.text.shown(node)}.",
+                "DATATYPE_MISMATCH.NON_FOLDABLE_INPUT", "42K09", node,
+            )  # fmt: skip
+        e.refuse(node, f"The delimiter {e.text.shown(node)}")
+    text = e.text.string(node)
+    return text, text
+
+
+STRING_AGGREGATE_RULES: dict[str, AggregateRule] = {"listagg": _list, "string_agg": _list}
+STRING_AGGREGATE_LINES = tuple(
+    (
+        f"{function}([DISTINCT] x[, 'delimiter']) [WITHIN GROUP (ORDER BY …)]",
+        "FLOAT and DOUBLE; DISTINCT of other arguments than STRING columns; a delimiter that is not a literal",
+    )
+    for function in STRING_AGGREGATE_RULES
+)
+
+
+# MEDIAN, percentiles and MODE.
+#
+# Spark interpolates between doubles as ``low + (high - low) * fraction``, and finds a place as ``ceil(p * n)``, in
+# doubles. DuckDB's own functions round otherwise, so the values are sorted as a list.
+
+_APPROXIMATE_ACCURACY = 10000
+_MOST_PERCENTAGES = 1000
+
+
+def _percentage(e: Expressions, node: exp.Expr, scope: Scope) -> tuple[str, str | None]:
+    """Returns a literal percentage as SQL and its name."""
+    if _is_array(e, node):
+        hint = "Write one call for each percentage, or use the Spark engine (engine spark)."
+        e.text.refuse("An array of percentages", node, hint)
+    value = e.translate(node, scope)
+    sign, literal = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    number = e.parameters.get(str(literal.this)) if isinstance(literal, exp.Placeholder) else None
+    if isinstance(literal, exp.Literal) and not literal.args.get("is_string"):
+        number = float(str(literal.this))
+    if not isinstance(number, int | float | Decimal) or isinstance(number, bool):
+        e.refuse(node, f"The percentage {e.text.shown(node)}, which is not a literal number,")
+    percentage = sign * float(number)
+    if not 0 <= percentage <= 1:
+        e.text.wrong(
+            f"A percentage is between 0.0 and 1.0, not {percentage}.",
+            "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "42K09", node,
+        )  # fmt: skip
+    return f"CAST('{percentage!r}' AS DOUBLE)", value.name
+
+
+def _double(e: Expressions, aggregate: AggregateCall, node: exp.Expr, scope: Scope) -> tuple[str, str | None]:
+    value = e.translate(node, scope)
+    if value.type.name == "string":
+        hint = "Write CAST(… AS DOUBLE) around the argument."
+        e.text.refuse(f"{aggregate.function.upper()} of strings", aggregate.node, hint)
+    if not value.type.is_numeric:
+        e.refuse(aggregate.node, f"{aggregate.function.upper()} of {value.type}")
+    return e.cast(value, DOUBLE, aggregate.node), value.name
+
+
+def _median(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    aggregate.only_plain(e)
+    sql, name = _double(e, aggregate, aggregate.arguments(e, 1)[0], scope)
+    return Aggregate("rw_percentile(list({0}){1}, 0.5, 'ASC')", sql, DOUBLE, call("median", name), frames=False)
+
+
+def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    aggregate.only_plain(e)
+    if len(aggregate.node.expressions) == 3:
+        e.refuse(aggregate.node, "PERCENTILE with frequencies (a third argument)")
+    argument, percentage_node = aggregate.arguments(e, 2)
+    sql, name = _double(e, aggregate, argument, scope)
+    if _is_array(e, percentage_node):
+        parts = percentage_node.expressions
+        if not 1 <= len(parts) <= _MOST_PERCENTAGES:
+            e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
+        pairs = [_percentage(e, part, scope) for part in parts]
+        values = ", ".join(f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')" for percentage, _ in pairs)
+        array_name = call("percentile", name, call("array", *(part_name for _, part_name in pairs)), "1")
+        return Aggregate(f"CASE WHEN count({{0}}){{1}} > 0 THEN [{values}] END", sql, array_of(DOUBLE), array_name)
+    percentage, percentage_name = _percentage(e, percentage_node, scope)
+    template = f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')"
+    return Aggregate(template, sql, DOUBLE, call("percentile", name, percentage_name, "1"))
+
+
+def _is_array(e: Expressions, node: exp.Expr) -> bool:
+    return isinstance(node, exp.Array) or e.text.called(node) == "array"
+
+
+def _within(macro: str) -> AggregateRule:
+    def rule(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+        key, direction = _key(e, aggregate)
+        percentage, percentage_name = _percentage(e, aggregate.arguments(e, 1)[0], scope)
+        sql, name = _double(e, aggregate, key, scope)
+        template = f"{macro}(list({{0}}){{1}}, {percentage}, '{direction}')"
+        call_name = call(aggregate.function, percentage_name)
+        suffix = " DESC" if direction == "DESC" else ""
+        full_name = f"{call_name} WITHIN GROUP (ORDER BY {name}{suffix})" if call_name and name else None
+        return Aggregate(template, sql, DOUBLE, full_name, frames=False)
+
+    return rule
+
+
+def _key(e: Expressions, aggregate: AggregateCall) -> tuple[exp.Expr, str]:
+    """Returns the sort key of WITHIN GROUP and its direction. NULLs are not among the values, wherever they are
+    sorted.
+    """
+    if aggregate.ignore_nulls is not None:
+        e.refuse(aggregate.node, f"IGNORE NULLS and RESPECT NULLS of {aggregate.function.upper()}")
+    if aggregate.order is None:
+        e.text.wrong(
+            f"{aggregate.function.upper()} needs WITHIN GROUP (ORDER BY …).",
+            "INVALID_WITHIN_GROUP_EXPRESSION.WITHIN_GROUP_MISSING", "42K0K", aggregate.node,
+        )  # fmt: skip
+    if len(aggregate.order) != 1:
+        e.text.wrong(
+            f"{aggregate.function.upper()} has one sort key in WITHIN GROUP, not {len(aggregate.order)}.",
+            "INVALID_WITHIN_GROUP_EXPRESSION.WRONG_NUM_ORDERINGS", "42K0K", aggregate.node,
+        )  # fmt: skip
+    (sort_key,) = aggregate.order
+    e.allow_only(sort_key, "this", "desc", "nulls_first")
+    return sort_key.this, "DESC" if sort_key.args.get("desc") else "ASC"
+
+
+def _approximate(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    """Returns the exact percentile: one of the values, in its own type."""
+    aggregate.only_plain(e)
+    argument, percentage_node, *accuracies = aggregate.arguments(e, 2, 3)
+    accuracy = literal_int(e, accuracies[0]) if accuracies else _APPROXIMATE_ACCURACY
+    if accuracy < 1:
+        e.text.wrong(
+            f"The accuracy of {aggregate.function.upper()} is at least 1, not {accuracy}.",
+            "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE", "42K09", accuracies[0],
+        )  # fmt: skip
+    value = e.translate(argument, scope)
+    if not (value.type.is_numeric or value.type.is_datetime):
+        e.refuse(aggregate.node, f"{aggregate.function.upper()} of {value.type}")
+    percentage, percentage_name = _percentage(e, percentage_node, scope)
+    template = f"rw_ranked(list({{0}}){{1}}, {percentage}, 'ASC')"
+    name = call(aggregate.function, value.name, percentage_name, str(accuracy))
+    return Aggregate(template, value.sql, value.type, name)
+
+
+def _approximate_count(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    """Returns the exact count of the distinct values. The second argument, an error, has no effect."""
+    aggregate.only_plain(e)
+    argument, *error = aggregate.arguments(e, 1, 2)
+    if error and not isinstance(error[0], exp.Literal):
+        e.refuse(error[0], "An error that is not a literal number")
+    value = e.translate(argument, scope)
+    return Aggregate("count(DISTINCT {0}){1}", value.sql, BIGINT, call(aggregate.function, value.name))
+
+
+def _mode(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    """Translates ``mode(x)``, ``mode(x, true)`` and ``mode() WITHIN GROUP (ORDER BY x)``. The last two return the first
+    of several values that are as frequent.
+    """
+    if aggregate.order is not None:
+        aggregate.arguments(e, 0)
+        argument, direction = _key(e, aggregate)
+        return _first_mode(e, aggregate, e.translate(argument, scope), direction)
+    aggregate.only_plain(e)
+    argument, *flags = aggregate.arguments(e, 1, 2)
+    value = e.translate(argument, scope)
+    if flags and not isinstance(flags[0], exp.Boolean):
+        e.refuse(flags[0], "The second argument of MODE, which is not TRUE or FALSE,")
+    if flags and flags[0].this:
+        return _first_mode(e, aggregate, value, "ASC")
+    return Aggregate("mode({0}){1}", _comparable(e, aggregate, value), value.type, call("mode", value.name))
+
+
+def _first_mode(e: Expressions, aggregate: AggregateCall, value: Typed, direction: str) -> Aggregate:
+    # Spark names the direction in reverse.
+    suffix = " DESC" if direction == "ASC" else ""
+    name = None if value.name is None else f"mode() WITHIN GROUP (ORDER BY {value.name}{suffix})"
+    sql = f"{_comparable(e, aggregate, value)} ORDER BY {value.sql} {direction}"
+    return Aggregate("mode({0}){1}", sql, value.type, name, frames=False)
+
+
+def _comparable(e: Expressions, aggregate: AggregateCall, value: Typed) -> str:
+    if value.type.is_floating or value.type.name == "void":
+        # DuckDB counts each NaN as a value of its own.
+        e.refuse(aggregate.node, f"MODE of {value.type}")
+    return plain_cast(value.sql, value.type)
+
+
+PERCENTILE_RULES: dict[str, AggregateRule] = {
+    "median": _median,
+    "percentile": _percentile,
+    "percentile_cont": _within("rw_percentile"),
+    "percentile_disc": _within("rw_ranked"),
+    "percentile_approx": _approximate,
+    "approx_percentile": _approximate,
+    "approx_count_distinct": _approximate_count,
+    "mode": _mode,
+}
+_PERCENTAGES = "DISTINCT; strings; percentages that are arrays or not literal"
+PERCENTILE_LINES = (
+    ("median(x)", "DISTINCT; strings"),
+    ("percentile(x, p)", "DISTINCT; strings; percentages that are no literals, or arrays of others; frequencies"),
+    ("percentile_cont(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
+    ("percentile_disc(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
+    ("percentile_approx(x, p[, accuracy])", _PERCENTAGES),
+    ("approx_percentile(x, p[, accuracy])", _PERCENTAGES),
+    ("approx_count_distinct(x[, error])", "DISTINCT"),
+    ("mode(x[, true]), mode() WITHIN GROUP (ORDER BY x)", "DISTINCT; DOUBLE and FLOAT"),
+)
+
+
+# Aggregates of pairs of numbers (CORR, COVAR_POP, REGR_SLOPE and similar ones), SKEWNESS and KURTOSIS.
+#
+# DuckDB returns NaN where Spark returns NULL, so the quotients are written out. They use the engines' sums of
+# products of deviations. DuckDB's own SKEWNESS is that of a sample, and its moments lose digits; so they are computed
+# from a list.
+
+#: Of one row DuckDB returns 0 in place of NaN.
+_SXX, _SYY = (
+    f"CASE WHEN regr_count({{0}}){{1}} = 1 THEN regr_avg{side}({{0}}){{1}} - regr_avg{side}({{0}}){{1}} "
+    f"ELSE regr_s{side}{side}({{0}}){{1}} END"
+    for side in "xy"
+)
+_SXY = "regr_sxy({0}){1}"
+_HAS_SLOPE = f"({_SXX}) <> 0"
+_CORRELATION = f"{_SXY} / sqrt(({_SXX}) * ({_SYY}))"
+_PAIRS: dict[str, tuple[str, SqlType]] = {
+    "corr": (
+        f"CASE WHEN regr_count({{0}}){{1}} > 1 AND ({_SXX}) <> 0 AND ({_SYY}) <> 0 AND ({_SXX}) * ({_SYY}) <> 0 "
+        f"THEN {_CORRELATION} END",
+        DOUBLE,
+    ),
+    "covar_pop": ("covar_pop({0}){1}", DOUBLE),
+    "covar_samp": ("covar_samp({0}){1}", DOUBLE),
+    "regr_count": ("regr_count({0}){1}", BIGINT),
+    "regr_avgx": ("regr_avgx({0}){1}", DOUBLE),
+    "regr_avgy": ("regr_avgy({0}){1}", DOUBLE),
+    "regr_sxx": (_SXX, DOUBLE),
+    "regr_syy": (_SYY, DOUBLE),
+    "regr_sxy": (_SXY, DOUBLE),
+    "regr_slope": (f"CASE WHEN {_HAS_SLOPE} THEN {_SXY} / ({_SXX}) END", DOUBLE),
+    "regr_intercept": (
+        f"CASE WHEN {_HAS_SLOPE} THEN regr_avgy({{0}}){{1}} - {_SXY} / ({_SXX}) * regr_avgx({{0}}){{1}} END",
+        DOUBLE,
+    ),
+    "regr_r2": (
+        f"CASE WHEN {_HAS_SLOPE} THEN CASE WHEN ({_SYY}) = 0 THEN 1 ELSE pow({_CORRELATION}, 2) END END",
+        DOUBLE,
+    ),
+}
+
+
+def _number(e: Expressions, aggregate: AggregateCall, value: Typed) -> str:
+    if value.type.name == "string":
+        hint = "Write CAST(… AS DOUBLE) around the argument."
+        e.text.refuse(f"{aggregate.function.upper()} of strings", aggregate.node, hint)
+    if not value.type.is_numeric:
+        e.refuse(aggregate.node, f"{aggregate.function.upper()} of {value.type}")
+    return e.cast(value, DOUBLE, aggregate.node)
+
+
+def _pair(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+    aggregate.only_plain(e)
+    values = [e.translate(argument, scope) for argument in aggregate.arguments(e, 2)]
+    averaged = {"regr_avgy": 0, "regr_avgx": 1}.get(aggregate.function)
+    if averaged is not None and values[averaged].type.is_decimal:
+        # Spark returns the average as a decimal.
+        hint = "Write CAST(… AS DOUBLE) around the argument."
+        e.text.refuse(f"{aggregate.function.upper()} of {values[averaged].type}", aggregate.node, hint)
+    template, type_ = _PAIRS[aggregate.function]
+    sql = ", ".join(_number(e, aggregate, value) for value in values)
+    return Aggregate(template, sql, type_, call(aggregate.function, *(value.name for value in values)))
+
+
+def _moment(macro: str) -> AggregateRule:
+    def rule(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggregate:
+        aggregate.only_plain(e)
+        value = e.translate(aggregate.arguments(e, 1)[0], scope)
+        sql = _number(e, aggregate, value)
+        return Aggregate(f"{macro}(list({{0}}){{1}})", sql, DOUBLE, call(aggregate.function, value.name))
+
+    return rule
+
+
+RULES: dict[str, AggregateRule] = {
+    **dict.fromkeys(_PAIRS, _pair),
+    "skewness": _moment("rw_skewness"),
+    "kurtosis": _moment("rw_kurtosis"),
+}
+_REFUSED = "DISTINCT; strings"
+LINES = (
+    *(
+        (
+            f"{function}({'y, x' if function.startswith('regr') else 'x, y'})",
+            f"{_REFUSED}; averages of DECIMAL" if "avg" in function else _REFUSED,
+        )
+        for function in _PAIRS
+    ),
+    ("skewness(x)", _REFUSED),
+    ("kurtosis(x)", _REFUSED),
+)
+
 
 #: A function of the argument that returns the aggregate's template, the argument's SQL, and the type of the result.
 _Rule = Callable[[Expressions, Typed, exp.Expr], tuple[str, str, SqlType]]
@@ -157,11 +510,11 @@ _RULES: dict[str, _Rule] = {
 _OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, _avg) or rule.__name__ == "spread")
 #: The rules of other aggregates.
 _CALL_RULES: dict[str, AggregateRule] = {
-    **chosen_values.RULES,
-    **percentiles.RULES,
-    **correlations.RULES,
+    **conditionals.RULES,
+    **PERCENTILE_RULES,
+    **RULES,
     **arrays.RULES,
-    **string_aggregates.RULES,
+    **STRING_AGGREGATE_RULES,
 }
 #: The aggregates that are translated with DISTINCT.
 _DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
@@ -343,11 +696,11 @@ FUNCTIONS = {
         ("bit_and(x)", "DISTINCT; other than integers"),
         ("bit_or(x)", "DISTINCT; other than integers"),
         ("bit_xor(x)", "DISTINCT; other than integers"),
-        *chosen_values.LINES,
-        *percentiles.LINES,
-        *correlations.LINES,
+        *conditionals.LINES,
+        *PERCENTILE_LINES,
+        *LINES,
         *arrays.LINES,
-        *string_aggregates.LINES,
+        *STRING_AGGREGATE_LINES,
     ),
     **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id([key, …])", _grouping_id)),
 }

@@ -13,26 +13,16 @@ from sqlglot import exp
 
 from rewriter.exec.translate import (
     aggregates,
+    arithmetic,
     arrays,
-    bit_operations,
     conditionals,
-    json_functions,
     like_conditions,
     literals,
     math_functions,
     operators,
     patterns,
-    regular_expressions,
-    rounding,
-    sequences,
     string_functions,
-    string_search,
-    text_formats,
-    time_differences,
     time_functions,
-    time_zones,
-    transcendental_functions,
-    try_arithmetic,
     windows,
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
@@ -48,29 +38,29 @@ ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {
     **aggregates.FUNCTIONS,
     **arrays.NODES,
     **arrays.FUNCTIONS,
-    **sequences.FUNCTIONS,
+    **arrays.SEQUENCE_FUNCTIONS,
     **windows.NODES,
     **windows.FUNCTIONS,
     **conditionals.NODES,
     **conditionals.FUNCTIONS,
     **math_functions.FUNCTIONS,
-    **rounding.FUNCTIONS,
-    **try_arithmetic.FUNCTIONS,
-    **bit_operations.NODES,
-    **bit_operations.FUNCTIONS,
-    **transcendental_functions.FUNCTIONS,
+    **math_functions.ROUNDING_FUNCTIONS,
+    **arithmetic.TRY_ARITHMETIC_FUNCTIONS,
+    **arithmetic.NODES,
+    **arithmetic.FUNCTIONS,
+    **math_functions.TRANSCENDENTAL_FUNCTIONS,
     **string_functions.NODES,
     **string_functions.FUNCTIONS,
-    **string_search.FUNCTIONS,
-    **text_formats.FUNCTIONS,
-    **json_functions.FUNCTIONS,
-    **regular_expressions.NODES,
-    **regular_expressions.FUNCTIONS,
+    **string_functions.STRING_SEARCH_FUNCTIONS,
+    **string_functions.TEXT_FORMAT_FUNCTIONS,
+    **arrays.JSON_FUNCTIONS,
+    **string_functions.REGULAR_EXPRESSION_NODES,
+    **string_functions.REGULAR_EXPRESSION_FUNCTIONS,
     **like_conditions.NODES,
     **time_functions.NODES,
     **time_functions.FUNCTIONS,
-    **time_differences.FUNCTIONS,
-    **time_zones.FUNCTIONS,
+    **time_functions.TIME_DIFFERENCE_FUNCTIONS,
+    **time_functions.TIME_ZONE_FUNCTIONS,
 }
 
 
@@ -129,7 +119,13 @@ def document() -> str:
         lines += [f"| `{_cell(entry.form)}` | {_cell(entry.refused)} |" for entry in section_entries]
         lines.append("")
     lines += ["## Patterns", "", *patterns.DESCRIPTION, ""]
-    lines += ["## Time zones", "", "UTC, GMT, Z, offsets `±HH:MM`, and:", f"{', '.join(sorted(time_zones.ZONES))}.", ""]
+    lines += [
+        "## Time zones",
+        "",
+        "UTC, GMT, Z, offsets `±HH:MM`, and:",
+        f"{', '.join(sorted(time_functions.ZONES))}.",
+        "",
+    ]
     return "\n".join(lines)
 
 

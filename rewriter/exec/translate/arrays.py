@@ -6,11 +6,14 @@ import re
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, BOOLEAN, INT, STRING, VOID, SqlType, array_of
+from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, INT, STRING, VOID, SqlType, array_of
 from rewriter.exec.translate.aggregate_calls import Aggregate, AggregateCall, AggregateRule
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import common_type, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
+from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
+from rewriter.exec.translate.math_functions import literal_int
+from rewriter.exec.translate.string_functions import text
 
 #: The types of elements. Timestamps in arrays have no zone in DuckDB's files and results.
 _ELEMENTS = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "date")
@@ -215,4 +218,135 @@ LINES = (
     ("collect_list(x)", f"DISTINCT; {_ELEMENT_TYPES}; the order of the elements is not defined"),
     ("array_agg(x)", f"DISTINCT; {_ELEMENT_TYPES}; the order of the elements is not defined"),
     ("collect_set(x)", f"FLOAT and DOUBLE; {_ELEMENT_TYPES}; the order of the elements is not defined"),
+)
+
+
+# SEQUENCE of whole numbers and of dates: an array from the first to the last value, usually for EXPLODE.
+#
+# As in Spark, the months of a step are added to the first date, so that each month keeps its last day.
+
+_MONTHS = {"MONTH": 1, "YEAR": 12}
+_AGAINST_STEP = (
+    "error('[DUCKDB_UNSUPPORTED] A sequence whose step leads away from its end is not supported on DuckDB.')"
+)
+
+
+def _sequence(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first_node, last_node, *steps = e.arguments(node, 2, 3)
+    first, last = e.translate(first_node, scope), e.translate(last_node, scope)
+    if first.type.is_integer and last.type.is_integer:
+        sqls, type_ = e.cast_to_common_type([first, last], node)
+        step = literal_int(e, steps[0]) if steps else None
+        series, shown = _numbers(sqls[0], sqls[1], step), None if step is None else str(step)
+    elif first.type == last.type == DATE:
+        sqls, type_ = [first.sql, last.sql], DATE
+        series, shown = _days(e, node, sqls[0], sqls[1], steps[0] if steps else None)
+    else:
+        e.text.refuse(
+            f"A sequence from {first.type} to {last.type}", node, "Write it over DATEs or whole numbers, and cast them."
+        )
+    list_type = array_of(type_)
+    sql = f"CASE WHEN {sqls[0]} IS NULL OR {sqls[1]} IS NULL THEN NULL {series} END"
+    names = (first.name, last.name) if shown is None else (first.name, last.name, shown)
+    return Typed(plain_cast(sql, list_type), list_type, call("sequence", *names))
+
+
+def _numbers(first: str, last: str, step: int | None) -> str:
+    """Returns the branches of CASE for whole numbers."""
+    wide = [plain_cast(sql, BIGINT) for sql in (first, last)]
+    if step is None:
+        up, down = (f"generate_series({wide[0]}, {wide[1]}, {sign})" for sign in (1, -1))
+        return f"WHEN {first} <= {last} THEN {up} ELSE {down}"
+    if step == 0:
+        return f"WHEN {first} = {last} THEN [{wide[0]}] ELSE {_AGAINST_STEP}"
+    order = "<=" if step > 0 else ">="
+    return f"WHEN {first} {order} {last} THEN generate_series({wide[0]}, {wide[1]}, {step}) ELSE {_AGAINST_STEP}"
+
+
+def _days(e: Expressions, node: exp.Expr, first: str, last: str, step: exp.Expr | None) -> tuple[str, str | None]:
+    """Returns the branches of CASE for dates, and the step in the name of the column."""
+    if step is None:
+        up, down = (f"generate_series({first}, {last}, INTERVAL ({sign}) DAY)" for sign in (1, -1))
+        return f"WHEN {first} <= {last} THEN {up} ELSE {down}", None
+    if not isinstance(step, exp.Interval):
+        e.text.refuse("A sequence of dates with a step that is no interval", step, "Write INTERVAL 1 DAY.")
+    amount, unit = interval_of_one_unit(e, step)
+    if unit in CLOCK_UNITS or amount < 1:
+        e.text.refuse(
+            f"A sequence of dates with the step {e.text.shown(step)}", step, "Write whole days, months or years."
+        )
+    shown = f"INTERVAL '{amount}' {unit}"
+    if unit in _MONTHS:
+        months = amount * _MONTHS[unit]
+        dates = (
+            f"list_transform(generate_series(0, datediff('month', {first}, {last}), {months}), "
+            f"lambda i: CAST({first} + to_months(CAST(i AS INTEGER)) AS DATE))"
+        )
+        series = f"list_filter({dates}, lambda d: d <= {last})"
+    else:
+        series = f"generate_series({first}, {last}, INTERVAL ({amount}) {unit})"
+    return f"WHEN {first} <= {last} THEN {series} ELSE {_AGAINST_STEP}", shown
+
+
+SEQUENCE_FUNCTIONS = functions(
+    "Arrays",
+    (
+        "sequence(first, last[, step])",
+        _sequence,
+        "TIMESTAMP; a step that is not a literal; negative steps of dates",
+    ),
+)
+
+
+# GET_JSON_OBJECT, for the allow-list of ``expressions``.
+#
+# Spark reads JSON as a stream, writes what it finds anew, and passes over errors in some places. DuckDB reads the
+# whole text. A text or a value for which the results may differ is an error when it occurs.
+
+_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_ -]*)|\['([A-Za-z_][A-Za-z0-9_ .-]*)'\]|\[(\d{1,9})\]", re.ASCII)
+
+
+def _steps(path: str) -> list[str | int] | None:
+    """Returns the keys and indexes of a path; ``None`` for one that is not simple."""
+    if not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    position = 1
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None:
+            return None
+        name, quoted_name, index = match.groups()
+        steps.append(int(index) if index is not None else name or quoted_name)
+        position = match.end()
+    return steps or None
+
+
+def _get_json_object(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second = e.arguments(node, 2)
+    value, path = text(e, first, scope), e.translate(second, scope)
+    name = call("get_json_object", value.name, path.name)
+    if path.type == VOID:
+        return Typed(e.cast(path, STRING, node), STRING, name)
+    steps = _steps(path.text) if path.text is not None else None
+    if steps is None:
+        e.refuse(node, f"The JSON path {e.text.shown(second)}")
+    place, repeated = "$", []
+    for step in steps:
+        if isinstance(step, str):
+            # Of equal keys, Spark continues with the next one if the first one has no value.
+            repeated.append(f"rw_repeats({value.sql}, {string_literal(place)}, {string_literal(step)})")
+        place += f"[{step}]" if isinstance(step, int) else f'."{step}"'
+    sql = f"rw_json({value.sql}, {string_literal(place)}, {' OR '.join(repeated) or 'false'})"
+    return Typed(sql, STRING, name)
+
+
+JSON_FUNCTIONS = functions(
+    "Strings",
+    (
+        "get_json_object(s, '$.key[index].key')",
+        _get_json_object,
+        "other paths; when they occur: malformed JSON, repeated keys without a value, fractions below 0.001 and from "
+        "10 million on, objects and arrays with fractions or escapes",
+    ),
 )

@@ -19,7 +19,7 @@ from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import assigned, cast, cast_entry, plain_cast, wider_type
 from rewriter.exec.translate.sql_text import SqlText
-from rewriter.timeline.time_mistakes import check_text, refuse_number
+from rewriter.timeline.time_bounds import check_text, refuse_number
 
 #: Clauses as users name them: sqlglot's names, or the text of a whole query, would not show users what is refused.
 _CLAUSES = {

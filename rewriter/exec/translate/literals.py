@@ -29,7 +29,7 @@ from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
 from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, timestamp_sql
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
 from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
-from rewriter.timeline.time_mistakes import check_literal
+from rewriter.timeline.time_bounds import check_literal
 from rewriter.timeline.timestamp_casts import has_zone
 
 _TYPES = {

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, STRING, VOID, SqlType
-from rewriter.exec.translate.arithmetic import EXACT_SIGN, calculated, with_sign, without_overflow
-from rewriter.exec.translate.casts import plain_cast
+from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
+from rewriter.exec.translate.arithmetic import EXACT_SIGN, calculated, digits_rounded, with_sign, without_overflow
+from rewriter.exec.translate.casts import as_decimal, plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
+from rewriter.exec.translate.literals import LEAST
 
 _E, _PI = "2.718281828459045", "3.141592653589793"
 #: Bits of the integers whose sums Java wraps.
@@ -140,4 +141,159 @@ FUNCTIONS = functions(
     ("factorial(n)", _factorial, "BIGINT"),
     ("bin(n)", _bin, "other than integers"),
     ("hex(x)", _hex, "other than integers and strings"),
+)
+
+
+# Exponentials, logarithms and powers, for the allow-list of ``expressions``.
+#
+# The engines may round their last digit differently. Spark's logarithms of a base are quotients of natural
+# logarithms, and a logarithm of 0 or less is NULL.
+
+
+def _doubles(e: Expressions, node: exp.Expr, scope: Scope, min_count: int, max_count: int) -> list[Typed]:
+    values = [e.translate(argument, scope) for argument in e.arguments(node, min_count, max_count)]
+    numbers = [number(e, node, value) for value in values]
+    return [Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name) for value in numbers]
+
+
+def _of_one(template: str, name: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        (value,) = _doubles(e, node, scope, 1, 1)
+        return Typed(template.format(value.sql), DOUBLE, call(name, value.name))
+
+    return translate
+
+
+def _log(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``log(base, x)``, and ``log(x)`` to the base e."""
+    *bases, value = _doubles(e, node, scope, 1, 2)
+    if not bases:
+        return Typed(_LN.format(value.sql), DOUBLE, call("LOG", "E()", value.name))
+    (base,) = bases
+    sql = f"CASE WHEN {base.sql} > 0 AND {value.sql} > 0 THEN ln({value.sql}) / ln({base.sql}) END"
+    return Typed(sql, DOUBLE, call("LOG", base.name, value.name))
+
+
+def _power(name: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        value, exponent = _doubles(e, node, scope, 2, 2)
+        return Typed(f"pow({value.sql}, {exponent.sql})", DOUBLE, call(name, value.name, exponent.name))
+
+    return translate
+
+
+_LN = "CASE WHEN {0} > 0 THEN ln({0}) END"
+TRANSCENDENTAL_FUNCTIONS = functions(
+    "Numbers",
+    ("exp(x)", _of_one("exp({0})", "EXP")),
+    ("ln(x)", _of_one(_LN, "ln")),
+    ("log([base, ]x)", _log),
+    ("log10(x)", _of_one("CASE WHEN {0} > 0 THEN log10({0}) END", "LOG10")),
+    ("log2(x)", _of_one("CASE WHEN {0} > 0 THEN ln({0}) / ln(CAST(2 AS DOUBLE)) END", "LOG2")),
+    ("cbrt(x)", _of_one("cbrt({0})", "CBRT")),
+    ("power(x, y)", _power("POWER")),
+    ("pow(x, y)", _power("pow")),
+)
+
+
+# Rounding of numbers to digits, for the allow-list of ``expressions``.
+
+#: A double below 2^53 has 16 digits before the point.
+_MOST_ROUNDED = MAX_PRECISION - 17
+#: Macros that divide integers, by the way of rounding.
+_QUOTIENTS = {
+    "round": "rw_quotient",
+    "bround": "rw_even_quotient",
+    "floor": "rw_floor_divided",
+    "ceil": "rw_ceil_divided",
+}
+
+
+def _rounded_type(type_: SqlType, digits: int) -> SqlType | None:
+    """Returns Spark's type of a decimal that is rounded; ``None`` if it needs too many digits."""
+    integer_digits = type_.precision - type_.scale + 1
+    precision, scale = (
+        (max(integer_digits, 1 - digits), 0)
+        if digits < 0
+        else (integer_digits + min(digits, type_.scale), min(digits, type_.scale))
+    )
+    return decimal(precision, scale) if precision <= MAX_PRECISION else None
+
+
+def _rounded_decimal(e: Expressions, node: exp.Expr, value: Typed, digits: int, way: str) -> Typed:
+    """Divides the digits of a decimal as an integer."""
+    type_ = _rounded_type(value.type, digits)
+    if type_ is None:
+        e.refuse(node, f"{way.upper()} of {value.type} to {digits} digits")
+    removed = value.type.scale - digits
+    if removed <= 0 or (way == "round" and digits >= 0):
+        return Typed(plain_cast(value.sql, type_), type_)
+    if removed > MAX_PRECISION:
+        e.refuse(node, f"{way.upper()} of {value.type} to {digits} digits")
+    sql = f"{_QUOTIENTS[way]}(rw_unscaled({value.sql}), CAST('1{'0' * removed}' AS HUGEINT))"
+    if digits < 0:
+        return Typed(plain_cast(f"{sql} * CAST('1{'0' * -digits}' AS HUGEINT)", type_), type_)
+    return Typed(plain_cast(f"rw_scaled({sql}, {type_.scale})", type_), type_)
+
+
+def _round(way: str) -> Translation:
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        argument, *places = e.arguments(node, 1, 2)
+        value = number(e, node, e.translate(argument, scope))
+        digits = literal_int(e, places[0]) if places else 0
+        name = call(way, value.name, str(digits))
+        if value.type.is_integer and digits >= 0:
+            return Typed(value.sql, value.type, name)
+        if value.type.is_integer:
+            whole = _rounded_decimal(e, node, _as_decimal(value), digits, way)
+            sql = f"rw_in_range(CAST({whole.sql} AS HUGEINT), CAST('{LEAST[value.type.name]}' AS HUGEINT))"
+            return Typed(plain_cast(sql, value.type), value.type, name)
+        if value.type.is_decimal:
+            rounded = _rounded_decimal(e, node, value, digits, way)
+            return Typed(rounded.sql, rounded.type, name)
+        if value.type == DOUBLE and way == "round" and 0 <= digits <= _MOST_ROUNDED:
+            return Typed(digits_rounded(value, digits), DOUBLE, name)
+        return e.refuse(node, f"{way.upper()} of {value.type} to {digits} digits")
+
+    return translate
+
+
+def _as_decimal(value: Typed) -> Typed:
+    type_ = as_decimal(value.type)
+    return Typed(plain_cast(value.sql, type_), type_, value.name)
+
+
+def _to_integer(way: str) -> Translation:
+    """Returns the translation of FLOOR and CEIL. With digits, the result is a decimal."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        argument, *places = e.arguments(node, 1, 2)
+        value = number(e, node, e.translate(argument, scope))
+        function = str(e.text.called(node))
+        if places:
+            digits = literal_int(e, places[0])
+            if value.type.is_floating:
+                e.refuse(node, f"{way.upper()} of {value.type} to digits")
+            whole = _as_decimal(value) if value.type.is_integer else value
+            rounded = _rounded_decimal(e, node, whole, digits, way)
+            return Typed(rounded.sql, rounded.type, call(function, value.name, str(digits)))
+        name = call("ceiling" if function == "ceiling" else way.upper(), value.name)
+        if value.type.is_integer:
+            return Typed(plain_cast(value.sql, BIGINT), BIGINT, name)
+        if value.type.is_decimal:
+            type_ = decimal(min(MAX_PRECISION, value.type.precision - value.type.scale + 1), 0)
+            return Typed(plain_cast(f"{way}({value.sql})", type_), type_, name)
+        return Typed(plain_cast(f"rw_whole_double({way}({plain_cast(value.sql, DOUBLE)}))", BIGINT), BIGINT, name)
+
+    return translate
+
+
+_DIGITS = "DOUBLE to digits; digits that are not a literal"
+ROUNDING_FUNCTIONS = functions(
+    "Numbers",
+    ("round(x[, digits])", _round("round"), "FLOAT; DOUBLE to negative digits; digits that are not a literal"),
+    ("bround(x[, digits])", _round("bround"), "DOUBLE and FLOAT; digits that are not a literal"),
+    ("floor(x[, digits])", _to_integer("floor"), _DIGITS),
+    ("ceil(x[, digits])", _to_integer("ceil"), _DIGITS),
+    ("ceiling(x[, digits])", _to_integer("ceil"), _DIGITS),
 )

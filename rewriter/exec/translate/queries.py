@@ -8,13 +8,13 @@ every relation gets a generated alias, and every column of a SELECT is ``c0, c1 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from rewriter.exec.engine import EngineQuery
-from rewriter.exec.sql_types import SqlType, duckdb_type
+from rewriter.exec.sql_types import INT, SqlType, duckdb_type
 from rewriter.exec.translate.allowlist import ALLOWED
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arrays import is_generator
@@ -23,9 +23,6 @@ from rewriter.exec.translate.expressions import Expressions, OuterScope, Scope, 
 from rewriter.exec.translate.from_clause import Cte, Ctes, FromClauses, Query
 from rewriter.exec.translate.grouping_sets import ALL_KEYS
 from rewriter.exec.translate.literal_tables import NAME, LiteralTable, literal_table
-from rewriter.exec.translate.misplaced_calls import check_calls
-from rewriter.exec.translate.recursive_ctes import STEP, STEP_TYPE, limited, names_itself, recursive_parts, step_items
-from rewriter.exec.translate.row_limits import limits
 from rewriter.exec.translate.select_items import Item
 from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
@@ -340,3 +337,251 @@ def _is_chain_link(node: exp.Expr, distinct: bool) -> bool:
     """Tests whether a set operation can be one link of a chain: the same kind, without clauses of its own."""
     clauses = ("order", "limit", "offset", "with_")
     return bool(node.args.get("distinct")) == distinct and not any(node.args.get(key) for key in clauses)
+
+
+# WITH RECURSIVE: the parts of a recursive common table expression, and its limits.
+#
+# Spark fails if the 100th step still returns rows, or if there are more than a million of them. So each row has the
+# number of its step, and the rows are read through a test of both limits.
+
+#: The name of the column with the number of a step, which no column of a user has.
+STEP = "step of the recursion"
+#: Spark's limits: of steps, and of rows.
+_MOST_STEPS, _MOST_ROWS = 100, 1_000_000
+_WRITE = "Write SELECT … UNION ALL SELECT … FROM name …, where only the second query reads the name."
+
+
+@dataclass(frozen=True)
+class RecursiveParts:
+    """The first query of a recursive expression, and the query of a step, which returns the step's number, too."""
+
+    anchor: exp.Expr
+    step: exp.Select
+
+
+def names_itself(cte: exp.Expr) -> bool:
+    """Tests whether the query of a common table expression reads its own name."""
+    return bool(_references(cte.this, cte.alias))
+
+
+def _references(node: exp.Expr, name: str) -> list[exp.Table]:
+    return [table for table in node.find_all(exp.Table) if not table.db and table.name.lower() == name.lower()]
+
+
+def recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> RecursiveParts:
+    """Returns the parts of an expression that reads itself. Raises Spark's errors for other forms."""
+    body, name = cte.this, cte.alias
+    is_union = isinstance(body, exp.Union) and not any(body.args.get(key) for key in ("order", "limit", "offset"))
+    if not is_union or _references(body.this, name) or not isinstance(body.expression, exp.Select):
+        e.text.wrong(
+            f"The recursive query {name} is not a first query and a recursive query with UNION ALL between them.",
+            "INVALID_RECURSIVE_CTE", "42836", cte, name, _WRITE,
+        )  # fmt: skip
+    if body.args.get("distinct"):
+        e.text.wrong(
+            f"The recursive query {name} has UNION. Write UNION ALL.",
+            "UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE", "42836", cte, name,
+        )  # fmt: skip
+    select = body.expression
+    for key in ("group", "having", "distinct", "order", "limit", "offset", "qualify", "laterals", "with_"):
+        if select.args.get(key):
+            e.refuse(select, f"{key.strip('_').upper()} in a recursive query")
+    joins = select.args.get("joins") or ()
+    relations = [clause.this for clause in (select.args.get("from_"), *joins) if clause is not None]
+    if len(_references(select, name)) > 1 or _references(select, name)[0] not in relations:
+        e.text.refuse(f"The recursive query {name} that reads {name} in a subquery, or twice,", select, _WRITE)
+    if any(join.args.get("side") or join.args.get("kind") in ("SEMI", "ANTI") for join in joins):
+        e.refuse(select, "A recursive query with other joins than INNER and CROSS JOIN")
+    if any(is_aggregate(node) or isinstance(node, exp.Window) for node in select.walk()):
+        e.refuse(select, "An aggregate or a window in a recursive query")
+    if any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in select.expressions):
+        e.text.refuse("SELECT * in a recursive query", select, "Name the columns.")
+    step = select.copy()
+    step.append("expressions", exp.Add(this=exp.column(STEP, quoted=True), expression=exp.Literal.number(1)))
+    within_limit = exp.LT(this=exp.column(STEP, quoted=True), expression=exp.Literal.number(_MOST_STEPS))
+    where = step.args.get("where")
+    condition = within_limit if where is None else exp.And(this=exp.Paren(this=where.this), expression=within_limit)
+    step.set("where", exp.Where(this=condition))
+    return RecursiveParts(body.this, step)
+
+
+def step_items(
+    e: Expressions, node: exp.Expr, types: Sequence[SqlType], columns: Sequence[tuple[str, SqlType]]
+) -> list[str]:
+    """Returns the columns of a step's query, cast to the types of the first query. ``columns`` are those of the query
+    without the number of the step.
+    """
+    if len(types) != len(columns):
+        e.text.wrong(
+            f"The queries of a recursion return {len(types)} and {len(columns)} columns.",
+            "NUM_COLUMNS_MISMATCH", "42826", node,
+        )  # fmt: skip
+    items = []
+    for number, (type_, (_, step_type)) in enumerate(zip(types, columns, strict=True)):
+        if type_ != step_type and not (type_.is_integer and step_type.is_integer):
+            hint = f"Cast the column of the recursive query: CAST(… AS {type_.shown})."
+            e.text.refuse(f"A recursion from {type_} to {step_type}", node, hint)
+        if type_ != step_type and wider_type(type_, step_type) != type_:
+            e.text.wrong(
+                f"The recursive query returns {step_type.shown}, which is wider than {type_.shown} of the first query.",
+                "CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", "42825", node, None,
+                f"Cast the column of one of them: CAST(… AS {step_type.shown}).",
+            )  # fmt: skip
+        items.append(f"CAST(c{number} AS {_integer(type_)}) AS c{number}" if type_ != step_type else f"c{number}")
+    return [*items, f"c{len(types)}"]
+
+
+def _integer(type_: SqlType) -> str:
+    return {"tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER"}.get(type_.name, "BIGINT")
+
+
+def limited(rows: str, name: str, count: int) -> str:
+    """Returns the query of the rows of a recursion. ``rows`` is its name, and ``count`` the number of its columns."""
+    quoted = name.replace("'", "''")
+    steps = f"[RECURSION_LEVEL_LIMIT_EXCEEDED] The recursion {quoted} has rows after {_MOST_STEPS} steps."
+    many = f"[RECURSION_ROW_LIMIT_EXCEEDED] The recursion {quoted} has more than {_MOST_ROWS:,} rows."
+    columns = ", ".join(f"c{number}" for number in range(count))
+    return (
+        f"SELECT {columns} FROM {rows} WHERE CASE WHEN (SELECT max(c{count}) FROM {rows}) >= {_MOST_STEPS} "
+        f"THEN error('{steps}') WHEN (SELECT count(*) FROM {rows}) > {_MOST_ROWS} THEN error('{many}') ELSE true END"
+    )
+
+
+#: The type of the number of a step.
+STEP_TYPE = INT
+
+
+# LIMIT and OFFSET: whole numbers, and sums, differences and products of them.
+
+_LARGEST = 2**31 - 1
+
+
+def limits(e: Expressions, node: exp.Expr) -> str:
+    """Translates LIMIT and OFFSET of a query."""
+    sql = ""
+    for key in ("limit", "offset"):
+        clause = node.args.get(key)
+        if clause is None:
+            continue
+        e.allow_only(clause, "expression")
+        e.construct(key.upper())
+        value = clause.expression
+        if key == "limit" and isinstance(value, exp.Var) and value.name.upper() == "ALL":
+            continue
+        number = _number(e, value, key.upper())
+        if number < 0:
+            e.text.wrong(
+                f"The operand of {key.upper()} is negative: {e.text.shown(value)}.",
+                "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE",
+                "42K0E",
+                value,
+            )
+        sql += f" {key.upper()} {number}"
+    return sql
+
+
+def _number(e: Expressions, node: exp.Expr, clause: str) -> int:
+    """Returns the value of a constant expression. Raises Spark's error for a column, and for another type."""
+    number: int | None = None
+    if isinstance(node, exp.Placeholder):
+        value = e.parameters.get(str(node.this))
+        number = value if isinstance(value, int) and not isinstance(value, bool) else None
+    elif isinstance(node, exp.Literal) and str(node.this).isdigit() and not node.args.get("is_string"):
+        number = int(str(node.this))
+    elif isinstance(node, exp.Paren):
+        return _number(e, node.this, clause)
+    elif isinstance(node, exp.Neg):
+        number = -_number(e, node.this, clause)
+    elif isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        left, right = _number(e, node.this, clause), _number(e, node.expression, clause)
+        number = left + right if isinstance(node, exp.Add) else left - right
+        number = left * right if isinstance(node, exp.Mul) else number
+        if abs(number) > _LARGEST:
+            e.text.wrong(f"{e.text.shown(node)} is too large for an INT.", "ARITHMETIC_OVERFLOW", "22003", node)
+    if number is not None and abs(number) <= _LARGEST:
+        return number
+    if number is not None or isinstance(node, exp.Literal | exp.Boolean | exp.Null):
+        e.text.wrong(
+            f"{clause} needs a whole number (INT): {e.text.shown(node)}.",
+            "INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE",
+            "42K0E",
+            node,
+        )
+    if node.find(exp.Column, exp.Query) is not None:
+        e.text.wrong(
+            f"{clause} needs a constant: {e.text.shown(node)}.",
+            "INVALID_LIMIT_LIKE_EXPRESSION.IS_UNFOLDABLE",
+            "42K0E",
+            node,
+        )
+    return e.refuse(node, f"{clause} {e.text.shown(node)}")
+
+
+# Aggregates and window functions where a query cannot have them: the errors are Spark's.
+
+
+def check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp.Expr], bool]) -> None:
+    """Raises ``EngineError`` for an aggregate in WHERE, a window function in WHERE or HAVING, an aggregate in the
+    argument of another, and an aggregate in the condition of FILTER.
+    """
+    where, having = select.args.get("where"), select.args.get("having")
+    for call in _calls(where, lambda node: _is_grouping(e, node)):
+        e.text.wrong(
+            f"{e.text.shown(call)} is about the groups of the query, which do not exist yet in WHERE.",
+            "UNSUPPORTED_GROUPING_EXPRESSION", "42K0E", call, None, "Write it in HAVING.",
+        )  # fmt: skip
+    for call in _calls(where, is_aggregate):
+        e.text.wrong(
+            f"{e.text.shown(call)} is an aggregate, which cannot be in WHERE. Write it in HAVING.",
+            "INVALID_WHERE_CONDITION", "42903", call,
+        )  # fmt: skip
+    for word, clause in (("WHERE", where), ("HAVING", having)):
+        for window in _calls(clause, _is_window):
+            hint = "Write it in QUALIFY, or in a subquery of FROM."
+            e.text.wrong(
+                f"{e.text.shown(window)} is a window function, which cannot be in {word}.",
+                "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE", "42601", window, None, hint,
+            )  # fmt: skip
+    for part in (*select.expressions, having, select.args.get("order"), select.args.get("qualify")):
+        for call in _calls(part, is_aggregate):
+            _check_nested(e, call, is_aggregate)
+
+
+def _check_nested(e: Expressions, call: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> None:
+    for argument in call.iter_expressions():
+        for inner in _calls(argument, is_aggregate):
+            _refuse_aggregated_grouping(e, inner)
+            hint = "Compute the inner one in a subquery of FROM."
+            e.text.wrong(
+                f"The aggregate {e.text.shown(inner)} is in the argument of the aggregate {e.text.shown(call)}.",
+                "NESTED_AGGREGATE_FUNCTION", "42607", inner, None, hint,
+            )  # fmt: skip
+    if isinstance(call.parent, exp.Filter) and call.arg_key == "this":
+        for inner in _calls(call.parent.expression, is_aggregate):
+            _refuse_aggregated_grouping(e, inner)
+            e.text.wrong(
+                f"The condition of FILTER has the aggregate {e.text.shown(inner)}. Write CASE in an outer query.",
+                "INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "42903", inner,
+            )  # fmt: skip
+
+
+def _refuse_aggregated_grouping(e: Expressions, call: exp.Expr) -> None:
+    # Spark takes GROUPING for a key there, and aggregates it.
+    if _is_grouping(e, call):
+        hint = "Select it in a subquery of FROM, and aggregate that."
+        e.text.refuse("GROUPING and GROUPING_ID in an aggregate", call, hint)
+
+
+def _is_grouping(e: Expressions, node: exp.Expr) -> bool:
+    return e.text.called(node) in ("grouping", "grouping_id")
+
+
+def _is_window(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window)
+
+
+def _calls(node: exp.Expr | None, test: Callable[[exp.Expr], bool]) -> Iterator[exp.Expr]:
+    """Returns the nodes of an expression that pass a test, outside its subqueries."""
+    for part in () if node is None else node.walk(prune=lambda part: isinstance(part, exp.Query)):
+        if test(part):
+            yield part

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,7 +20,6 @@ from rewriter.exec.translate.select_items import (
     substituted,
     with_earlier_aliases,
 )
-from rewriter.exec.translate.ungrouped_columns import check_ungrouped
 
 
 @dataclass(frozen=True)
@@ -459,3 +458,57 @@ def _has(node: exp.Expr, test: Callable[[exp.Expr], bool]) -> bool:
 
 def _without_alias(node: exp.Expr) -> exp.Expr:
     return node.this if isinstance(node, exp.Paren) else node
+
+
+# Columns of a grouped query that are neither grouped nor aggregated: the error names them as they were typed.
+#
+# DuckDB finds them, too, but calls them by the names of the translation.
+
+
+def check_ungrouped(
+    e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[str], scope: Scope, *, grouped: bool
+) -> None:
+    """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that no key of GROUP BY contains;
+    MISSING_GROUP_BY if the query is not ``grouped``, so that it is one group because of an aggregate or HAVING.
+    """
+    own_columns = {column.sql for source in scope.sources for column in source.columns}
+    for column in (column for part in parts for column in _outside_aggregates(e, part)):
+        try:
+            sql = e.translate(column, scope).sql
+        except Error:
+            continue  # no column of this query
+        if sql in own_columns and not any(sql in key for key in keys):
+            name = e.text.shown(column)
+            if not grouped:
+                e.text.wrong(
+                    f"The column {name} is beside an aggregate or HAVING, in a query without GROUP BY. Write GROUP BY "
+                    f"{name}, or MAX({name}).",
+                    "MISSING_GROUP_BY", "42803", column, column.name,
+                )  # fmt: skip
+            e.text.wrong(
+                f"The column {name} is neither in GROUP BY nor in an aggregate. Group by it, or write MAX({name}).",
+                "MISSING_AGGREGATION", "42803", column, column.name,
+            )  # fmt: skip
+
+
+def _outside_aggregates(e: Expressions, node: exp.Expr) -> Iterator[exp.Column]:
+    """Returns the columns of an expression outside its subqueries, lambdas and aggregates."""
+    if isinstance(node, exp.Column):
+        if not isinstance(node.this, exp.Star):
+            yield node
+        return
+    if isinstance(node, exp.Query | exp.Lambda) or _aggregates(e, node):
+        return
+    for child in node.iter_expressions():
+        yield from _outside_aggregates(e, child)
+
+
+def _aggregates(e: Expressions, node: exp.Expr) -> bool:
+    """Tests whether a node is an aggregate, perhaps with FILTER, IGNORE NULLS or WITHIN GROUP. One with OVER is a
+    function of groups.
+    """
+    inner = node
+    while isinstance(inner, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup):
+        inner = inner.this
+    is_call = isinstance(inner, exp.Expr) and (is_aggregate(e, inner) or isinstance(inner, exp.AggFunc))
+    return is_call and not (isinstance(node.parent, exp.Window) and node.arg_key == "this")

@@ -17,9 +17,16 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import EngineError, NotSupportedError, ParseError, Span
 from rewriter.grammar.datatypes import check_type_name
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
-from rewriter.planner.text.call_trees import CALL, PLUS_TOKEN, called, names_nested_type, read_with_calls
 from rewriter.planner.text.query_text import parser_words
-from rewriter.planner.text.sqlglot_trees import nests_too_deeply, settle
+from rewriter.planner.text.sqlglot_trees import (
+    CALL,
+    PLUS_TOKEN,
+    called,
+    names_nested_type,
+    nests_too_deeply,
+    read_with_calls,
+    settle,
+)
 
 _HINT = "Use the Spark engine (engine spark), or write it differently."
 _LONGEST_SHOWN = 40

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import BIGINT, DATE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
+from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import assigned, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.patterns import time_format, time_pattern
-from rewriter.timeline.time_mistakes import check_text
+from rewriter.timeline.time_bounds import check_text
 
 _TRUNCATIONS = {"year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
                 "mm": "month", "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
@@ -390,4 +391,173 @@ FUNCTIONS = functions(
     ("timestamp_seconds(n)", _from_unix(_SECOND), "parts of a second"),
     ("timestamp_millis(n)", _from_unix(1000)),
     ("timestamp_micros(n)", _from_unix(1)),
+)
+
+
+# Differences and sums of times in a unit, for the allow-list of ``expressions``.
+
+#: The units of a sum in DuckDB's function, and how many of them one is.
+_STEPS = {"MICROSECOND": ("microseconds", 1), "MILLISECOND": ("milliseconds", 1), "SECOND": ("seconds", 1),
+          "MINUTE": ("minutes", 1), "HOUR": ("hours", 1), "DAY": ("days", 1), "DAYOFYEAR": ("days", 1),
+          "WEEK": ("days", 7), "MONTH": ("months", 1), "QUARTER": ("months", 3), "YEAR": ("months", 12)}  # fmt: skip
+#: The units of a difference in microseconds, and those in months.
+_MICROS = {"MICROSECOND": 1, "MILLISECOND": 10**3, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3600 * 10**6,
+           "DAY": 86_400 * 10**6, "WEEK": 7 * 86_400 * 10**6}  # fmt: skip
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def _time_difference_unit(e: Expressions, node: exp.Expr) -> str:
+    """Returns a unit as typed, which is a word without quotes."""
+    return node.name if isinstance(node, exp.Column) and not node.args.get("table") else e.text.shown(node)
+
+
+def _added(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    first, second, third = e.arguments(node, 3)
+    unit = _time_difference_unit(e, first)
+    if unit.upper() not in _STEPS:
+        e.refuse(node, f"The unit {unit}")
+    amount, value = whole_number(e, second, scope), time_value(e, third, scope, TIMESTAMP)
+    if amount.type == BIGINT:
+        e.refuse(node, f"{str(e.text.called(node)).upper()} of a BIGINT")
+    function, factor = _STEPS[unit.upper()]
+    number = plain_cast(amount.sql, INT)
+    step = f"to_{function}({number if factor == 1 else f'{number} * {factor}'})"
+    sql = plain_cast(f"{plain_cast(value.sql, TIMESTAMP)} + {step}", TIMESTAMP)
+    return Typed(sql, TIMESTAMP, call("timestampadd", unit, amount.name, value.name))
+
+
+def _added_days(operator: str) -> Translation:
+    """Returns the translation of ``date_add(time, days)``; with three arguments, the first is a unit."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        if operator == "+" and len(node.expressions) == 3:
+            return _added(e, node, scope)
+        first, second = e.arguments(node, 2)
+        value, days = time_value(e, first, scope), whole_number(e, second, scope)
+        if days.type == BIGINT:
+            e.refuse(node, f"{str(e.text.called(node)).upper()} of a BIGINT")
+        sql = f"{plain_cast(value.sql, DATE)} {operator} {plain_cast(days.sql, INT)}"
+        name = call("date_sub" if operator == "-" else "date_add", value.name, days.name)
+        return Typed(plain_cast(sql, DATE), DATE, name)
+
+    return translate
+
+
+def _days_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Translates ``datediff(end, start)``; with three arguments, the first is a unit, and the start comes before the
+    end.
+    """
+    if len(node.expressions) == 3:
+        return _units_between(e, node, scope)
+    first, second = e.arguments(node, 2)
+    end, start = time_value(e, first, scope), time_value(e, second, scope)
+    sql = f"date_diff('day', {plain_cast(start.sql, DATE)}, {plain_cast(end.sql, DATE)})"
+    return Typed(plain_cast(sql, INT), INT, call(str(e.text.called(node)), end.name, start.name))
+
+
+def _units_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    """Returns the number of whole units between two times, towards zero."""
+    first, *times = e.arguments(node, 3)
+    unit = _time_difference_unit(e, first)
+    start, end = (time_value(e, time, scope, TIMESTAMP) for time in times)
+    moments = [plain_cast(value.sql, TIMESTAMP) for value in (start, end)]
+    if unit.upper() in _MICROS:
+        sql = f"((epoch_us({moments[1]}) - epoch_us({moments[0]})) // {_MICROS[unit.upper()]})"
+    elif unit.upper() in _MONTHS:
+        sql = f"(rw_whole_months({', '.join(moments)}) // {_MONTHS[unit.upper()]})"
+    else:
+        e.refuse(node, f"The unit {unit}")
+    return Typed(plain_cast(sql, BIGINT), BIGINT, call("timestampdiff", unit, start.name, end.name))
+
+
+def _months_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+    *times, rounded = [*e.arguments(node, 2, 3), None][:3]
+    first, second = (time_value(e, time, scope, TIMESTAMP) for time in times if time is not None)
+    is_rounded = Typed("true", BOOLEAN, "true") if rounded is None else e.condition(rounded, scope)
+    moments = [plain_cast(value.sql, TIMESTAMP) for value in (first, second)]
+    months = f"rw_months_between({', '.join(moments)})"
+    sql = {"true": f"rw_rounded_months({months})", "false": months}.get(
+        is_rounded.sql, f"CASE WHEN {is_rounded.sql} THEN rw_rounded_months({months}) "
+        f"WHEN {is_rounded.sql} IS NOT NULL THEN {months} END",
+    )  # fmt: skip
+    return Typed(plain_cast(sql, DOUBLE), DOUBLE, call("months_between", first.name, second.name, is_rounded.name))
+
+
+_UNITS = ", ".join(_STEPS)
+_DIFFERENCES = f"other units than {', '.join((*_MICROS, *_MONTHS))}"
+TIME_DIFFERENCE_FUNCTIONS = functions(
+    "Dates and times",
+    ("date_add(time, days), date_add(unit, n, time)", _added_days("+"), f"units other than {_UNITS}; BIGINT"),
+    ("dateadd(time, days), dateadd(unit, n, time)", _added_days("+"), "as DATE_ADD"),
+    ("date_sub(time, days)", _added_days("-"), "BIGINT"),
+    ("timestampadd(unit, n, time)", _added, "as DATE_ADD"),
+    ("datediff(end, start), datediff(unit, start, end)", _days_between, _DIFFERENCES),
+    ("date_diff(end, start), date_diff(unit, start, end)", _days_between, "as DATEDIFF"),
+    ("timestampdiff(unit, start, end)", _units_between, "as DATEDIFF"),
+    ("timediff(unit, start, end)", _units_between, "as DATEDIFF"),
+    ("months_between(time, time[, rounded])", _months_between),
+)
+
+
+# FROM_UTC_TIMESTAMP and TO_UTC_TIMESTAMP, for the allow-list of ``expressions``.
+#
+# Java and DuckDB have rules of time zones of their own, and each release of either may know other ones. The zones
+# below have had the same rules since 2019, for the times from 1970 to 2099.
+
+ZONES = frozenset(
+    "Africa/Algiers Africa/Johannesburg Africa/Lagos Africa/Nairobi America/Anchorage America/Argentina/Buenos_Aires "
+    "America/Caracas America/Chicago America/Denver America/Lima America/Los_Angeles America/New_York America/Phoenix "
+    "America/Sao_Paulo Asia/Bangkok Asia/Calcutta Asia/Dhaka Asia/Dubai Asia/Ho_Chi_Minh Asia/Hong_Kong Asia/Jakarta "
+    "Asia/Karachi Asia/Kolkata Asia/Kuala_Lumpur Asia/Riyadh Asia/Seoul Asia/Shanghai Asia/Singapore Asia/Taipei "
+    "Asia/Tashkent Asia/Tokyo Atlantic/Reykjavik Australia/Adelaide Australia/Brisbane Australia/Melbourne "
+    "Australia/Perth Australia/Sydney Europe/Amsterdam Europe/Athens Europe/Belgrade Europe/Berlin Europe/Brussels "
+    "Europe/Bucharest Europe/Budapest Europe/Copenhagen Europe/Dublin Europe/Helsinki Europe/Istanbul Europe/Lisbon "
+    "Europe/Ljubljana Europe/London Europe/Luxembourg Europe/Madrid Europe/Moscow Europe/Oslo Europe/Paris "
+    "Europe/Prague Europe/Riga Europe/Rome Europe/Sofia Europe/Stockholm Europe/Tallinn Europe/Vienna Europe/Vilnius "
+    "Europe/Warsaw Europe/Zagreb Europe/Zurich Pacific/Auckland Pacific/Honolulu US/Central US/Eastern US/Mountain "
+    "US/Pacific".split()
+)
+_UTC = ("UTC", "GMT", "Z", "Etc/UTC", "Etc/GMT")
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)", re.ASCII)
+_MOST_MINUTES = 18 * 60
+
+
+def _shifted(is_local: bool) -> Translation:
+    """Returns the translation of ``to_utc_timestamp`` if the time is local, of ``from_utc_timestamp`` otherwise."""
+
+    def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+        first, second = e.arguments(node, 2)
+        value, zone = time_value(e, first, scope, TIMESTAMP), e.translate(second, scope)
+        moment = plain_cast(value.sql, TIMESTAMP)
+        name = call(str(e.text.called(node)), value.name, zone.name)
+        if zone.type == VOID:
+            return Typed(plain_cast("NULL", TIMESTAMP), TIMESTAMP, name)
+        if zone.text in _UTC:
+            return Typed(moment, TIMESTAMP, name)
+        minutes = None if zone.text is None else _minutes(zone.text)
+        if minutes is not None:
+            sql = f"{moment} + to_minutes({-minutes if is_local else minutes})"
+        elif zone.text in ZONES:
+            sql = f"{'rw_to_utc' if is_local else 'rw_from_utc'}({moment}, {string_literal(zone.text or '')})"
+        else:
+            e.refuse(node, f"The time zone {e.text.shown(second)}")
+        return Typed(plain_cast(sql, TIMESTAMP), TIMESTAMP, name)
+
+    return translate
+
+
+def _minutes(zone: str) -> int | None:
+    """Returns the offset ``±HH:MM`` in minutes; ``None`` for another text."""
+    match = _OFFSET.fullmatch(zone)
+    if match is None or int(match[3]) > 59:
+        return None
+    minutes = int(match[2]) * 60 + int(match[3])
+    return None if minutes > _MOST_MINUTES else -minutes if match[1] == "-" else minutes
+
+
+_REFUSED = "a zone that is not a literal, or not listed below; years before 1970 and after 2099"
+TIME_ZONE_FUNCTIONS = functions(
+    "Dates and times",
+    ("from_utc_timestamp(time, 'zone')", _shifted(False), _REFUSED),
+    ("to_utc_timestamp(time, 'zone')", _shifted(True), _REFUSED),
 )

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.changes import (
     AddPartitions,
@@ -24,8 +24,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import ConflictError, DataError, Error, IntegrityError, NotSupportedError, ProgrammingError
-from rewriter.metastore.adoption.places import Places
-from rewriter.metastore.adoption.plan import alteration
+from rewriter.metastore.adoption.plan import Places, alteration
 from rewriter.metastore.adoption.report import Counts
 
 #: How often a commit is tried that conflicts with others.

@@ -16,26 +16,35 @@ from typing import Any, TypeVar
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject, PartitionWrite
-from rewriter.catalog.model.objects import Namespace, Partition, PartitionValues, Table, View
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name, parts_of
-from rewriter.errors import Error, IntegrityError, OperationalError
+from rewriter.catalog.model.objects import (
+    DEFAULT_DATABASE,
+    Function,
+    Namespace,
+    Partition,
+    PartitionValues,
+    Table,
+    View,
+    full_name,
+    parts_of,
+)
+from rewriter.errors import DataError, Error, IntegrityError, OperationalError
 from rewriter.metastore.adoption.commits import REFUSALS, PartitionCommits, State, committed
 from rewriter.metastore.adoption.definitions import IMPORTED, Wanted, wanted_database, wanted_object
-from rewriter.metastore.adoption.functions import Functions
-from rewriter.metastore.adoption.places import Places
 from rewriter.metastore.adoption.plan import (
     NamedPartitions,
     PartitionReader,
+    Places,
     RowFormat,
+    Selection,
     name_of,
     needs_replacement,
     table_changes,
 )
 from rewriter.metastore.adoption.report import Counts, Report
-from rewriter.metastore.adoption.selection import Selection
 from rewriter.metastore.adoption.source import TABLES, Source
-from rewriter.metastore.adoption.statistics import StatisticsOf, says_statistics, with_statistics
+from rewriter.metastore.column_statistics import ColumnStatistics, given_statistics, statistics_text
 from rewriter.metastore.descriptors import STATISTICS
+from rewriter.metastore.functions import catalog_function
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.statements.resolve.location_conflicts import check_table_location, refused_locations
 
@@ -434,3 +443,231 @@ def _prefetched(items: Iterable[_Item], fetch: Callable[[_Item], _Fetched]) -> G
         finally:
             for future in ahead:
                 future.cancel()
+
+
+# The permanent functions of a source's databases, which the catalog keeps for clients of the metastore.
+
+_LISTING = "get_functions"
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Brings the functions of the catalog in step with those of a source. It changes only those that an import made."""
+
+    catalog: Catalog
+    source: Source
+    selection: Selection
+    report: Report
+
+    def compare(self, databases: Sequence[str]) -> None:
+        """Compares the functions of databases of the source, and drops those of it that are gone there.
+
+        Costs a request for each database, and one for each function. Raises METASTORE_UNAVAILABLE, and the errors of
+        the catalog's database.
+        """
+        listed: set[str] = set()
+        unread: set[str] = set()
+        for database in databases:
+            try:
+                names = sorted({name.lower(): name for name in self.source.functions(database)}.values())
+            except OperationalError as error:
+                if error.condition != "METASTORE_REFUSED":
+                    raise
+                if self.source.lacks(_LISTING):
+                    self.report.not_taken(self.source.uri, "functions", f"The source does not have {_LISTING}.")
+                    return
+                self.report.not_taken(database, "functions", error.headline)
+                unread.add(database)
+                continue
+            listed.update(full_name(database, name.lower()) for name in names)
+            self._put(list(self._wanted(database, names)))
+        self._drop_missing(listed, unread)
+
+    def _wanted(self, database: str, names: Sequence[str]) -> Iterator[Function]:
+        """Yields the functions that the catalog can have."""
+        for name in names:
+            try:
+                given = self.source.function(database, name)
+                returned = (str(given.dbName or "").lower(), str(given.functionName or "").lower())
+                if returned == (database, name.lower()):
+                    yield replace(catalog_function(given, 0, database, 0), source=self.source.uri)
+                    continue
+                reason = "The source returned another function."
+            except REFUSALS as error:
+                reason = error.headline
+            except OperationalError as error:
+                if error.condition != "METASTORE_REFUSED":
+                    raise
+                reason = error.headline
+            self.report.not_taken(f"{database}.{name}", "function", reason)
+
+    def _put(self, functions: Sequence[Function]) -> None:
+        """Creates and replaces functions in one commit, or each in its own if that is refused."""
+        try:
+            counts = committed(self.catalog, self._changes(functions))
+        except REFUSALS as error:
+            if len(functions) > 1:
+                for function in functions:
+                    self._put([function])
+                return
+            self.report.not_taken(".".join(parts_of(functions[0].name)), "function", error.headline)
+        else:
+            self.report.functions.add(counts)
+
+    def _changes(self, functions: Sequence[Function]) -> Callable[[State], tuple[list[Change], Counts]]:
+        def changes(state: State) -> tuple[list[Change], Counts]:
+            made: list[Change] = []
+            counts = Counts()
+            for wanted in functions:
+                live = state.snapshot.find_function(wanted.name)
+                if live is None:
+                    counts.created += 1
+                elif live.source != self.source.uri:
+                    raise IntegrityError(
+                        "The catalog has a function of that name that this import did not make.",
+                        condition="ROUTINE_ALREADY_EXISTS",
+                        sqlstate="42723",
+                        object=wanted.name,
+                        hint="Rename one of them, and import again.",
+                    )
+                elif replace(wanted, id=live.id) == live:
+                    continue
+                else:
+                    made.append(DropObject(live))
+                    counts.changed += 1
+                made.append(CreateObject(wanted))
+            return made, counts
+
+        return changes
+
+    def _drop_missing(self, listed: Collection[str], unread: Collection[str]) -> None:
+        """Drops the selected functions of the source that it does not list. ``unread`` databases listed none."""
+
+        def changes(state: State) -> tuple[list[Change], Counts]:
+            gone = [
+                function
+                for function in state.snapshot.functions()
+                if function.source == self.source.uri
+                and function.name not in listed
+                and (database := parts_of(function.name)[0]) not in unread
+                and self.selection.has_all_of(database)
+            ]
+            return [DropObject(function) for function in gone], Counts(dropped=len(gone))
+
+        self.report.functions.add(committed(self.catalog, changes))
+
+
+# Column statistics of a source, as the hidden property in which the catalog keeps those of clients.
+
+_WHAT = "column statistics"
+_OF_TABLE, _OF_PARTITIONS = "get_table_statistics_req", "get_partitions_statistics_req"
+#: The moment of an analysis: the methods do not return it.
+_UNKNOWN = 0
+#: The parameter by which Hive says that it has statistics of columns, and the word in it.
+_ACCURATE, _OF_COLUMNS = "COLUMN_STATS_ACCURATE", "COLUMN_STATS"
+
+
+def says_statistics(parameters: Mapping[str, str] | None) -> bool:
+    """Returns whether the parameters of a partition say that it has column statistics. It may have some if not."""
+    return _OF_COLUMNS in (parameters or {}).get(_ACCURATE, "")
+
+
+@dataclass
+class StatisticsOf:
+    """Reads the column statistics of one table and of its partitions.
+
+    ``table`` is the table as the catalog has it or is to have it, ``given`` as the source has it.
+    """
+
+    source: Source
+    report: Report
+    table: Table
+    given: Any
+    #: Whether partitions had statistics; ``None`` before the first batch.
+    _found: bool | None = None
+
+    def of_table(self) -> tuple[str | None, bool]:
+        """Returns the property of the table, ``None`` without statistics, and whether the source could say it.
+
+        One request. Raises METASTORE_UNAVAILABLE.
+        """
+        objects = self._asked(_OF_TABLE, None)
+        return (None, False) if objects is None else (self._text(objects, None), True)
+
+    def added(
+        self,
+        writes: Sequence[PartitionWrite],
+        names: Mapping[PartitionValues, str],
+        live: Mapping[PartitionValues, Partition],
+        *,
+        is_said: bool,
+    ) -> list[PartitionWrite]:
+        """Returns the partitions of one batch with their statistics. One request, or none.
+
+        If the first batch has no statistics, the source is not asked for later ones, but for those whose parameters
+        say that there are some (``is_said``). The partitions that it is not asked for keep what they have in ``live``.
+        Raises METASTORE_UNAVAILABLE.
+        """
+        given = (
+            self._asked(_OF_PARTITIONS, list(names.values()))
+            if writes and (is_said or self._found in (None, True))
+            else None
+        )
+        if given is None:
+            return [_with(write, _of(live.get(write.values))) for write in writes]
+        self._found = bool(given) or self._found is True
+        for name in given.keys() - set(names.values()):
+            self._refuse("The source returned it, but was asked for others.", name)
+        return [_with(write, self._text(given.get(names[write.values]) or (), names[write.values])) for write in writes]
+
+    def _asked(self, method: str, names: Sequence[str] | None) -> Any:
+        """Returns what the source has of the table, or of named partitions; ``None`` if it cannot say it."""
+        own = {str(field.name).lower() for field in self.given.sd.cols or ()}
+        columns = [column.name.lower() for column in self.table.columns if column.name.lower() in own]
+        if self.source.lacks(method) or not columns:
+            return None
+        try:
+            if names is None:
+                return self.source.table_statistics(self.given.dbName, self.given.tableName, columns)
+            return self.source.partition_statistics(self.given.dbName, self.given.tableName, columns, names)
+        except OperationalError as error:
+            if error.condition != "METASTORE_REFUSED":
+                raise
+            if self.source.lacks(method):
+                self.report.not_taken(self.source.uri, _WHAT, f"The source does not have {method}.")
+            else:
+                self._refuse(error.headline, None)
+                self._found = False if self._found is None else self._found
+            return None
+
+    def _text(self, objects: Iterable[Any], partition: str | None) -> str | None:
+        given = list(objects)
+        try:
+            taken = self._taken(given)
+        except DataError:
+            taken = {}
+            for one in given:
+                try:
+                    taken |= self._taken([one])
+                except DataError as error:
+                    self._refuse(error.headline, partition)
+        return statistics_text(dict(sorted(taken.items()))) if taken else None
+
+    def _taken(self, objects: Sequence[Any]) -> dict[str, ColumnStatistics]:
+        return given_statistics(objects, self.table.columns, self.table.name, _UNKNOWN)
+
+    def _refuse(self, reason: str, example: str | None) -> None:
+        self.report.not_taken(self.table.name, _WHAT, reason, example=example)
+
+
+def _of(live: Partition | None) -> str | None:
+    return None if live is None else live.properties.get(STATISTICS)
+
+
+def _with(write: PartitionWrite, text: str | None) -> PartitionWrite:
+    return write if text is None else replace(write, properties={**write.properties, STATISTICS: text})
+
+
+def with_statistics(table: Table, text: str | None) -> Table:
+    """Returns a table with that property, or as it is."""
+    return table if text is None else replace(table, properties={**table.properties, STATISTICS: text})

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from thrift.Thrift import TApplicationException
 
-from rewriter.errors import Error, OperationalError
-from rewriter.metastore.adoption.address import Address
+from rewriter.errors import Error, InterfaceError, OperationalError
 from rewriter.metastore.wire.interface import ErrorStructure, Method, Structure, interface, reading_less, structure
 from rewriter.metastore.wire.requests import Requests
 
@@ -191,3 +192,38 @@ def _slim_partitions() -> type[Structure]:
         descriptor = reading_less(descriptor, name)
     partition = reading_less(reading_less(structure("Partition"), "sd", descriptor), "privileges")
     return reading_less(interface().methods["get_partitions_by_names"].result, "success", partition)
+
+
+# The address of a metastore: ``thrift://host:port``.
+
+DEFAULT_PORT = 9083
+_ADDRESS = re.compile(r"thrift://(?:\[([0-9A-Fa-f:.%]+)\]|([^\s/:\[\]@?#]+))(?::([0-9]{1,5}))?/?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Address:
+    """The host and the port of a metastore."""
+
+    host: str
+    port: int = DEFAULT_PORT
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Returns the address that a URI names, by default with the port 9083. Raises ``InterfaceError``.
+
+        >>> Address.parse("thrift://Metastore.example")
+        Address(host='metastore.example', port=9083)
+        """
+        match = _ADDRESS.fullmatch(text.strip())
+        port = int(match[3] or DEFAULT_PORT) if match else 0
+        if match is None or not 0 < port < 65536:
+            raise InterfaceError(
+                "The address of the metastore is not a URI of the form thrift://host:port.",
+                object=text,
+                hint="Write the value of hive.metastore.uris, such as thrift://metastore.example:9083. Name one host.",
+            )
+        return cls((match[1] or match[2]).lower(), port)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"thrift://{host}:{self.port}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rewriter.catalog.facts.time_key_ranges import null_time, time_ranges
+from rewriter.catalog.facts.time_binding import null_time, time_ranges
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import StorageTable, Table
 from rewriter.planner.model.plan import Selection

@@ -12,17 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import SupportsInt
 
+from rewriter.catalog.facts.time_binding import time_ranges
 from rewriter.catalog.model.objects import Fact, StorageTable, Table
+from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE, OPEN
 from rewriter.errors import NotSupportedError
 from rewriter.planner.cover.arms import Arm, key_ranges
-from rewriter.planner.cover.costs import Costs, costs
-from rewriter.planner.cover.cover import Candidate, Cover, cover
+from rewriter.planner.cover.cover import Candidate, Costs, Cover, costs, cover
 from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened
 from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
-from rewriter.planner.cover.remedies import extent_sentences, remedies
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, undeclared
 from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
-from rewriter.planner.cover.unused_rollups import DoubtReader
 from rewriter.planner.cover.validity import cut, is_bounded, window
 from rewriter.planner.model.plan import Cause, OpenEnd, PruneCause, Settings
 from rewriter.planner.scope.blocks import CatalogReader
@@ -30,7 +29,7 @@ from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
-from rewriter.timeline.timeline import PartitionTimeline
+from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 
 @dataclass(frozen=True)
@@ -454,3 +453,161 @@ def table_of(reader: CatalogReader, storage_table: StorageTable) -> Table:
 def nearest_aligned(time_range: TimeRange, base: Period, calendar: Calendar) -> str:
     """Returns the aligned range nearest to ``time_range`` (outward), as text for a hint."""
     return calendar.shown(TimeRange(base.floor(time_range.start), base.ceil(time_range.end)))
+
+
+# Statements that make existing but unused rollup partitions serve, suggested where a query misses their time.
+
+
+def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
+    """Returns one sentence for each fact or table whose rollups would serve time that is missing from the target.
+
+    CHECK FACT … ACCEPT and REFRESH FACT need all base periods of a rollup. If some no longer exist, only loading them
+    or a statement of the owner helps. No statement makes an outdated rollup right.
+    """
+    sentences: list[str] = []
+    for source in sources:
+        open_time = instants(source.period, lines[source].open, missing) & missing
+        if open_time:
+            sentences.append(
+                f"{_at(source, open_time)} a stream still fills {source.storage_table.table}: its trigger, or "
+                f"ALTER TABLE {source.storage_table.table} COMMIT PARTITION, makes the partitions visible"
+            )
+        copied_time = instants(source.period, lines[source].outdated, missing) & missing
+        if source.is_base and copied_time:
+            table = source.storage_table.table
+            sentences.append(
+                f"{_at(source, copied_time)} {table} has copies of content that has changed since: run the INSERT "
+                "that filled them again"
+            )
+        if missing and not source.is_base:
+            requested = fitting(source.period, missing, target)
+            sentences += _sentences(source, lines[source], _base(source, lines), requested)
+    return tuple(dict.fromkeys(sentences))
+
+
+def extent_sentences(sources: Sequence[Source], lines: Timelines, missing: RangeSet) -> tuple[str, ...]:
+    """Returns where the existing partitions begin and end, each if time beyond it is missing."""
+    existing = extent((source.period, line) for source in sources for line in lines[source].existing)
+    if existing is None or not missing:
+        return ()
+    text = sources[0].fact.calendar.text
+    sentences = []
+    if missing.ranges[0].start < existing.start:
+        sentences.append(f"The data begin at {text(existing.start)}")
+    if missing.ranges[-1].end > existing.end:
+        sentences.append(f"The data end at {text(existing.end)}")
+    return tuple(sentences)
+
+
+def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:
+    period, fact, table = source.period, source.fact.name, source.storage_table.table
+    unproven, incomplete, outdated = (
+        instants(period, line, requested) & requested for line in (there.unproven, there.incomplete, there.outdated)
+    )
+    complete_base = RangeSet(
+        TimeRange(start, end)
+        for time_range in base
+        if (start := period.ceil(time_range.start)) < (end := period.floor(time_range.end))
+    )
+    if unproven & complete_base:
+        yield (
+            f"CHECK FACT {fact} {_bounds(source, unproven & complete_base)} ACCEPT proves rollups that "
+            "agree with the base"
+        )
+    if (unproven | incomplete | outdated) & complete_base:
+        time = (unproven | incomplete | outdated) & complete_base
+        yield f"REFRESH FACT {fact} {_bounds(source, time)} computes rollups of {table} from the base"
+    if unproven - complete_base:
+        yield (
+            f"{_at(source, unproven - complete_base)} {table} has rollups without a proof, and their base is "
+            f"incomplete: load the base and run CHECK FACT {fact} ACCEPT, or, if you know that they "
+            f"are correct, run ALTER FACT {fact} TABLE {table} SET TRUSTED"
+        )
+    if incomplete - complete_base:
+        yield (
+            f"{_at(source, incomplete - complete_base)} {table} has rollups whose base was incomplete: load "
+            f"the base and run REFRESH FACT {fact}, or, if nothing happened in the missing periods, "
+            f"run ALTER FACT {fact} MARK COMPLETE {_bounds(source, incomplete - complete_base)}, or, if you "
+            f"know that they are correct, run ALTER FACT {fact} TABLE {table} SET TRUSTED"
+        )
+
+
+def _base(source: Source, lines: Timelines) -> RangeSet:
+    """Returns the time of the existing base periods of a source's fact."""
+    return RangeSet(
+        TimeRange(other.period.start(ordinals.start), other.period.start(ordinals.end))
+        for other, timelines in lines.items()
+        if other.fact is source.fact and other.is_base
+        for ordinals in timelines.fresh.ranges()
+    )
+
+
+def _at(source: Source, time: RangeSet) -> str:
+    return f"At {source.fact.calendar.shown(time)}"
+
+
+def _bounds(source: Source, time: RangeSet) -> str:
+    text = source.fact.calendar.text
+    return f"FROM '{text(time.ranges[0].start)}' TO '{text(time.ranges[-1].end)}'"
+
+
+# Explains why existing partitions are not used: the catalog's notes on them, and the gaps in their base.
+
+#: The maximum number of reasons that are shown for one candidate.
+MOST_REASONS = 3
+
+
+@dataclass(frozen=True)
+class DoubtReader:
+    """Reads the reasons on demand: plans that serve everything read none."""
+
+    reader: CatalogReader
+    lines: Timelines
+    base: Period
+
+    def reason(self, source: Source, kind: PruneCause, time: RangeSet) -> str:
+        """Returns the reason why partitions of a candidate are unproven, incomplete or open; '' for any other cause."""
+        if kind is PruneCause.PARTITIONS_OPEN:
+            return OPEN
+        if kind is PruneCause.PARTITIONS_UNPROVEN:
+            return self._unproven(source, time)
+        return self._incomplete(source, time) if kind is PruneCause.PARTITIONS_INCOMPLETE else ""
+
+    def _unproven(self, source: Source, time: RangeSet) -> str:
+        period, storage_table = source.period, source.storage_table
+        table = self.reader.table(storage_table.table)
+        ordinals = [
+            OrdinalRange(period.ordinal(time_range.start), period.ordinal(time_range.end - 1) + 1)
+            for time_range in time
+        ]
+        return unproven_reason(self.reader.doubts(table, time_ranges(table, storage_table.layouts[period], ordinals)))
+
+    def _incomplete(self, source: Source, time: RangeSet) -> str:
+        """Returns the number of base periods of the fact that are missing inside the partitions now."""
+        lacking = time
+        for other, timelines in self.lines.items():
+            if other.fact is source.fact and other.is_base:
+                ranges = timelines.fresh.ranges()
+                lacking = lacking - RangeSet(
+                    TimeRange(other.period.start(r.start), other.period.start(r.end)) for r in ranges
+                )
+        return incomplete_reason(source.fact.base_period, lacking)
+
+
+def unproven_reason(reasons: Sequence[str]) -> str:
+    """Returns the reasons why some partitions are unproven, as one text: the first ones, and the number of the
+    others.
+    """
+    shown_reasons = [reason for reason in reasons if reason != INCOMPLETE] or [BEFORE_FACT]
+    omitted = len(shown_reasons) - MOST_REASONS
+    return "; ".join([*shown_reasons[:MOST_REASONS], *([f"{omitted} more reasons"] if omitted > 0 else [])])
+
+
+def incomplete_reason(base: Period, lacking: RangeSet) -> str:
+    """Returns the number of base periods that incomplete partitions lack, as text. ``lacking`` is the time without
+    them.
+    """
+    count = sum(base.ordinal(time_range.end - 1) + 1 - base.ordinal(time_range.start) for time_range in lacking)
+    if count == 0:
+        return "it was computed before its base was complete"
+    return f"its base lacks {count:,} {base.name} {'period' if count == 1 else 'periods'}"

@@ -47,15 +47,27 @@ slot at all, take that one. This is the start of the least list, and the rest fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, lt
 
-from rewriter.planner.cover.nested_cover import Chain, Filling, PricedCandidate
-from rewriter.planner.cover.weekly_cover import fill_with_weeks
+from rewriter.planner.cover.nested_cover import (
+    CandidateRuns,
+    Chain,
+    CostIndex,
+    Filling,
+    PricedCandidate,
+    Segment,
+    available,
+    lengths,
+    slots_in,
+    take,
+)
 from rewriter.planner.model.plan import CoverPart
+from rewriter.planner.scope.blocks import CatalogReader
+from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
-from rewriter.timeline.civil import MINUTE
+from rewriter.timeline.civil import DAY, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
@@ -212,8 +224,8 @@ def _price(target: RangeSet, sorted_candidates: Sequence[Candidate]) -> tuple[li
 def _cover(filling: Filling, candidates: Mapping[PricedCandidate, Candidate]) -> Cover:
     """Returns the cover of the taken partitions, by candidate and in order of time."""
     runs_by_candidate: dict[PricedCandidate, list[OrdinalRange]] = {priced: [] for priced in candidates}
-    for priced, runs in filling.partitions:
-        runs_by_candidate[priced] += runs
+    for priced, priced_runs in filling.partitions:
+        runs_by_candidate[priced] += priced_runs
     parts: list[CoverPart] = []
     cost = weight = 0
     for priced, candidate in candidates.items():
@@ -241,3 +253,313 @@ def _join_runs(runs: list[OrdinalRange]) -> list[OrdinalRange]:
             joined_runs.append(run)
         end = run.end
     return joined_runs
+
+
+# Weeks beside months, quarters and years, which overlap without nesting: a shortest path (proof in ``cover``).
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A calendar partition, or a run of them: a step of the path from its start to its end."""
+
+    candidate: PricedCandidate
+    run: OrdinalRange
+    start: int
+    end: int
+    price: int
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """An instant at which calendar partitions start or end, in its week, ``[low, high)``, cut to the segment.
+
+    ``takes_week`` says that the path that reaches ``low`` takes the week. ``step`` is the step of the path that reaches
+    ``instant``; without one, that path goes on to ``high`` by days.
+    """
+
+    low: int
+    instant: int
+    high: int
+    takes_week: bool
+    step: _Step | None
+
+
+def fill_with_weeks(segment: Segment, calendar: Chain, weeks: Chain, days: Chain) -> Filling:
+    """Returns the filling of a segment with the least price. ``weeks`` is the chain of weeks, days and finer periods,
+    ``days`` the chain without weeks.
+
+    Cost: that of both chains, plus a few look-ups of a price for each calendar partition inside the segment. Of those
+    that are settled (``forced_runs``), only the last are examined, until a path reaches one without a week over its
+    start.
+    """
+    weekly_filling = weeks.fill([segment])
+    if not any(available(priced, *segment) for level in calendar.levels for priced in level.candidates):
+        return weekly_filling
+    by_week, by_day = (
+        CostIndex(weekly_filling, weeks.missing_price),
+        CostIndex(days.fill([segment]), days.missing_price),
+    )
+    path = _Path(segment, by_week, by_day, weeks.levels[0].candidates[0].period)
+    start, position = segment
+    for priced, run in reversed(forced_runs(segment, calendar, weeks, days, by_day)):
+        begin = priced.period.start
+        path.extend(_steps((begin(run.end), position), calendar), begin(run.end))
+        position, stop = begin(run.end), run.end
+        while stop > run.start and not path.is_clean:
+            stop -= 1
+            path.extend(_steps((begin(stop), position), calendar), begin(stop))
+            position = begin(stop)
+        if run.start < stop:
+            first, remaining_run = begin(run.start), OrdinalRange(run.start, stop)
+            path.extend([_Step(priced, remaining_run, first, position, len(remaining_run) * priced.price)])
+            position = first
+    path.extend(_steps((start, position), calendar))
+    return path.partitions()
+
+
+def _steps(segment: Segment, calendar: Chain) -> list[_Step]:
+    """Returns the best partition of each calendar slot inside the segment."""
+    steps: list[_Step] = []
+    for level in calendar.levels if segment[0] < segment[1] else ():
+        remaining = [segment]
+        for priced in level.candidates:
+            runs, remaining = take(priced, remaining)
+            for run in runs:
+                start = priced.period.start(run.start)
+                for ordinal in range(run.start, run.end):
+                    end = priced.period.end(ordinal)
+                    steps.append(_Step(priced, OrdinalRange(ordinal, ordinal + 1), start, end, priced.price))
+                    start = end
+    return steps
+
+
+class _Path:
+    """The way on with the least price, from each bound of calendar partitions to the end of the segment.
+
+    It is built from the end: ``bounds`` come from the last to the first.
+    """
+
+    def __init__(self, segment: Segment, by_week: CostIndex, by_day: CostIndex, week: Period) -> None:
+        self.bounds: list[_Bound] = []
+        self._segment, self._by_week, self._by_day, self._week = segment, by_week, by_day, week
+        # The price from a bound on, by its instant.
+        self._cheapest: dict[int, int] = {}
+        # The price after the current bound's week: weeks and days up to the next bound's week, then that bound's price.
+        self._following, self._beyond = by_week.price_before(segment[1]), 0
+
+    @property
+    def is_clean(self) -> bool:
+        """True if the way on from the Monday before the first bound takes no week over that bound."""
+        return not self.bounds[-1].takes_week
+
+    def extend(self, steps: Iterable[_Step], *instants: int) -> None:
+        """Adds the bounds of the steps, and these instants, in front. None of them is later than the first bound."""
+        leaving: dict[int, list[_Step]] = {instant: [] for instant in instants}
+        for step in steps:
+            leaving.setdefault(step.start, []).append(step)
+            leaving.setdefault(step.end, [])
+        for instant in sorted(leaving.keys() - self._cheapest.keys(), reverse=True):
+            self._add(instant, leaving[instant])
+
+    def _add(self, instant: int, steps: Sequence[_Step]) -> None:
+        """Adds one bound in front."""
+        start, end = self._segment
+        by_week, by_day, week = self._by_week, self._by_day, self._week
+        number = week.ordinal(instant)
+        monday = week.start(number)
+        low = max(monday, start)
+        high = instant if instant == monday else min(week.end(number), end)
+        week_low, week_high = by_week.price_before(low), by_week.price_before(high)
+        beyond = self._beyond + self._following - week_high
+        day = by_day.price_before(instant)
+        price = by_day.price_before(high) - day + beyond
+        chosen_step = None
+        for step in steps:
+            other = step.price + self._cheapest[step.end]
+            first = (
+                chosen_step.candidate if chosen_step else (by_week if instant == high else by_day).candidate_at(instant)
+            )
+            if other < price or (other == price and _earlier(step.candidate, first)):
+                price, chosen_step = other, step
+        self._cheapest[instant] = price
+        price += day - by_day.price_before(low)
+        passing = week_high - week_low + beyond
+        takes_week = passing < price or (
+            passing == price and low < instant and _earlier(by_week.candidate_at(low), by_day.candidate_at(low))
+        )
+        self.bounds.append(_Bound(low, instant, high, takes_week, chosen_step))
+        self._following, self._beyond = week_low, passing if takes_week else price
+
+    def partitions(self) -> Filling:
+        """Returns the partitions along the path."""
+        filled: list[CandidateRuns] = []
+        legs: list[tuple[CostIndex, int, int]] = []
+        bounds = self.bounds[::-1]
+        index_of = {bound.instant: index for index, bound in enumerate(bounds)}
+        (position, end), index = self._segment, 0
+        while index < len(bounds):
+            bound = bounds[index]
+            legs.append((self._by_week, position, bound.high if bound.takes_week else bound.low))
+            if not bound.takes_week:
+                legs.append((self._by_day, bound.low, bound.instant))
+                while bound.step is not None:
+                    filled.append((bound.step.candidate, [bound.step.run]))
+                    index = index_of[bound.step.end]
+                    bound = bounds[index]
+                legs.append((self._by_day, bound.instant, bound.high))
+            position, index = bound.high, index + 1
+        legs.append((self._by_week, position, end))
+        gaps: list[Segment] = []
+        for cost_index, low, high in legs:
+            if low < high:
+                part = cost_index.part(low, high)
+                filled += part.partitions
+                gaps += part.gaps
+        return Filling(filled, gaps)
+
+
+def _earlier(first: PricedCandidate | None, second: PricedCandidate | None) -> bool:
+    """Tests whether one candidate comes before another by name. Any candidate comes before ``None``."""
+    return first is not None and (second is None or first.rank < second.rank)
+
+
+# Finds runs of the coarsest calendar partitions that no week can beat, so that the search can skip their inside.
+#
+# Let Y be such a partition, ``[b, e)``, and let the best way on from the Monday before e take no week over e. A cover
+# that does not take Y either has a week over b, or starts again at b.
+#
+# - If it starts again, its partitions in Y's time are finer (another of the same time would come after Y). Each
+#   microsecond costs at least as much as by the finer candidate that is the cheapest for its length, and missing time
+#   costs more: in all, ``cheapest``. If Y costs less, Y is taken. - If it has a week over b, the first month of Y
+#   cannot be taken whole, so up to its end there are weeks and finer only; up to the end of the first quarter nothing
+#   coarser than months, and so on: in all, ``passing_price``. Instead it could fill the days from Monday to b, six at
+#   most, and take Y. If these cost less than ``passing_price``, no best way has that week.
+#
+# If it has a week over e, too, the same is true: the way on from the Monday before e is as good without that week,
+# and then days fill the rest of Y's time, which cost no less than the candidates above.
+#
+# So in a run of such partitions it is enough to find one whose end has no week over it: then none has, back to the
+# start of the run, and all of them are taken. Both comparisons are strict, so that no name decides.
+
+
+def forced_runs(
+    segment: Segment, calendar: Chain, weeks: Chain, days: Chain, by_day: CostIndex
+) -> list[tuple[PricedCandidate, OrdinalRange]]:
+    """Returns the runs of the coarsest calendar partitions in the segment that meet the condition above, in order of
+    time.
+
+    ``by_day`` is the segment filled by ``days``. Cost: one look-up for each of the coarsest candidates, and the pieces
+    of ``by_day`` in the runs returned.
+    """
+    top, *finer = calendar.levels
+    week = weeks.levels[0].candidates[0].period
+    cheapest, passing_price = _prices(
+        top.candidates[0].period, [level.candidates for level in reversed(finer)], _candidates_of(weeks)
+    )
+    settled_runs: list[tuple[PricedCandidate, OrdinalRange]] = []
+    remaining = [segment]
+    for priced in top.candidates:
+        taken_runs, remaining = take(priced, remaining)
+        cheap = {
+            candidate for candidate in _candidates_of(days) if priced.price + 6 * _day(candidate, week) < passing_price
+        }
+        if cheap and priced.price < cheapest:
+            settled_runs += [
+                (priced, part) for run in taken_runs for part in _after_cheap_days(priced.period, run, by_day, cheap)
+            ]
+    return sorted(settled_runs, key=lambda settled_run: settled_run[0].period.start(settled_run[1].start))
+
+
+def _prices(
+    top: Period, finer: Sequence[Sequence[PricedCandidate]], weekly: Sequence[PricedCandidate]
+) -> tuple[int, int]:
+    """Returns ``cheapest`` and ``passing_price`` (see above). ``finer`` are the calendar
+    candidates below the top, from the finest period on.
+    """
+    priced_candidates, passing_price, position = list(weekly), 0, 0
+    for level in finer:
+        first_end, _ = lengths(level[0].period)
+        passing_price += _charged(priced_candidates, first_end - position)
+        priced_candidates += level
+        position = first_end
+    shortest, _ = lengths(top)
+    return _charged(priced_candidates, shortest), passing_price + _charged(priced_candidates, shortest - position)
+
+
+def _charged(priced_candidates: Sequence[PricedCandidate], duration: int) -> int:
+    """Returns the minimum cost of that many microseconds by these candidates."""
+    return min(priced.price * duration // lengths(priced.period)[1] for priced in priced_candidates)
+
+
+def _day(priced: PricedCandidate, week: Period) -> int:
+    """Returns the maximum cost of a day of the week's calendar by the candidate."""
+    if priced.period.kind is UpdatePeriod.DAILY:
+        return priced.price
+    day = UpdatePeriod.DAILY if isinstance(week, UpdatePeriod) else week.calendar.of(UpdatePeriod.DAILY)
+    return priced.price * slots_in(day, priced.period)[1]
+
+
+def _after_cheap_days(
+    period: Period, run: OrdinalRange, by_day: CostIndex, cheap: set[PricedCandidate]
+) -> Iterable[OrdinalRange]:
+    """Returns the parts of the run in which cheap candidates alone fill the week before each partition's start."""
+    dear: list[tuple[int, int]] = []
+    for start, end, priced in by_day.pieces(period.start(run.start) - _WEEK, period.start(run.end)):
+        if priced not in cheap:
+            dear.append((period.ordinal(start) + 1, period.ordinal(end + _WEEK - 1) + 1))
+    return runs.missing(*runs.of_bounds(bounds for bounds in dear if bounds[0] < bounds[1]), run)
+
+
+def _candidates_of(chain: Chain) -> list[PricedCandidate]:
+    return [priced for level in chain.levels for priced in level.candidates]
+
+
+#: The maximum length of a week, even if a zone repeats a date.
+_WEEK = 8 * DAY
+
+
+# The cost of a partition in a cover: one, or the mean bytes of its table and period (``semantics.md``, Covering).
+
+#: The name of a storage table, and one of its periods.
+TablePeriod = tuple[str, Period]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The cost of a partition of each (storage table, period): all in bytes, or all one.
+
+    ``by_bytes`` says that bytes were requested. ``unknown_sizes`` names the (table, period) pairs whose bytes are
+    unknown. If there are any, each partition costs one.
+
+    >>> from rewriter.timeline.periods import UpdatePeriod
+    >>> daily = ("sales_daily", UpdatePeriod.DAILY)
+    >>> bytes_of = Costs(by_bytes=True, bytes_by_period={daily: 4096})
+    >>> bytes_of.of_partition(*daily), Costs().of_partition(*daily)
+    (4096, 1)
+    >>> bytes_of.described(8192)
+    'about 8,192 bytes'
+    """
+
+    by_bytes: bool = False
+    bytes_by_period: Mapping[TablePeriod, int] = field(default_factory=dict)
+    unknown_sizes: tuple[str, ...] = ()
+
+    def of_partition(self, table: str, period: Period) -> int:
+        """Returns the cost of one partition, at least 1."""
+        return max(1, self.bytes_by_period.get((table, period), 1))
+
+    def described(self, cost: int) -> str:
+        """Returns a cover's cost in words; '' if partitions are counted, which is the default."""
+        if self.unknown_sizes:
+            return f"partitions, because the bytes of {', '.join(self.unknown_sizes)} are unknown"
+        return f"about {cost:,} bytes" if self.by_bytes else ""
+
+
+def costs(candidates: Iterable[TablePeriod], reader: CatalogReader, *, by_bytes: bool) -> Costs:
+    """Returns the costs of the candidates' partitions. Candidates without partitions can be omitted."""
+    if not by_bytes:
+        return Costs()
+    sizes = {(table, period): reader.mean_bytes(table, period) for table, period in candidates}
+    unknown_sizes = tuple(f"{table} {period.name}" for (table, period), size in sizes.items() if size is None)
+    known_sizes = {pair: size for pair, size in sizes.items() if size is not None}
+    return Costs(by_bytes, {} if unknown_sizes else known_sizes, unknown_sizes)

@@ -8,8 +8,7 @@ from functools import cached_property
 
 from rewriter.catalog.model.objects import Fact, StorageTable
 from rewriter.planner.cover.choose_facts import snapped, touched
-from rewriter.planner.cover.costs import costs
-from rewriter.planner.cover.cover import Candidate, cover, extent
+from rewriter.planner.cover.cover import Candidate, costs, cover, extent
 from rewriter.planner.cover.open_ends import close_ends, promised, widened
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import overlapping

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import SupportsInt
 
-from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.facts.time_key_ranges import keys_outside
+from rewriter.catalog.facts.time_binding import TimeBinding, keys_outside
 from rewriter.catalog.model.objects import Fact, StorageTable
 from rewriter.errors import DataError
 from rewriter.planner.model.plan import OpenEnd

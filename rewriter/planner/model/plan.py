@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, SupportsInt
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merged
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
-from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, shown
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout

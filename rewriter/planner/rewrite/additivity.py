@@ -7,7 +7,7 @@ counting measure, on every period, including the base.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,8 +15,12 @@ from sqlglot import exp
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError
-from rewriter.planner.model.plan import ReasonKind
+from rewriter.planner.model.plan import ReasonKind, quote_identifier
+from rewriter.planner.scope.blocks import Block, CubeSource, modifiers
+from rewriter.planner.scope.counted_relations import counts_all_rows
 from rewriter.planner.scope.deterministic import is_scalar
+from rewriter.planner.scope.joins import relations
+from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import find_all, is_of_type, one_of, walk
 
 #: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
@@ -421,3 +425,212 @@ def _is_ours(node: exp.Expr) -> bool:
 def _function_name(node: exp.Expr) -> str:
     name = node.name if isinstance(node, exp.Anonymous) else node.sql_name() if isinstance(node, exp.Func) else node.key
     return name.upper()
+
+
+# Warnings for AVG, MIN, MAX, median … of a SUM or COUNT measure: their values are base rows, each of several events.
+#
+# By the law the result is that over the base rows. A user who means the events gets a number that they did not ask
+# for.
+
+#: Aggregates whose result depends on what a row is. COUNT is not one of them: it counts events, or is refused.
+_AVERAGES = (exp.Avg,)
+_EXTREMES = (exp.Min, exp.Max)
+_is_of_rows = one_of(
+    *_AVERAGES, *_EXTREMES, exp.Median, exp.Mode, exp.Quantile, exp.ApproxQuantile, exp.PercentileCont,
+    exp.PercentileDisc, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Skewness,
+    exp.Kurtosis,
+)  # fmt: skip
+#: Other names of such aggregates, which sqlglot does not know.
+_MEAN, _STD = "MEAN", "STD"
+
+
+@dataclass(frozen=True)
+class RowAggregate:
+    """An aggregate ``node`` of one SUM or COUNT ``measure`` that is computed over base rows."""
+
+    node: exp.Expr
+    measure: Measure
+
+
+def row_aggregates(
+    nodes: Iterable[exp.Expr], cube: Cube, measure_of: MeasureOf, rewritten: Collection[int]
+) -> Iterator[RowAggregate]:
+    """Yields the aggregates of a block that are computed over base rows although a row holds several events.
+
+    A cube without a COUNT measure yields none: its rows may be events. Neither do calls over several measures, such as
+    ``AVG(ms / views)``, nor functions of windows, nor the calls in ``rewritten``, by identity, which are sums.
+    """
+    if not cube.counters:
+        return
+    for node in nodes:
+        if not _is_of_base_rows(node) or id(node) in rewritten or in_window(node):
+            continue
+        call = node.parent if isinstance(node.parent, exp.WithinGroup) else node
+        measures = {measure for column in find_all(call, exp.Column) if (measure := measure_of(column)) is not None}
+        is_nested = any(is_aggregate(inner_node) for inner_node in walk(node) if inner_node is not node)
+        if len(measures) == 1 and not is_nested:
+            measure = measures.pop()
+            if measure.aggregate.rollup_function == "SUM":
+                yield RowAggregate(node, measure)
+
+
+def _is_of_base_rows(node: exp.Expr) -> bool:
+    return _is_of_rows(type(node)) or _is_named(node, _MEAN) or _is_named(node, _STD)
+
+
+def _is_named(node: exp.Expr, name: str) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() == name
+
+
+def row_aggregate_warnings(
+    aggregates: Iterable[RowAggregate], cube: Cube, tables: Collection[str], words: Callable[[exp.Expr], str]
+) -> tuple[str, ...]:
+    """Returns a warning for each text of an aggregate. ``tables`` are read; without one, no row is there."""
+    if not tables:
+        return ()
+    names = " and ".join(dict.fromkeys(tables))
+    warnings = {}
+    for aggregate in aggregates:
+        held = "sums" if aggregate.measure.aggregate is Aggregate.SUM else "counts"
+        text = words(aggregate.node)
+        fact = f"{text} is over the rows of {names}, which hold {held} of several events each."
+        warnings[text] = f"{fact} {_advice(aggregate, cube)}"
+    return tuple(warnings.values())
+
+
+def _advice(aggregate: RowAggregate, cube: Cube) -> str:
+    """Returns the declaration or the query that computes what the user probably means."""
+    node, measure = aggregate.node, aggregate.measure
+    name = quote_identifier(measure.name)
+    if measure.aggregate is Aggregate.COUNT:
+        return f"For the counts of groups, write SUM({name}) in a subquery with GROUP BY."
+    if isinstance(node, _EXTREMES):
+        extreme, adjective = ("MIN", "smallest") if isinstance(node, exp.Min) else ("MAX", "largest")
+        return f"For the {adjective} value of an event, declare a measure {extreme}."
+    if not isinstance(node, _AVERAGES) and not _is_named(node, _MEAN):
+        return "For the values of events, the base of the fact must be a table of events (RAW)."
+    if measure.counted_by is not None:
+        return f"Write AVG({name}), which is SUM({name}) / SUM({quote_identifier(measure.counted_by)}), for events."
+    return _counting(measure, cube)
+
+
+def _counting(measure: Measure, cube: Cube) -> str:
+    """Returns how an average over events is declared, or written without a declaration."""
+    name, counter = quote_identifier(measure.name), cube.count_measure
+    declared = f"{name} {measure.type.upper()} MEASURE SUM COUNTED BY"
+    if counter is None:
+        return f"Declare which COUNT measure counts its values: {declared} …."
+    if measure.not_null:
+        return f"Declare {declared} {quote_identifier(counter.name)} NOT NULL, or write SUM({name}) / COUNT(*)."
+    return f"Declare {declared} …, or write SUM({name}) / COUNT(*) if {name} is never NULL."
+
+
+# Shapes of a block that are refused beside a cube, because they are not planned yet or could mean two things.
+
+
+def refuse_shapes(text: QueryText, block: Block) -> None:
+    """Raises ``NotSupportedError``, at the first cube's name, for a FROM in which a cube cannot be planned."""
+    select, source = block.select, block.cubes[0]
+    refused = None
+    if select.args.get("sample") or source.node.args.get("sample") or "sample" in _modifiers(select):
+        raise NotSupportedError(
+            f"TABLESAMPLE over the cube {source.cube.name} is not supported: a row stands for many events, so a sample "
+            "of rows is no sample of events.",
+            position=text.place(source.span),
+            object=source.cube.name,
+            hint="Sample a table of events, or an aggregation: FROM (SELECT … GROUP BY …) TABLESAMPLE (…).",
+        )
+    for cube_source in block.cubes:
+        if cube_source.node.args.get("pivots"):
+            raise _pivoted(text, cube_source)
+    if any(relation.args.get("joins") for relation in relations(select)):
+        refused = "Joins in parentheses with a cube are"
+    elif unsupported := _modifiers(select):
+        shape = next((_MODIFIERS[key] for key in sorted(unsupported) if key in _MODIFIERS), "This form of FROM with")
+        refused = f"{shape} a cube is"
+    elif any(_has_column_list(cube_source.node) for cube_source in block.cubes):
+        refused = "A column list after a cube's alias is"
+    else:
+        for join in select.args.get("joins") or ():
+            refused = refused or _refused_join(join, block)
+    if refused:
+        raise NotSupportedError(
+            f"{refused} not supported yet.",
+            position=text.place(source.span),
+            object=source.cube.name,
+            hint=_IN_SUBQUERY,
+        )
+
+
+def _pivoted(text: QueryText, source: CubeSource) -> NotSupportedError:
+    """Returns the error for PIVOT and UNPIVOT of a cube, with a subquery of the columns that they name as a hint.
+
+    PIVOT groups by all columns that it does not name: of a cube, by its time and by the measures of single rows.
+    """
+    cube, pivot = source.cube, source.node.args["pivots"][0]
+    word = "UNPIVOT" if pivot.args.get("unpivot") else "PIVOT"
+    calls = [node for node in walk(pivot) if isinstance(node, exp.Count | exp.CountIf | exp.Avg)]
+    named = {node.name.lower() for node in walk(pivot) if isinstance(node, exp.Column)}
+    clause, hint = _clause_of(text, source, word), _IN_SUBQUERY
+    if calls and all(map(counts_all_rows, calls)) and cube.count_measure is not None:
+        named.add(cube.count_measure.name.lower())
+        for call in calls:
+            span = text.call(call)[0]
+            clause = clause.replace(text.text[span.start : span.end], f"SUM({cube.count_measure.name})")
+        calls = []
+    if not calls:
+        columns = ", ".join(quote_identifier(name) for name in cube.column_order if name.lower() in named)
+        hint = (
+            f"Select the columns that it needs in a subquery, with the range of time: FROM (SELECT {columns} FROM "
+            f"{text.text[source.span.start : source.span.end]}) {clause}."
+        )
+    verb = "would keep" if word == "UNPIVOT" else "would group by"
+    return NotSupportedError(
+        f"{word} over a cube is not supported: it {verb} all other columns, the measures and the time among them.",
+        position=text.place(source.span),
+        object=cube.name,
+        hint=hint,
+    )
+
+
+def _clause_of(text: QueryText, source: CubeSource, word: str) -> str:
+    """Returns the text of the PIVOT or UNPIVOT of a cube, to its last parenthesis."""
+    tokens = text.tokens
+    first = next(i for i in range(text.index_at(source.span.start), len(tokens)) if tokens[i].is_word(word))
+    opening = next(i for i in range(first, len(tokens)) if tokens[i].is_operator("("))
+    return text.text[tokens[first].start : tokens[text.closing(opening)].end]
+
+
+_IN_SUBQUERY = "Select or aggregate the cube in a subquery, with its time range, and use that: FROM (SELECT …) x …."
+_MODIFIERS = {
+    "pivots": "PIVOT over", "laterals": "LATERAL beside", "version": "Time travel over",
+    "when": "Time travel over",
+}  # fmt: skip
+
+
+def _modifiers(select: exp.Select) -> set[str]:
+    """Returns the unsupported modifiers that a block applies to its relations; LATERAL VIEW only multiplies rows."""
+    views = select.args.get("laterals") or ()
+    has_only_views = all(view.args.get("view") for view in views) and not any(
+        isinstance(relation, exp.Lateral) for relation in relations(select)
+    )
+    return modifiers(select) - ({"laterals"} if has_only_views else set())
+
+
+def _has_column_list(node: exp.Table) -> bool:
+    alias = node.args.get("alias")
+    return alias is not None and bool(alias.args.get("columns"))
+
+
+def _refused_join(join: exp.Join, block: Block) -> str | None:
+    kind, method = (str(join.args.get(key) or "").upper() for key in ("kind", "method"))
+    if method == "NATURAL":
+        are_known = all(other.columns is not None for other in block.others) and not any(
+            cube_source.levels for cube_source in block.cubes
+        )
+        return None if are_known else "NATURAL JOIN of a cube with a relation whose columns are unknown here is"
+    if method:
+        return f"{method} JOIN with a cube is"
+    if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+        return f"{kind} JOIN with a cube is"
+    return None

@@ -5,19 +5,29 @@ A table that holds several periods is read once: its arms become one SELECT, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from rewriter.catalog.model.objects import Cube
+from sqlglot import exp
+
+from rewriter.catalog.model.json_codec import damaged
+from rewriter.catalog.model.objects import Aggregate, Cube, Measure, Table
 from rewriter.catalog.model.wider_types import widest
+from rewriter.grammar.lexer import tokens
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.secondary_times import layout_of
-from rewriter.planner.model.plan import TableToken, quote_identifier
-from rewriter.planner.rewrite.raw_columns import raw_expression
+from rewriter.planner.model.plan import ReasonKind, TableToken, quote_identifier
+from rewriter.planner.rewrite.additivity import Objection
+from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
+from rewriter.planner.scope.column_lineage import Columns
+from rewriter.planner.scope.deterministic import called_code, what_it_does
+from rewriter.planner.scope.inlining import is_marked
 from rewriter.planner.text.literals import string_literal, timestamp_literal
-from rewriter.planner.zones.zone_sql import start_of
+from rewriter.planner.text.sqlglot_trees import find_all, one_of
+from rewriter.planner.zones.zoned_expressions import start_of
 from rewriter.timeline.calendars import ZonedPeriod
-from rewriter.timeline.layout_parts import DATE, STRING, TIMESTAMP
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import DATE, STRING, TIMESTAMP, TimeLayout
 from rewriter.timeline.timeline import OrdinalRange
 
 #: The expression of a column over the table of an arm.
@@ -233,3 +243,210 @@ def _bounded(columns: Sequence[str], values: Sequence[str], op: str) -> str:
         return f"{columns[0]} {op}= {values[0]}"
     remaining = _bounded(columns[1:], values[1:], op)
     return f"({columns[0]} {op} {values[0]} OR ({columns[0]} = {values[0]} AND {remaining}))"
+
+
+# The columns of a cube in a table that is declared RAW, where each row is an event: SQL over the table's columns.
+
+
+def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, name: str) -> str:
+    """Returns a column of the cube for one event, with the cube's type.
+
+    It is the expression that the fact declares for it, or the table's column of its name. A COUNT measure without
+    either is 1; one that counts the values of other measures is 1 where these are not NULL. The table has been checked
+    against the cube (``define.raw_tables``). Raises ``OperationalError`` DAMAGED_CATALOG for an expression that runs
+    code: CREATE FACT refuses it, so another program wrote it into the catalog.
+    """
+    type_name = _type_name(cube, name)
+    expression = next((sql for column, sql in expressions.items() if column.lower() == name.lower()), None)
+    if expression is not None:
+        problem = _problem(expression)
+        if problem is not None:
+            raise damaged(f"the column '{name}' of the table '{table.name}' in a fact", name, f"it {problem}")
+        return f"CAST({expression} AS {type_name})"
+    stored_column = next((column for column in table.all_columns if column.name.lower() == name.lower()), None)
+    if stored_column is not None:
+        column_name = quote_identifier(stored_column.name)
+        is_same = stored_column.type.upper() == type_name
+        return column_name if is_same else f"CAST({column_name} AS {type_name})"
+    counted = counted_measures(cube, name)
+    if not counted:
+        return f"CAST(1 AS {type_name})"
+    values = [raw_expression(expressions, table, cube, measure.name) for measure in counted]
+    are_absent = " OR ".join(f"{value} IS NULL" for value in values)
+    return f"CAST(CASE WHEN {are_absent} THEN 0 ELSE 1 END AS {type_name})"
+
+
+@lru_cache(maxsize=1024)
+def _problem(expression: str) -> str | None:
+    code = called_code(tokens(expression))
+    return None if code is None else what_it_does(code)
+
+
+def has_own_values(expressions: Mapping[str, str], table: Table, name: str) -> bool:
+    """Tests whether a column of the cube is an expression of the fact or a column of the table. A COUNT measure without
+    either is never NULL.
+    """
+    columns = {*map(str.lower, expressions), *(column.name.lower() for column in table.all_columns)}
+    return name.lower() in columns
+
+
+def counted_measures(cube: Cube, name: str) -> list[Measure]:
+    """Returns the measures that may be NULL and whose values a COUNT measure counts; none if it counts events."""
+    return [
+        measure
+        for measure in cube.measures
+        if measure.counted_by is not None and measure.counted_by.lower() == name.lower() and not measure.not_null
+    ]
+
+
+def is_count(cube: Cube, name: str) -> bool:
+    """Tests whether a column of the cube is a COUNT measure."""
+    return any(m.name.lower() == name.lower() and m.aggregate is Aggregate.COUNT for m in cube.measures)
+
+
+def _type_name(cube: Cube, name: str) -> str:
+    types = {column.name.lower(): column.type for column in cube.dimensions}
+    types |= {measure.name.lower(): measure.type for measure in cube.measures}
+    return types.get(name.lower(), "timestamp").upper()
+
+
+# Dimensions whose equality merges values that a query can distinguish, as ``CAST(f AS STRING)`` does 0.0 and -0.0.
+#
+# GROUP BY keeps one of several equal values, and so does a rollup. It may serve where such a dimension is grouped,
+# compared or selected as it is; whatever else is done with it needs base rows. So do MIN and MAX, which return a
+# value of some row.
+
+#: FLOAT and DOUBLE have two zeros, MAP an order of its entries; so has what holds them. The name of a field, which a
+#: colon follows, is not a type.
+_MERGING = re.compile(r"\b(float|double|map)\b(?!:)")
+
+_compares = one_of(
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between
+)  # fmt: skip
+_groups = one_of(exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId)
+
+
+def is_merging(type_: str) -> bool:
+    """Tests whether two values of a type, in the catalog's spelling, may be equal and yet distinguishable.
+
+    ``double`` and ``array<float>`` are, ``string`` is not.
+    """
+    return _MERGING.search(type_) is not None
+
+
+def merged_uses(
+    block: Block,
+    source: CubeSource,
+    columns: Columns,
+    nodes: Iterable[exp.Expr],
+    correlated: Iterable[tuple[exp.Column, exp.Expr]],
+) -> Iterator[Objection]:
+    """Returns the uses of such dimensions of one cube in a block that need base rows.
+
+    ``nodes`` are the block's own and the conditions inlined with the reference, ``correlated`` the columns in
+    subqueries that may be the cube's, with the values that they represent.
+    """
+    dimensions = {column.name.lower() for column in source.cube.dimensions if is_merging(column.type)}
+    if dimensions:
+        yield from _Uses(block, source, columns, dimensions).found(nodes, correlated)
+
+
+class _Uses:
+    def __init__(self, block: Block, source: CubeSource, columns: Columns, dimensions: set[str]) -> None:
+        self._block = block
+        self._source = source
+        self._columns = columns
+        self._dimensions = dimensions
+        offered = {name: value for name, value in source.columns.items() if self._reads(value)}
+        #: A value computed on a dimension, not the dimension itself.
+        self._computed = {name for name, value in offered.items() if not isinstance(value, exp.Column)}
+        self._names = dimensions | set(offered)
+        cubes = {cube.alias.lower() for cube in block.cubes}
+        self._relations = cubes | {relation.alias.lower() for relation in block.others}
+        items = block.effective.expressions
+        self._aliases = {item.alias.lower() for item in items if isinstance(item, exp.Alias) and self._is(item.this)}
+
+    def found(
+        self, nodes: Iterable[exp.Expr], correlated: Iterable[tuple[exp.Column, exp.Expr]]
+    ) -> Iterator[Objection]:
+        for node in nodes:
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                if self._is(node) or self._is_output(node):
+                    if not _as_it_is(node):
+                        yield _objection(node.name, node.parent or node)
+                elif self._is_field(node):
+                    yield _objection(node.name, node)
+            elif isinstance(node, exp.Column | exp.Star):
+                is_output = isinstance(node.parent, exp.Select) and (
+                    isinstance(node, exp.Star) or self._columns.owned(node)
+                )
+                yield from (_objection(name, node) for name in sorted(self._computed) if is_output)
+        for name in sorted(self._block.joined_names & self._computed):
+            yield _objection(name, self._block.effective)
+        for column, value in correlated:
+            if self._reads(value) and not (isinstance(value, exp.Column) and _is_compared(column)):
+                yield _objection(column.name, column)
+        for query in inner_queries(self._block.select, self._block.original_nodes):
+            yield from (_objection(part.name, part) for part in find_all(query, exp.Column) if self._is_field(part))
+
+    def _is(self, node: exp.Expr) -> bool:
+        """Tests whether a node of the block is such a dimension."""
+        return isinstance(node, exp.Column) and node.name.lower() in self._dimensions and self._columns.owned(node)
+
+    def _is_output(self, column: exp.Column) -> bool:
+        """Tests whether a name may denote an item of the select list that is such a dimension."""
+        return not column.table and column.name.lower() in self._aliases
+
+    def _is_field(self, column: exp.Column) -> bool:
+        """Tests whether a name may denote a field within such a dimension."""
+        names = [part.name.lower() for part in column.parts]
+        if names[0] in self._relations:
+            del names[0]
+        return len(names) > 1 and names[0] in self._names
+
+    def _reads(self, value: exp.Expr) -> bool:
+        """Tests whether a value that the source offers, or a subquery reads, is computed from such a dimension."""
+        return any(
+            is_marked(marked) and marked.name.lower() in self._dimensions for marked in find_all(value, exp.Column)
+        )
+
+
+def _objection(name: str, node: exp.Expr) -> Objection:
+    text = (
+        f"{name} has equal values that can be distinguished, and is used for more than grouping, "
+        "comparison or selection"
+    )
+    return Objection(ReasonKind.MERGED_VALUES, text, node)
+
+
+def _as_it_is(column: exp.Column) -> bool:
+    """Tests whether a column is grouped, ordered, counted, compared or selected unchanged."""
+    node = _outermost(column)
+    parent = node.parent
+    if isinstance(parent, exp.Alias):
+        node, parent = parent, parent.parent
+    if isinstance(parent, exp.Select):
+        return node.arg_key == "expressions"
+    if isinstance(parent, exp.Window):
+        return node.arg_key == "partition_by"
+    if isinstance(parent, exp.Distinct):
+        return isinstance(parent.parent, exp.Count)
+    if isinstance(parent, exp.Tuple):
+        # A set of GROUPING SETS.
+        return _is(_groups, _outermost(parent).parent)
+    return isinstance(parent, exp.Ordered | exp.Count) or _is(_groups, parent) or _is(_compares, parent)
+
+
+def _is_compared(column: exp.Column) -> bool:
+    return _is(_compares, _outermost(column).parent)
+
+
+def _is(kinds: Callable[[type[exp.Expr]], bool], node: exp.Expr | None) -> bool:
+    return node is not None and kinds(type(node))
+
+
+def _outermost(node: exp.Expr) -> exp.Expr:
+    """Returns the node in its parentheses."""
+    while isinstance(node.parent, exp.Paren):
+        node = node.parent
+    return node

@@ -15,10 +15,9 @@ from sqlglot import exp
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.scope.blocks import is_file
+from rewriter.planner.scope.blocks import Key, is_file, key_of, meant
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import relations
-from rewriter.planner.scope.table_names import Key, key_of, meant
 from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, replaced
 from rewriter.planner.text.query_text import QueryText, has_place
 

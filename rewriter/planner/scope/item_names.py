@@ -7,25 +7,25 @@ Spark prints the resolved expression: ``COUNT(*) + 1`` is named ``(count(1) + 1)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from rewriter.catalog.model.objects import Column, Cube, Fact, Table
 from rewriter.errors import Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.scope.integer_expressions import decimal_literal, is_integer
+from rewriter.planner.scope.blocks import CatalogReader, meaning
+from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
-from rewriter.planner.text.call_trees import CALL, called, read_with_calls
-from rewriter.planner.text.chain_names import chain_name
-from rewriter.planner.text.edits import Edit
-from rewriter.planner.text.query_text import QueryText
-from rewriter.planner.text.rounded_bounds import MIRRORED, rounded_bound
-from rewriter.planner.text.sqlglot_trees import walk
+from rewriter.planner.text.literals import LARGEST, MIRRORED, rounded_bound
+from rewriter.planner.text.query_text import Edit, QueryText
+from rewriter.planner.text.sqlglot_trees import CALL, called, chain_name, read_with_calls, walk
 
 _PREFIX = "SELECT "
 
@@ -466,3 +466,185 @@ _RULES: dict[type[exp.Expr], Callable[[_Namer, exp.Expr], str]] = {
     exp.CurrentDate: lambda _, node: "current_date()",
     exp.CurrentTimestamp: lambda _, node: "current_timestamp()",
 }
+
+
+# Expressions that are integers in Spark by their syntax, and decimal literals.
+
+#: Functions that return integers, whatever their arguments.
+_INTEGERS = frozenset(
+    "count count_if approx_count_distinct regr_count length len char_length character_length octet_length bit_length "
+    "year quarter month day dayofmonth dayofweek dayofyear weekday weekofyear hour minute second datediff "
+    "unix_timestamp ascii size cardinality instr locate position levenshtein crc32 row_number rank dense_rank ntile "
+    "tinyint smallint int bigint grouping grouping_id regexp_count hash xxhash64 bit_count".split()
+)
+#: Functions that return an integer if all of their arguments are integers.
+_OF_INTEGERS = frozenset(
+    "sum max min abs first last first_value last_value any_value coalesce nvl ifnull greatest least mode negative "
+    "positive".split()
+)
+_INTEGER_TYPES = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
+_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
+_DIGITS = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+
+
+def is_integer(node: exp.Expr | None, columns: Collection[str]) -> bool:
+    """Tests whether an expression of ``read_with_calls`` is known to be an integer. ``columns`` are the names, in lower
+    case, of columns that are.
+    """
+    function = None if node is None else called(node)
+    match node:
+        case exp.Paren() | exp.Neg() | exp.BitwiseNot() | exp.Filter() | exp.Window():
+            return is_integer(node.this, columns)
+        case exp.Column():
+            return str(node.name).removeprefix(CALL).lower() in columns
+        case exp.Literal():
+            return not node.is_string and node.name.isdigit() and int(node.name) <= LARGEST
+        case exp.Cast():
+            return node.to.this in _INTEGER_TYPES
+        case exp.IntDiv() | exp.Extract():
+            return isinstance(node, exp.IntDiv)
+        case exp.Case():
+            values = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+            return all(value is None or is_integer(value, columns) for value in values)
+        case exp.Distinct():
+            return all(is_integer(value, columns) for value in node.expressions)
+        case exp.First():
+            return is_integer(node.this, columns)
+    if isinstance(node, (*_ARITHMETIC, *_BITS)):
+        return is_integer(node.this, columns) and is_integer(node.expression, columns)
+    if function is None or node is None:
+        return False
+    arguments = node.expressions
+    if function == "if":
+        arguments = arguments[1:]
+    elif function == "nullif":
+        arguments = arguments[:1]
+    elif function not in _OF_INTEGERS:
+        return function in _INTEGERS
+    return bool(arguments) and all(is_integer(argument, columns) for argument in arguments)
+
+
+def decimal_literal(node: exp.Expr) -> Decimal | None:
+    """Returns the value of a literal of the type DECIMAL; ``None`` for anything else."""
+    node = node.unnest()
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+        value = decimal_literal(node.this)
+        return None if value is None else -value
+    if not isinstance(node, exp.Literal) or node.is_string or not _DIGITS.fullmatch(node.name):
+        return None
+    value = Decimal(node.name)
+    return value if "." in node.name or value > LARGEST else None
+
+
+# The columns that the relations of a query offer, as far as they are known without an engine.
+
+#: Columns in order. A name or a type of '' is unknown; ``None`` represents any number of columns.
+Offered = tuple[Column | None, ...]
+
+_UNKNOWN: Offered = (None,)
+
+
+class OutputColumns:
+    """The columns that the relations of one query without views offer. Each SELECT is examined once."""
+
+    def __init__(self, tree: exp.Expr, reader: CatalogReader) -> None:
+        self._reader = reader
+        self._ctes = CteReferences(tuple(tree.root().walk()))
+        self._columns_of: dict[int, tuple[tuple[str, Offered], ...]] = {}
+
+    def of_relations(self, select: exp.Select) -> tuple[tuple[str, Offered], ...]:
+        """Returns the alias, in lower case, and the columns of each relation of a SELECT."""
+        if id(select) not in self._columns_of:
+            self._columns_of[id(select)] = ()  # the columns that a recursive CTE offers itself are unknown
+            sources = [*relations(select), *(select.args.get("laterals") or ())]
+            self._columns_of[id(select)] = tuple(
+                (relation.alias_or_name.lower(), self._columns(relation)) for relation in sources
+            )
+        return self._columns_of[id(select)]
+
+    def of_query(self, query: exp.Expr) -> Offered:
+        """Returns the output columns of a query."""
+        while isinstance(query, exp.Subquery | exp.SetOperation):
+            query = query.this
+        if not isinstance(query, exp.Select):
+            return _UNKNOWN
+        return tuple(column for item in query.expressions for column in self._item(item, query))
+
+    def _item(self, item: exp.Expr, select: exp.Select) -> Iterator[Column | None]:
+        value = item.unalias()
+        star = value.this if isinstance(value, exp.Column) else value
+        if isinstance(star, exp.Star):
+            alias = value.table.lower() if isinstance(value, exp.Column) else ""
+            columns_of_relations = [columns for name, columns in self.of_relations(select) if alias in ("", name)]
+            is_merged = len(columns_of_relations) > 1 and any(_merges(join) for join in select.args.get("joins") or ())
+            is_plain = columns_of_relations and not is_merged and not any(star.args.values())  # no * EXCEPT (…)
+            yield from (column for columns in columns_of_relations for column in columns) if is_plain else _UNKNOWN
+        elif isinstance(item, exp.Alias | exp.Column):
+            yield Column(item.alias_or_name, self._type(value, select))
+        elif is_scalar(value) or isinstance(value, exp.AggFunc | exp.Window):
+            yield Column("", "")
+        else:
+            yield None
+
+    def _type(self, value: exp.Expr, select: exp.Select) -> str:
+        if not isinstance(value, exp.Column):
+            return ""
+        alias, name = value.table.lower(), value.name.lower()
+        columns_of_relations = [columns for relation, columns in self.of_relations(select) if alias in ("", relation)]
+        if any(None in columns for columns in columns_of_relations):
+            return ""
+        types = {
+            column.type
+            for columns in columns_of_relations
+            for column in columns
+            if column and column.name.lower() == name
+        }
+        return types.pop() if len(types) == 1 else ""
+
+    def _columns(self, relation: exp.Expr) -> Offered:
+        alias = relation.args.get("alias")
+        if relation.args.get("pivots"):
+            return _UNKNOWN
+        columns = self._unnamed(relation)
+        if alias is not None and alias.args.get("columns"):
+            return renamed(columns, [column.name for column in alias.args["columns"]])
+        return columns
+
+    def _unnamed(self, relation: exp.Expr) -> Offered:
+        if isinstance(relation, exp.Subquery):
+            return self.of_query(relation.this)
+        if not isinstance(relation, exp.Table):
+            return _UNKNOWN
+        cte = self._ctes.cte_of(relation)
+        if cte is not None:
+            column_list = cte.args["alias"].args.get("columns")
+            columns = self.of_query(cte.this)
+            return renamed(columns, [column.name for column in column_list]) if column_list else columns
+        resolved = meaning(relation, self._reader)
+        if isinstance(resolved, Table):
+            return resolved.all_columns
+        if resolved is None:
+            return _UNKNOWN
+        return _cube_columns(self._reader.cube(resolved.cube) if isinstance(resolved, Fact) else resolved)
+
+
+def renamed(offered: Offered, names: Sequence[str]) -> Offered:
+    """Returns the columns under the names of a list."""
+    is_known = len(offered) == len(names) and None not in offered
+    types = [column.type for column in offered if column] if is_known else [""] * len(names)
+    return tuple(Column(name, type_) for name, type_ in zip(names, types, strict=True))
+
+
+def _merges(join: exp.Join) -> bool:
+    """Tests whether a join removes columns from ``*``: USING and NATURAL merge two columns, SEMI and ANTI drop
+    a side.
+    """
+    kind = (join.args.get("kind") or "").upper()
+    return bool(join.args.get("using") or join.args.get("method")) or kind in ("SEMI", "ANTI")
+
+
+def _cube_columns(cube: Cube) -> Offered:
+    types = {column.name: column.type for column in cube.dimensions}
+    types |= {measure.name: measure.type for measure in cube.measures}
+    return tuple(Column(name, types.get(name, "timestamp")) for name in cube.column_order)

@@ -7,16 +7,13 @@ it cannot read any other table by it.
 
 from __future__ import annotations
 
-from rewriter.catalog.model.objects import Table
-from rewriter.catalog.model.qualified_names import CATALOG, parts_of, short_name
-from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.catalog.model.objects import CATALOG, Table, parts_of, short_name
+from rewriter.catalog.model.temporary_views import session_of, shown
 from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.model.plan import Coverage, Plan, Reading, TableToken, TableUse, quote_identifier
-from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.planner.scope.table_names import current_edits
-from rewriter.planner.text.edits import Edit
-from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.scope.blocks import CatalogReader, current_edits
+from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
 
 _BEFORE_TABLE = ("FROM", "JOIN", "TABLE")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TypeVar
+from itertools import pairwise
+from typing import Any, TypeVar
 
-from sqlglot import exp
+import sqlglot
+from sqlglot import Token as SqlglotToken
+from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import Dialect
 
-from rewriter.grammar.lexer import Token
+from rewriter.grammar.lexer import Token, TokenKind
+from rewriter.planner.text.literals import list_parser
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -163,3 +169,208 @@ def one_of(*kinds: type[exp.Expr]) -> Callable[[type[exp.Expr]], bool]:
 def cast_type(cast: exp.Cast) -> str:
     """Returns the type of a cast as the catalog spells it: ``decimal(10,2)``."""
     return cast.to.sql(dialect="spark").lower().replace(" ", "")
+
+
+# sqlglot's tokens of a text. Long lists of literals are converted from our own tokens.
+#
+# sqlglot's tokenizer takes a third of the time that it needs to parse ``IN (1, 2, …)``. A literal that both lexers
+# read alike (digits alone, or a quoted text without escapes and quotes in it) is converted in half of the time.
+
+#: The least number of tokens of a list that is converted.
+_LONG_LIST = 64
+_PUNCTUATION = {",": TokenType.COMMA, "(": TokenType.L_PAREN, ")": TokenType.R_PAREN}
+
+
+def sqlglot_tokens(dialect: Dialect, text: str, tokens: Sequence[Token]) -> list[Any]:
+    """Returns what ``dialect.tokenize(text)`` returns. ``tokens`` are our lexer's of a text of the same length that
+    differs from it at most inside strings with escapes. Raises sqlglot's ``TokenError``.
+    """
+    # sqlglot counts a carriage return as the end of a line in some places and not in others.
+    convertible = len(tokens) >= _LONG_LIST and "\r" not in text
+    lists = list(_literal_lists(tokens, text)) if convertible else []
+    if not lists:
+        return dialect.tokenize(text)
+    blanked: list[str] = []
+    position = 0
+    for first, last in lists:
+        blanked += (text[position : tokens[first].start], _blanks(text[tokens[first].start : tokens[last].start]))
+        position = tokens[last].start
+    outside = dialect.tokenize("".join([*blanked, text[position:]]))
+    starts = [token.start for token in outside]
+    converted: list[Any] = []
+    position = 0
+    for first, last in lists:
+        before = bisect_left(starts, tokens[first].start)
+        converted += outside[position:before]
+        converted += _converted(tokens[first:last], text)
+        position = before
+    return converted + outside[position:]
+
+
+def _literal_lists(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, int]]:
+    """Yields the index of the first token of each long list to convert, and the index behind its last token.
+
+    A list is ``(``, plain literals, commas and parentheses. Its last ``)`` is left to sqlglot.
+    """
+    first, last, end = -1, 0, 0
+    follows_literal = False
+    for index, token in enumerate(tokens):
+        kind, typed, start, token_end = token
+        if first < 0:
+            if typed == "(":
+                first, last, follows_literal = index, index, False
+            end = token_end
+            continue
+        listed = start == end or text[end:start] == " " or not text[end:start].strip(" \n")
+        end = token_end
+        if listed and kind is TokenKind.OPERATOR and typed in _PUNCTUATION:
+            follows_literal = False
+            if typed == ")":
+                last = index
+        elif listed and not follows_literal and _is_plain(token):
+            follows_literal = True
+        else:
+            if last - first >= _LONG_LIST:
+                yield first, last
+            first = -1
+    if first >= 0 and last - first >= _LONG_LIST:
+        yield first, last
+
+
+def _is_plain(token: Token) -> bool:
+    """Tests whether both lexers read a literal alike and give it the same text."""
+    text = token.text
+    if token.kind is TokenKind.NUMBER:
+        return text.isascii() and text.isdigit()
+    if token.kind is TokenKind.STRING:
+        return (
+            text[0] in "'\""
+            and text[0] not in text[1:-1]
+            and "\\" not in text
+            and "\n" not in text
+            and "\r" not in text
+        )
+    return False
+
+
+def _blanks(text: str) -> str:
+    """Returns blanks of the length of a text, with its line ends: sqlglot counts lines."""
+    return "\n".join(" " * len(line) for line in text.split("\n"))
+
+
+def _converted(tokens: Sequence[Token], text: str) -> list[Any]:
+    """Returns sqlglot's tokens for ours, which are plain literals and punctuation."""
+    converted: list[Any] = []
+    append = converted.append
+    line = text.count("\n", 0, tokens[0].start) + 1
+    line_start = text.rfind("\n", 0, tokens[0].start) + 1
+    position = tokens[0].start
+    for kind, typed, start, end in tokens:
+        if start - position > 1 or text[position:start] == "\n":
+            line += text.count("\n", position, start)
+            line_start = max(line_start, text.rfind("\n", position, start) + 1)
+        position = end
+        if kind is TokenKind.OPERATOR:
+            append(SqlglotToken(_PUNCTUATION[typed], typed, line, end - line_start, start, end - 1))
+        elif kind is TokenKind.STRING:
+            append(SqlglotToken(TokenType.STRING, typed[1:-1], line, end - line_start, start, end - 1))
+        else:
+            append(SqlglotToken(TokenType.NUMBER, typed, line, end - line_start, start, end - 1))
+    return converted
+
+
+# Parses a text with sqlglot so that every call keeps its name and its arguments as typed.
+#
+# sqlglot normalizes known calls: it merges names (``nvl`` and ``coalesce``), swaps arguments and translates formats.
+# Here each call arrives as an ``Anonymous``, so sqlglot recognizes none of them.
+
+#: Goes before the name of each call; names cannot contain a blank, so sqlglot has no such function.
+CALL = "call "
+#: Replaces text that sqlglot could misread. It is never taken for a value.
+_MASK = "!"
+#: Words that are types with parameters behind AS, and functions elsewhere.
+_SIZED_TYPES = frozenset(("CHAR", "DECIMAL", "BINARY"))
+#: The tokens before the type of a cast.
+_BEFORE_TYPE = (TokenType.ALIAS, TokenType.DCOLON)
+#: Calls with a grammar of their own, which sqlglot reads right, and the word before the parenthesis of UNPIVOT.
+_OWN_GRAMMAR = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "GROUP", "NULLS")
+#: The words before a parenthesis that sqlglot has tokens of their own for and Spark has functions of.
+_FUNCTION_WORDS = frozenset(
+    "LEFT RIGHT REPLACE IF DATE TIMESTAMP YEAR BOOLEAN TINYINT SMALLINT INT BIGINT FLOAT DOUBLE STRING ANY SOME "
+    "FORMAT ISNULL FIRST SEQUENCE RANGE".split()
+)
+_COMPARING = (TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
+              TokenType.ILIKE, TokenType.RLIKE)  # fmt: skip
+
+
+#: The node of a plus before a value, which sqlglot would drop. It is read as the root ``|/ x``, which Spark lacks.
+PLUS = exp.Sqrt
+PLUS_TOKEN = TokenType.PIPE_SLASH
+
+
+def read_with_calls(
+    text: str, lexed: Sequence[Token], replaced: Mapping[int, TokenType] | None = None
+) -> list[exp.Expr | None]:
+    """Returns the statements of a text. ``lexed`` are its tokens, and ``replaced`` the kinds as which sqlglot reads the
+    tokens at some positions: ``PLUS_TOKEN``, or a comma. Raises sqlglot's errors, and RecursionError.
+    """
+    masked = _masked(text, lexed)
+    dialect = sqlglot.Dialect.get_or_raise("spark")
+    tokens = sqlglot_tokens(dialect, masked, lexed)
+    if replaced:
+        for token in tokens:
+            token.token_type = replaced.get(token.start, token.token_type)
+    has_nested_types = names_nested_type(lexed)
+    for index, following in enumerate(tokens[1:]):
+        if following.token_type is not TokenType.L_PAREN:
+            continue
+        token = tokens[index]
+        word = token.text.upper()
+        is_call = token.token_type is TokenType.VAR and word not in _OWN_GRAMMAR
+        # ``= ANY (…)`` and ``LIKE ANY (…)`` are no calls.
+        compared = word in ("ANY", "SOME") and index > 0 and tokens[index - 1].token_type in _COMPARING
+        is_type = index > 0 and tokens[index - 1].token_type in _BEFORE_TYPE
+        is_function = word in _FUNCTION_WORDS or (word in _SIZED_TYPES and not is_type and not has_nested_types)
+        if is_call or (is_function and not compared):
+            token.text = CALL + token.text
+    return list_parser(dialect).parse(tokens, masked)
+
+
+def names_nested_type(lexed: Sequence[Token]) -> bool:
+    """Tests whether a text names a type of other types: ``array<char(3)>``."""
+    return any(
+        first.is_word("ARRAY", "MAP", "STRUCT") and second.is_operator("<", "<>") for first, second in pairwise(lexed)
+    )
+
+
+def called(node: exp.Expr) -> str | None:
+    """Returns the name of the function that a node calls, in lower case; ``None`` if it is not a call."""
+    name = str(node.this) if isinstance(node, exp.Anonymous) else ""
+    return name.removeprefix(CALL).lower() if name.startswith(CALL) else None
+
+
+def _masked(text: str, lexed: Iterable[Token]) -> str:
+    """The text with strings that sqlglot could misread replaced by plain ones of the same length."""
+    parts: list[str] = []
+    position = 0
+    for token in lexed:
+        if token.kind is not TokenKind.STRING:
+            continue
+        body = token.text[1:-1]
+        if token.text[0] in "rR" or "\\" in body or token.text[0] in body:
+            parts += [text[position : token.start], "'", _MASK * (len(token.text) - 2), "'"]
+            position = token.end
+    return "".join([*parts, text[position:]])
+
+
+# The names of columns that are chains of AND or OR.
+
+
+def chain_name(word: str, names: Sequence[str]) -> str:
+    """Returns Spark's name of a chain of at least one operand. Spark reads it as a balanced tree:
+    ``a AND b AND c AND d`` is ``((a AND b) AND (c AND d))``.
+    """
+    if len(names) == 1:
+        return names[0]
+    middle = (len(names) + 1) // 2
+    return f"({chain_name(word, names[:middle])} {word} {chain_name(word, names[middle:])})"

@@ -16,8 +16,8 @@ from rewriter.catalog.model.objects import Cube
 from rewriter.errors import AnalysisError
 from rewriter.planner.text.sqlglot_trees import find_all, is_of_type
 from rewriter.planner.time.constant_folding import Constants
-from rewriter.planner.time.monotone_functions import Form, compare, operand_of
 from rewriter.planner.time.time_expressions import climb
+from rewriter.planner.time.time_predicates import Form, compare, operand_of
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod

@@ -15,7 +15,7 @@ from rewriter.planner.time.constant_folding import Constants, Kind
 from rewriter.planner.time.exactness import compared_with, uses
 from rewriter.planner.time.granularity import COMPARISONS
 from rewriter.planner.time.time_expressions import climb
-from rewriter.timeline.time_mistakes import check_literal, check_text, refuse_number
+from rewriter.timeline.time_bounds import check_literal, check_text, refuse_number
 
 _LITERALS = ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
-from rewriter.planner.time.constant_folding import Constants, Kind
+from rewriter.planner.time.constant_folding import NO_INTERVAL, Constants, Interval, Kind
 from rewriter.planner.time.datetime_fields import unit_named
-from rewriter.planner.time.interval_literals import NO_INTERVAL, Interval
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 

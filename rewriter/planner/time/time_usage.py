@@ -10,11 +10,10 @@ from sqlglot import exp
 from rewriter.errors import AnalysisError, DataError, Span
 from rewriter.grammar.lexer import TokenKind, string_value
 from rewriter.planner.scope.blocks import CubeSource
-from rewriter.planner.scope.column_use import Columns
+from rewriter.planner.scope.column_lineage import Columns
 from rewriter.planner.scope.projections import substituted
-from rewriter.planner.text.edits import Copied, Edit
 from rewriter.planner.text.literals import timestamp_literal
-from rewriter.planner.text.query_text import QueryText
+from rewriter.planner.text.query_text import Copied, Edit, QueryText
 from rewriter.planner.text.sqlglot_trees import one_of, walk
 from rewriter.planner.time.constant_folding import Constants, Kind, as_timestamp
 from rewriter.planner.time.exactness import compared_ranges

@@ -26,16 +26,18 @@ from rewriter.shell.completion.expectations import (
     SettingValues,
     Words,
 )
-from rewriter.shell.completion.names import TIME, ColumnName, Names
-from rewriter.shell.completion.position import position_at
-from rewriter.shell.completion.sorted_names import SortedNames
-from rewriter.shell.completion.written_names import (
+from rewriter.shell.completion.names import (
     RESERVED,
+    TIME,
+    ColumnName,
+    Names,
+    SortedNames,
     can_be_typed,
     written_literal,
     written_name,
     written_string,
 )
+from rewriter.shell.completion.position import position_at
 from rewriter.terminal_text import printable
 
 #: The most candidates that are offered.

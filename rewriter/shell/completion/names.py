@@ -2,18 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from rewriter.catalog.model.objects import Cube, Fact, Table, View
-from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, full_name
-from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.model.objects import CATALOG, DEFAULT_DATABASE, Cube, Fact, Table, View, full_name
+from rewriter.catalog.model.temporary_views import place_of
 from rewriter.errors import ParseError
 from rewriter.grammar.lexer import tokens
 from rewriter.shell.completion.expectations import Relation
 from rewriter.shell.completion.query_scope import query_relation
-from rewriter.shell.completion.sorted_names import EMPTY, SortedNames
+from rewriter.terminal_text import printable
+
+# Names in order, for look-up by prefix and by fuzzy matches.
+
+
+class SortedNames:
+    """Names without duplicates, sorted without case. Immutable. Building is O(n log n), in the size of the names."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        by_key: dict[str, str] = {}
+        for name in names:
+            if "\n" not in name:
+                by_key.setdefault(name.lower(), name)
+        self._keys = sorted(by_key)
+        self._names = [by_key[key] for key in self._keys]
+        self._text = "\n".join(self._keys)
+        self._starts: list[int] | None = None
+
+    def edited(self, removed: Iterable[str], added: Iterable[str]) -> SortedNames:
+        """Returns the names without some and with others. A copy, and O(log n) for each of them."""
+        edited = SortedNames(())
+        keys, names = edited._keys, edited._names = list(self._keys), list(self._names)
+        for name in removed:
+            place = bisect_left(keys, name.lower())
+            if place < len(keys) and keys[place] == name.lower():
+                del keys[place], names[place]
+        for name in added:
+            place = bisect_left(keys, name.lower())
+            if "\n" not in name and not (place < len(keys) and keys[place] == name.lower()):
+                keys.insert(place, name.lower())
+                names.insert(place, name)
+        edited._text = "\n".join(keys)
+        return edited
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def starting_with(self, prefix: str, limit: int) -> list[str]:
+        """Returns the first names that begin with the prefix, in any case. O(log n + limit).
+
+        >>> SortedNames(["Orders", "order_items", "users"]).starting_with("ord", 10)
+        ['order_items', 'Orders']
+        """
+        key = prefix.lower()
+        first = bisect_left(self._keys, key)
+        last = first
+        while last < len(self._keys) and last - first < limit and self._keys[last].startswith(key):
+            last += 1
+        return self._names[first:last]
+
+    def fuzzy(self, letters: str, limit: int) -> list[str]:
+        """Returns names that contain the letters in this order, in any case. One pass of a pattern over all names.
+
+        >>> SortedNames(["daily_orders", "users"]).fuzzy("dord", 10)
+        ['daily_orders']
+        """
+        matches: list[str] = []
+        if not letters or "\n" in letters:
+            return matches
+        starts = self._line_starts()
+        position = 0
+        pattern = _subsequence(letters.lower())
+        while len(matches) < limit and (hit := pattern.search(self._text, position)) is not None:
+            line = bisect_left(starts, hit.start() + 1) - 1
+            matches.append(self._names[line])
+            if line + 1 == len(starts):
+                break
+            position = starts[line + 1]
+        return matches
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            starts, position = [], 0
+            for key in self._keys:
+                starts.append(position)
+                position += len(key) + 1
+            self._starts = starts
+        return self._starts
+
+
+@lru_cache(maxsize=16)
+def _subsequence(letters: str) -> re.Pattern[str]:
+    """Returns the pattern of a line that has the letters in this order. It never steps back."""
+    first, *others = [re.escape(letter) for letter in letters]
+    return re.compile(first + "".join(rf"[^\n{letter}]*+{letter}" for letter in others))
+
+
+EMPTY = SortedNames(())
+
 
 Named = Table | Cube | Fact | View
 #: The most views inside views, and CTEs inside CTEs, that are followed for columns.
@@ -181,3 +273,65 @@ def _view_relation(query: str) -> Relation:
         return query_relation(tokens(query))
     except ParseError:
         return Relation("")
+
+
+# Names and values as a completion writes them: always one identifier or one literal, without control characters.
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TO_ESCAPE = re.compile(r"[\\'\"\x00-\x1f]")
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+_TEXT_TYPES = ("string", "varchar", "char")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
+
+#: The words that a query cannot use as a name without backquotes: for Spark, for sqlglot, or for a reader.
+RESERVED = frozenset(
+    (
+        "ALL ALTER ANALYZE AND ANTI ANY ARRAY AS ASC ASOF BETWEEN BOTH BY CASE CAST COLLATE CONSTRAINT CREATE "
+        "CROSS CUBE CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DESC DESCRIBE DISTINCT "
+        "DISTRIBUTE DIV DROP ELSE END EXCEPT EXISTS EXPLAIN EXTRACT FALSE FETCH FOR FOREIGN FROM FULL GLOB "
+        "GRANT GROUP GROUPING HAVING IF ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN LATERAL LEADING "
+        "LEFT LIKE LIMIT LOCK MAP MINUS NATURAL NOT NOTNULL NULL OFFSET ON OR ORDER OUTER OVER OVERWRITE "
+        "PARTITION PARTITIONED_BY PIVOT QUALIFY REGEXP RETURNING REVOKE RIGHT RLIKE ROLLBACK ROLLUP SELECT "
+        "SEMI SERDEPROPERTIES SESSION_USER SET SETMINUS SOME SORT STRAIGHT_JOIN STRUCT TABLE TABLESAMPLE THEN "
+        "TO TRAILING TRUE UNCACHE UNION UNIQUE UNPIVOT USING VALUES WHEN WHERE WINDOW WITH XOR"
+    ).split()
+)
+
+
+def can_be_typed(name: str) -> bool:
+    """Tests whether a name has only characters that a terminal shows as they are."""
+    return bool(name) and "\n" not in name and "\t" not in name and printable(name) == name
+
+
+def written_name(name: str, reserved: Container[str] = RESERVED, *, quoted: bool = False) -> str:
+    """Returns the name as one identifier, in backquotes where it needs them, or where one was typed.
+
+    ``reserved`` are the words, in upper case, that are no names in that place.
+    """
+    if not quoted and _PLAIN.fullmatch(name) and name.upper() not in reserved:
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def written_string(value: str, quote: str = "'") -> str:
+    r"""Returns the value as a string literal on one line. Characters that a terminal acts on become ``\u001b``."""
+    return quote + printable(_TO_ESCAPE.sub(lambda hit: _escaped(hit[0], quote), value)) + quote
+
+
+def _escaped(char: str, quote: str) -> str:
+    if char in "'\"":
+        return f"\\{char}" if char == quote else char
+    return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
+
+
+def written_literal(value: str, type_: str) -> str:
+    """Returns a partition value as a literal of its column's type."""
+    name = type_.partition("(")[0].lower()
+    if name in ("date", "timestamp"):
+        return f"{name.upper()} {written_string(value)}"
+    if name == "boolean" and value.lower() in ("true", "false"):
+        return value.upper()
+    if name in _NUMBERS and _NUMBER.fullmatch(value):
+        return value
+    return written_string(value)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rewriter.catalog.model.changes import SetClusters
 from rewriter.catalog.model.key_ranges import outside
 from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error, IntegrityError, NotSupportedError
 from rewriter.grammar.families import clusters as s
 from rewriter.grammar.terms import ClusterName, PartitionItem

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rewriter.catalog.model.changes import AlterStorages, Change, SetLateness, SetTrusted
-from rewriter.catalog.model.objects import Column, Fact, Storage
-from rewriter.catalog.model.qualified_names import parts_of
+from rewriter.catalog.model.objects import Column, Fact, Storage, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
 from rewriter.grammar.families.facts import FactStorage

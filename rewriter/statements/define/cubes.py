@@ -8,7 +8,7 @@ from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
 from rewriter.grammar.terms import Name
-from rewriter.planner.rewrite.event_counters import ambiguity, declaration_hint
+from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs

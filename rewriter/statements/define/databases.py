@@ -7,8 +7,18 @@ from __future__ import annotations
 
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Cube, Fact, Function, Namespace, Table, View
-from rewriter.catalog.model.qualified_names import CATALOG, DEFAULT_DATABASE, database_of, short_name
+from rewriter.catalog.model.objects import (
+    CATALOG,
+    DEFAULT_DATABASE,
+    Cube,
+    Fact,
+    Function,
+    Namespace,
+    Table,
+    View,
+    database_of,
+    short_name,
+)
 from rewriter.catalog.model.system_tables import is_system_database
 from rewriter.catalog.table_definitions import RESERVED_DATABASES
 from rewriter.data_formats import SOURCE_FORMATS
@@ -21,7 +31,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import PLAIN_NAME
 from rewriter.statements.resolve.location_conflicts import check_database_location
 from rewriter.statements.resolve.locations import absolute
-from rewriter.statements.resolve.name_patterns import fits_pattern
+from rewriter.statements.resolve.named_objects import fits_pattern
 
 
 @runs(s.CreateDatabase, without_warehouse=True)

@@ -7,9 +7,17 @@ from dataclasses import replace
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.keys.types import partition_type
-from rewriter.catalog.model.objects import Column, Completeness, Cube, OtherTime, StorageTable, Table
-from rewriter.catalog.model.qualified_names import database_of, seen_from
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.objects import (
+    Column,
+    Completeness,
+    Cube,
+    OtherTime,
+    StorageTable,
+    Table,
+    database_of,
+    seen_from,
+)
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
 from rewriter.grammar.families import facts as s

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from rewriter.catalog.clusters.located import not_on
+from rewriter.catalog.clusters.definitions import not_on
 from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
 from rewriter.errors import AnalysisError, Error, Span

@@ -11,8 +11,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.facts.time_key_ranges import time_values
+from rewriter.catalog.facts.time_binding import TimeBinding, time_values
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
 from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable, Table
 from rewriter.catalog.storage.data_files import directory

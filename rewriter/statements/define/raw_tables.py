@@ -10,7 +10,7 @@ from rewriter.catalog.model.objects import Cube, Fact, Table
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import facts as s
-from rewriter.planner.rewrite.raw_columns import counted_measures, is_count
+from rewriter.planner.rewrite.union_arms import counted_measures, is_count
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
 from rewriter.statements.define.cubes import not_supported

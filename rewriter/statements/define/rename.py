@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from rewriter.catalog.model.changes import RenameObject
 from rewriter.catalog.model.json_codec import kind_of
-from rewriter.catalog.model.objects import Table, View
-from rewriter.catalog.model.qualified_names import database_of, seen_from
-from rewriter.catalog.model.temporary_names import session_of, stored_name
-from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.model.objects import Table, View, database_of, seen_from
+from rewriter.catalog.model.temporary_views import TemporaryView, session_of, stored_name
 from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import Name
@@ -15,7 +13,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import plain_name
-from rewriter.statements.define.temporary_views import rename_temporary_view
+from rewriter.statements.define.views import rename_temporary_view
 
 
 @runs(s.Rename)

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewriter.catalog.model.column_statistics import is_reserved
-from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View
-from rewriter.catalog.model.qualified_names import parts_of
+from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View, parts_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.model.temporary_names import session_of, shown
-from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.model.temporary_views import TemporaryView, session_of, shown
 from rewriter.errors import ParseError
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
@@ -25,15 +23,14 @@ from rewriter.grammar.lexer import tokens
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ClusterName, ColumnDef, Literal, Name, Query
 from rewriter.grammar.unparse import render
+from rewriter.planner.scope.blocks import prefix_of
 from rewriter.planner.scope.expand_views import names_in, reads_temporary
-from rewriter.planner.scope.table_names import prefix_of
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
-from rewriter.timeline.layout_parts import SPELLINGS
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import SPELLINGS, TimeLayout
 
 
 @runs(ShowCreate, in_transaction=True)

@@ -17,7 +17,7 @@ from rewriter.grammar.terms import Name, Query
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.temporary_views import create_temporary_view
+from rewriter.statements.define.views import create_temporary_view
 
 #: Functions that return another value in each run.
 _UNSTABLE = frozenset(

@@ -18,12 +18,9 @@ from rewriter.catalog.model.changes import (
     DropObject,
 )
 from rewriter.catalog.model.json_codec import Object, kind_of
-from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table
-from rewriter.catalog.model.qualified_names import database_of
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, Table, database_of, managed_directory
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE, row_format_properties
-from rewriter.catalog.model.table_directories import managed_directory
-from rewriter.catalog.model.temporary_names import stored_name
-from rewriter.catalog.model.temporary_views import TemporaryView
+from rewriter.catalog.model.temporary_views import TemporaryView, stored_name
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import tables as s

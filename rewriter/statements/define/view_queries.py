@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog.commit.stored_credentials import refused
+from rewriter.catalog.commit.reserved_properties import refused
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import ColumnDef, Name, Query
 from rewriter.planner.scope.blocks import resolve
-from rewriter.planner.scope.called_code import brings_code, called_code
+from rewriter.planner.scope.deterministic import brings_code, called_code
 from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.scope.expand_views import expand, names_in
-from rewriter.planner.scope.output_columns import Offered, OutputColumns
-from rewriter.planner.text.derived_text import in_view
+from rewriter.planner.scope.item_names import Offered, OutputColumns
+from rewriter.planner.text.derived_text import in_view, with_table_queries
 from rewriter.planner.text.query_text import QueryText
-from rewriter.planner.text.table_queries import with_table_queries
 from rewriter.runtime.statement_context import Context
 from rewriter.uris import has_credentials
 

@@ -12,14 +12,16 @@ from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import View
-from rewriter.catalog.model.temporary_views import TemporaryView
-from rewriter.errors import AnalysisError, Error
+from rewriter.catalog.model.temporary_views import TemporaryView, shown, view_name
+from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import views as s
+from rewriter.grammar.families.tables import Rename
+from rewriter.grammar.families.views import AlterView, CreateView
+from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import already_exists, plain_name
-from rewriter.statements.define.temporary_views import alter_temporary_view, create_temporary_view, drop_temporary_view
 from rewriter.statements.define.view_queries import check_query
 from rewriter.statements.resolve.partition_specs import check_unique
 
@@ -132,3 +134,76 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.view.span) from None
     return Result("DROP VIEW")
+
+
+# Temporary views: they live in the session, so no statement about them reaches the catalog.
+
+
+def create_temporary_view(statement: CreateView, context: Context) -> None:
+    """Creates or replaces a temporary view.
+
+    Raises TEMP_TABLE_OR_VIEW_ALREADY_EXISTS 42P07 for the name of a temporary table or view, and the errors of
+    ``check_query``.
+    """
+    name = plain_name(statement.view, "view")
+    _check_free(statement.view, context, replaces=statement.or_replace)
+    reads = check_query(statement.query, statement.view, view_name(name), context, statement.columns, temporary=True)
+    view = TemporaryView(
+        id=0,
+        name=view_name(name),
+        query=statement.query.text,
+        columns=tuple((column.name, column.comment) for column in statement.columns or ()),
+        comment=statement.comment,
+        database=context.snapshot.current,
+        reads=reads,
+    )
+    context.temporaries.views = context.temporaries.views.with_view(view)
+
+
+def alter_temporary_view(view: TemporaryView, statement: AlterView, context: Context) -> None:
+    """Gives a temporary view another query; its comment stays. Raises the errors of ``check_query``."""
+    reads = check_query(statement.query, statement.view, view.name, context, temporary=True)
+    query, database = statement.query.text, context.snapshot.current
+    changed = replace(view, query=query, columns=(), database=database, reads=reads)
+    context.temporaries.views = context.temporaries.views.with_view(changed)
+
+
+def drop_temporary_view(view: TemporaryView, context: Context) -> None:
+    """Drops a temporary view. Temporary views that read it fail when they are used."""
+    context.temporaries.views = context.temporaries.views.without(view)
+
+
+def rename_temporary_view(view: TemporaryView, statement: Rename, context: Context) -> None:
+    """Renames a temporary view. Raises ``ParseError`` for a new name in a database, and
+    TEMP_TABLE_OR_VIEW_ALREADY_EXISTS 42P07.
+    """
+    name = Name(statement.to.parts, statement.to.span)
+    if len(name.parts) > 1:
+        raise ParseError(
+            f"The temporary view {shown(view.name)} cannot be moved into a database.",
+            position=name.span,
+            object=shown(view.name),
+            hint=f"Write RENAME TO {name.last}.",
+        )
+    plain_name(name, "view")
+    _check_free(name, context)
+    renamed = replace(view, name=view_name(name.last))
+    context.temporaries.views = context.temporaries.views.without(view).with_view(renamed)
+
+
+def _check_free(name: Name, context: Context, replaces: bool = False) -> None:
+    existing = context.snapshot.temporary_view(name.last)
+    if (existing is None or replaces) and context.snapshot.temporary(name.last) is None:
+        return
+    raise IntegrityError(
+        f"Cannot create the temporary view {name.last} because it already exists."
+        if existing is not None
+        else f"Cannot create the temporary view {name.last} because a temporary table has this name.",
+        condition="TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+        sqlstate="42P07",
+        position=name.span,
+        object=name.last,
+        hint="Choose a different name, drop it first, or write CREATE OR REPLACE TEMPORARY VIEW."
+        if existing is not None
+        else f"Choose a different name, or DROP TABLE {name.last} first.",
+    )

@@ -16,9 +16,8 @@ from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.changes import AlterTable, Change, Counted, NoteStatistics
 from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistics, statistics_in
-from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
-from rewriter.catalog.model.qualified_names import database_of
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.objects import Column, DataFile, Partition, Table, database_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error, NotSupportedError, OperationalError, Span
 from rewriter.exec.engine import EngineQuery, Relation, scan_file
 from rewriter.grammar.families import maintenance as s

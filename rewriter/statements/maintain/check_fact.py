@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merged
-from rewriter.catalog.model.objects import Column, Cube, Fact, Measure, Partition
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
 from rewriter.errors import Error
+from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
 from rewriter.planner.cover.arms import Arm, key_ranges
@@ -20,15 +21,17 @@ from rewriter.planner.cover.cover import Candidate, cover, extent
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, extents
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import overlapping
+from rewriter.planner.model.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
+from rewriter.planner.rewrite.union_arms import partition_column, relation
+from rewriter.planner.zones.zoned_expressions import truncated
 from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.maintain.event_times import misplaced_events
-from rewriter.statements.maintain.fact_comparison import Comparison, Difference, differences
-from rewriter.statements.maintain.null_measures import null_measures
 from rewriter.statements.query.not_null_measures import not_null_measures
+from rewriter.statements.query.routing import placed
+from rewriter.statements.query.select import scan_files
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked
@@ -42,8 +45,220 @@ from rewriter.statements.write.external_base_changes import (
     note_changed,
 )
 from rewriter.timeline.calendars import Calendar, Period
+from rewriter.timeline.civil import MIN_INSTANT
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+# Compares two sides that should agree about a fact, by one query: base and rollup, or two facts.
+#
+# Both sides are aggregated to periods and dimensions, each measure by its own aggregate, and combined by UNION ALL
+# and GROUP BY, so that NULL is a value like any other and a row that only one side has is found, too.
+
+#: The allowed difference of sums of floating-point numbers, relative to the sum of their magnitudes.
+_TOLERANCE = "1e-9"
+
+_UNITS = {
+    UpdatePeriod.MINUTELY: "MINUTE",
+    UpdatePeriod.HOURLY: "HOUR",
+    UpdatePeriod.DAILY: "DAY",
+    UpdatePeriod.WEEKLY: "WEEK",
+    UpdatePeriod.MONTHLY: "MONTH",
+    UpdatePeriod.QUARTERLY: "QUARTER",
+    UpdatePeriod.YEARLY: "YEAR",
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The partitions of both sides to be compared, over the same time, in units of ``period``.
+
+    ``times`` are the time dimensions beside the leading one that both sides have; they are in units of ``period``,
+    too.
+    """
+
+    cube: Cube
+    period: Period
+    base: tuple[Arm, ...]
+    other: tuple[Arm, ...]
+    times: tuple[str, ...]
+    dimensions: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def keys(self) -> tuple[Column, ...]:
+        """Returns the columns that identify a row within a period: other times and dimensions."""
+        return (*(Column(time, "timestamp") for time in self.times), *self.dimensions)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A group of rows in which the sides differ. ``values`` are those of the comparison's keys.
+
+    ``finding`` is ``row missing`` (the base has it), ``row surplus``, or ``value differs``; for the last, ``base``
+    and ``found_value`` are the measure's values.
+    """
+
+    ordinal: int
+    values: tuple[object, ...]
+    finding: str
+    measure: str | None = None
+    base: object = None
+    found_value: object = None
+
+
+def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
+    """Runs the comparison. Yields the differences in order of time, dimensions and measures; none if both agree."""
+    uses = _uses(comparison)
+    context = placed(uses, context)
+    reader = context.engine().execute(engine_query(_template(comparison), uses, context))
+    dimensions, period = len(comparison.keys), comparison.period
+    for batch in reader:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            ordinal = period.ordinal((row[0] - _EPOCH) // timedelta(microseconds=1))
+            values, (base_rows, other_rows) = row[1 : dimensions + 1], row[dimensions + 1 : dimensions + 3]
+            if not base_rows or not other_rows:
+                yield Difference(ordinal, values, "row missing" if base_rows else "row surplus")
+                continue
+            for number, measure in enumerate(comparison.measures):
+                base, other, agrees = row[dimensions + 3 + 3 * number : dimensions + 6 + 3 * number]
+                if not agrees:
+                    yield Difference(ordinal, values, "value differs", measure.name, base, other)
+
+
+def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
+    """Returns the query of the template over exactly the partitions of the uses."""
+    names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
+    relations = tuple(
+        Relation(
+            names[use.table.id],
+            use.table.format,
+            use.table.columns,
+            use.table.partition_columns,
+            scan_files(use, context),
+            options=use.table.file_options,
+        )
+        for use in uses
+    )
+    return EngineQuery(template.render(lambda table: names[table.id]), relations)
+
+
+def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
+    """Returns the partitions of the arms, once for each table."""
+    by_table: dict[int, tuple[Table, list[Arm]]] = {}
+    for arm in arms:
+        by_table.setdefault(arm.table.id, (arm.table, []))[1].append(arm)
+    return tuple(
+        TableUse(
+            table,
+            merged(key_range for arm in table_arms for key_range in key_ranges(arm)),
+            tuple(Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections) for arm in table_arms),
+        )
+        for table, table_arms in by_table.values()
+    )
+
+
+def period_start(period: Period, time: str, arms: Sequence[Arm], calendar: Calendar) -> str:
+    """Returns the start of the period that holds a time dimension of the arms' rows, as Spark SQL."""
+    return truncated(_UNITS[period.kind], period, calendar, quote_identifier(time), time_of(arms, time, calendar))
+
+
+def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
+    """Returns the time from the first instant of a time dimension in the arms' rows to the last.
+
+    Returns the first instant of all where no arm has any rows.
+    """
+    ranges = RangeSet(time_range for arm in arms for time_range in arm.within(time, calendar)).ranges
+    return TimeRange(ranges[0].start, ranges[-1].end) if ranges else TimeRange(MIN_INSTANT, MIN_INSTANT + 1)
+
+
+def aggregated(measure: Measure, expression: str) -> str:
+    """Returns the measure rolled up, as Spark SQL."""
+    return f"{measure.aggregate.rollup_function}({expression})"
+
+
+def _uses(comparison: Comparison) -> tuple[TableUse, ...]:
+    return uses_of([*comparison.base, *comparison.other])
+
+
+def _template(comparison: Comparison) -> SqlTemplate:
+    dimensions = [f"d{number}" for number in range(len(comparison.keys))]
+    groups = ["t", *dimensions]
+    inner_items = [*groups, *(f"COUNT(CASE WHEN s = {side} THEN 1 END) AS r{side}" for side in (0, 1))]
+    outer_items = [*groups, "r0", "r1"]
+    agree = ["r0 > 0", "r1 > 0"]
+    for number, measure in enumerate(comparison.measures):
+        for side in (0, 1):
+            value = aggregated(measure, f"CASE WHEN s = {side} THEN m{number} END")
+            inner_items.append(f"{value} AS v{side}{number}")
+        equality = f"v0{number} <=> v1{number}"
+        if measure.aggregate is Aggregate.SUM and measure.rollup_type == "double":
+            inner_items.append(f"SUM(CASE WHEN s = 0 THEN ABS(m{number}) END) AS a{number}")
+            # Only numbers are near each other: a tolerance of Infinity or NaN would let anything pass.
+            approximate_equality = (
+                f"a{number} < CAST('Infinity' AS DOUBLE) AND ABS(v0{number} - v1{number}) <= {_TOLERANCE} * a{number}"
+            )
+            equality = f"({equality} OR COALESCE({approximate_equality}, FALSE))"
+        outer_items += [f"v0{number}", f"v1{number}", f"{equality} AS e{number}"]
+        agree.append(equality)
+    parts: list[str | TableToken] = [
+        f"SELECT {', '.join(outer_items)} FROM (SELECT {', '.join(inner_items)} FROM (",
+        *_side(comparison, comparison.base, 0),
+        " UNION ALL ",
+        *_side(comparison, comparison.other, 1),
+        f") AS sides GROUP BY {', '.join(groups)}) AS compared WHERE NOT ({' AND '.join(agree)}) "
+        f"ORDER BY {', '.join(groups)}",
+    ]
+    return SqlTemplate(tuple(parts))
+
+
+def _side(comparison: Comparison, arms: Sequence[Arm], side: int) -> Iterator[str | TableToken]:
+    time = arms[0].storage_table.time
+    calendar = comparison.cube.calendar
+    items = [f"{side} AS s", f"{period_start(comparison.period, time, arms, calendar)} AS t"]
+    keys = [period_start(comparison.period, other, arms, calendar) for other in comparison.times]
+    keys += [quote_identifier(column.name) for column in comparison.dimensions]
+    items += [f"{key} AS d{n}" for n, key in enumerate(keys)]
+    items += [f"{quote_identifier(measure.name)} AS m{n}" for n, measure in enumerate(comparison.measures)]
+    yield f"SELECT {', '.join(items)} FROM "
+    yield from relation(arms, comparison.cube, _columns(comparison, time))
+    yield f" AS side{side}"
+
+
+def _columns(comparison: Comparison, time: str) -> list[str]:
+    return [time, *(c.name for c in comparison.keys), *(m.name for m in comparison.measures)]
+
+
+# NULLs in the measures of a fact that are declared NOT NULL. Statements write none (``query.not_null_measures``), but
+# files of other programs may have them, and so may tables of earlier releases.
+
+
+def null_measures(
+    arms: Sequence[Arm], cube: Cube, measures: Sequence[Measure], period: Period, context: Context
+) -> Iterator[tuple[int, str, int]]:
+    """Yields (ordinal, measure, number of rows) for each period whose rows have NULL in one of the measures, in the
+    order of time. Runs one query over the arms.
+    """
+    if not arms or not measures:
+        return
+    time, names = arms[0].storage_table.time, [quote_identifier(measure.name) for measure in measures]
+    counts = [f"COUNT(CASE WHEN {name} IS NULL THEN 1 END) AS n{n}" for n, name in enumerate(names)]
+    start = period_start(period, time, arms, cube.calendar)
+    template = SqlTemplate(
+        (
+            f"SELECT {start} AS t, {', '.join(counts)} FROM ",
+            *relation(arms, cube, [time, *(measure.name for measure in measures)]),
+            f" AS measured WHERE {' OR '.join(f'{name} IS NULL' for name in names)} GROUP BY {start} ORDER BY t",
+        )
+    )
+    uses = uses_of(arms)
+    context = placed(uses, context)
+    for batch in context.engine().execute(engine_query(template, uses, context)):
+        for first, *nulls in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            ordinal = period.ordinal((first - _EPOCH) // timedelta(microseconds=1))
+            yield from ((ordinal, measure.name, n) for measure, n in zip(measures, nulls, strict=True) if n)
+
 
 #: The most differences that one comparison shows; the others are counted.
 MOST_SHOWN = 100
@@ -456,3 +671,33 @@ def _arm(stored: StoredPeriod, ranges: Sequence[OrdinalRange], context: Context)
     for other in table.others:
         check_certain(arm.within(other.time, calendar), [stored.fact], other.time)
     return arm
+
+
+# The time of events in RAW tables, which must lie in the period of their partition: a cover reads by partitions, and
+# a condition selects by the events' time.
+
+_START = "rewriter_period_start"
+
+
+def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int | None, int]]:
+    """Yields (ordinal, number of events) for each partition of a RAW table that holds events of another period, or
+    without a time, in the order of time. Runs one query over the arm. For the arm of NULL time, the ordinal is
+    ``None``, and the events are those that have a time.
+    """
+    period, time = cube.calendar.of(arm.layout.period), arm.storage_table.time
+    parts = relation((arm,), cube, [time], {_START: lambda arm: partition_column(arm, time, cube)})
+    # Events without a time belong into the partition of NULL time, and no others.
+    own_start = quote_identifier(time) if arm.null_time else period_start(period, time, (arm,), cube.calendar)
+    template = SqlTemplate(
+        (
+            f"SELECT {_START}, COUNT(*) AS events FROM (SELECT {_START}, {own_start} AS own_start FROM ",
+            *parts,
+            f" AS {quote_identifier('events')}) AS started WHERE NOT (own_start <=> {_START}) GROUP BY {_START} "
+            f"ORDER BY {_START}",
+        )
+    )
+    uses = uses_of((arm,))
+    context = placed(uses, context)
+    for batch in context.engine().execute(engine_query(template, uses, context)):
+        for start, count in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield None if start is None else period.ordinal((start - _EPOCH) // timedelta(microseconds=1)), count

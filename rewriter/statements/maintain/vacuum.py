@@ -9,6 +9,7 @@ link, and removes a link in an ended write's directory itself.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -18,14 +19,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
-from rewriter.catalog.clusters.located import is_owned
+from rewriter.catalog.clusters.definitions import is_owned
+from rewriter.catalog.commit.exposures import FOLDER, OF_A_COMMIT, table_directory
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.maintenance import file_garbage
-from rewriter.catalog.maintenance.file_garbage import StoredTable, UnneededFile, Write
-from rewriter.catalog.maintenance.warehouse_identity import IDENTITY_FILE
+from rewriter.catalog.maintenance import file_garbage as unused
+from rewriter.catalog.maintenance.file_garbage import (
+    StoredTable,
+    UnneededFile,
+    Write,
+    needed_directories,
+    written_tables,
+)
+from rewriter.catalog.maintenance.warehouse_identity import IDENTITY_FILE, write_directories
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
-from rewriter.catalog.model.real_paths import is_in
-from rewriter.catalog.model.temporary_names import shown
+from rewriter.catalog.model.stored_paths import is_in
+from rewriter.catalog.model.temporary_views import shown
 from rewriter.catalog.storage.partition_directories import folders_in, names_in
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
@@ -33,11 +42,6 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
-from rewriter.statements.maintain.exposed_directories import (
-    UnneededDirectory,
-    remove_emptied,
-    unneeded_directories,
-)
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE
@@ -459,3 +463,183 @@ def _result(items: Sequence[_Removable], warnings: tuple[str, ...] = ()) -> Resu
     result = listing("VACUUM", _COLUMNS, rows)
     result.warnings = warnings
     return result
+
+
+# VACUUM of the directories of exposed tables: those that clients no longer read, and those of commits that failed.
+
+
+@dataclass(frozen=True)
+class UnneededDirectory:
+    """A directory that no client reads: the name of its table, its path, and the bytes of its files, which are links.
+
+    ``is_dropped`` if its table does not exist.
+    """
+
+    table: str
+    path: str
+    bytes: int
+    is_dropped: bool
+
+
+def unneeded_directories(
+    tables: Sequence[StoredTable], only: int | None, retained: float, context: Context
+) -> list[UnneededDirectory]:
+    """Returns the directories below those of exposed tables that no state since the retention names. Follows no links.
+
+    ``only`` restricts them to one table. Those of another catalog are left out. Lists all of these directories, and
+    then takes the turn of a writer, so that no commit is under way that made one of them. Reads the partitions of
+    exposed tables.
+    """
+    warehouse = str(context.catalog.warehouse.absolute())
+    found = {
+        table_id: list(_leaves(table_directory(warehouse, table_id), warehouse))
+        for table_id in _table_ids(warehouse)
+        if only in (None, table_id)
+    }
+    if not any(found.values()):
+        return []
+    database = context.catalog.database
+    with database.write() if database.refusal is None else database.read() as connection:
+        limit = file_garbage.horizon(connection, retained)
+        written = written_tables(connection, found.keys())
+        needed = {table_id: needed_directories(connection, table_id, limit) for table_id in written}
+    live = {table.table.id for table in tables if table.dropped is None}
+    names = {table.table.id: table.table.name for table in tables}
+    return [
+        UnneededDirectory(
+            names.get(table_id, str(table_id)),
+            path,
+            sum(file.bytes for file in files_below(path, (warehouse,))),
+            table_id not in live,
+        )
+        for table_id, paths in found.items()
+        for path in paths
+        if table_id in needed and os.path.relpath(path, table_directory(warehouse, table_id)) not in needed[table_id]
+    ]
+
+
+def remove_emptied(removed: Collection[UnneededDirectory], context: Context) -> None:
+    """Removes the directories above removed ones that hold nothing else. Those of a live table stay: a commit may be
+    about to use them.
+    """
+    warehouse = str(context.catalog.warehouse.absolute())
+    top = os.path.join(warehouse, FOLDER)
+    for directory in removed:
+        above = os.path.dirname(directory.path)
+        with suppress(OSError):
+            while is_in(above, top) and above != top and (directory.is_dropped or os.path.dirname(above) != top):
+                remove_directory(above, (warehouse,))
+                above = os.path.dirname(above)
+
+
+def _table_ids(warehouse: str) -> list[int]:
+    top = os.path.join(warehouse, FOLDER)
+    if os.path.islink(top):
+        return []
+    with suppress(OSError), os.scandir(top) as entries:
+        return sorted(
+            int(entry.name)
+            for entry in entries
+            if entry.name.isascii() and entry.name.isdigit() and entry.is_dir(follow_symlinks=False)
+        )
+    return []
+
+
+def _leaves(path: str, warehouse: str) -> Iterator[str]:
+    """Yields the directories that commits have made below that of a table, and that have none below them."""
+    if link_in(path, (warehouse,)) is not None:
+        return
+    made = (os.path.join(path, name) for name in folders_in(path) if OF_A_COMMIT.fullmatch(name))
+    for directory in made:
+        for folder, folders, _ in () if os.path.islink(directory) else os.walk(directory):
+            if all(os.path.islink(os.path.join(folder, below)) for below in folders):
+                yield folder
+
+
+# VACUUM UNKNOWN DIRECTORIES: removes directories that VACUUM leaves below the warehouse, because another catalog made
+# them.
+#
+# After a restore of an older catalog, or a new beginning, directories of writes remain that this catalog did not give
+# out. Only a person can decide whether they are still needed: a dry run lists them and prints a code. That code
+# removes only the same directories with the same content.
+
+_DIRECTORY_COLUMNS = (Column("directory", "string"), Column("files", "bigint"), Column("bytes", "bigint"))
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A directory (absolute path) and its files: path, size in bytes, and time of the last change in nanoseconds."""
+
+    path: str
+    files: tuple[tuple[str, int, int], ...]
+
+
+@runs(s.VacuumUnknown)
+def vacuum_unknown(statement: s.VacuumUnknown, context: Context) -> Result:
+    """VACUUM UNKNOWN DIRECTORIES: rows of (directory below the warehouse, files, bytes) of the directories that were
+    removed, or with DRY RUN would be; then a warning states the code that removes them.
+
+    A directory is unknown if its name is that of a write which this catalog did not give out, or whose directory
+    another catalog made, and no row names a file in it. Links are not followed, and nothing outside the warehouse is
+    looked at. Raises ``DataError`` CONFIRMATION_MISMATCH where the code does not match the current directories. A
+    warning names each directory that cannot be removed. Lists all directories of writes, and reads the paths of all
+    files.
+    """
+    warehouse = str(context.catalog.warehouse)
+    entries = _unknown_directories(context)
+    code = _code(entries)
+    warnings: list[str] = []
+    if statement.code is None:
+        if entries:
+            warnings.append(f"VACUUM UNKNOWN DIRECTORIES CONFIRM '{code}' permanently removes these directories.")
+    elif statement.code != code:
+        raise DataError(
+            f"'{statement.code}' is not the code of the current unknown directories.",
+            condition="CONFIRMATION_MISMATCH",
+            position=statement.code_span,
+            object=statement.code,
+            hint="VACUUM UNKNOWN DIRECTORIES DRY RUN lists them with their code.",
+        )
+    else:
+        context.catalog.begin(context.snapshot).rollback()  # Raises without write access to the catalog.
+        for entry in list(entries):
+            try:
+                remove_tree(entry.path, (warehouse,))
+            except OSError as error:
+                warnings.append(f"{entry.path} cannot be removed: {error.strerror}.")
+                entries.remove(entry)
+    rows: list[Row] = [
+        (os.path.relpath(entry.path, warehouse), len(entry.files), sum(size for _, size, _ in entry.files))
+        for entry in entries
+    ]
+    result = listing("VACUUM", _DIRECTORY_COLUMNS, rows)
+    result.warnings = tuple(warnings)
+    return result
+
+
+def _unknown_directories(context: Context) -> list[_Unknown]:
+    directories = list(write_directories(context.catalog.warehouse))
+    with context.catalog.database.read() as connection:  # Read later: it has the writes that began meanwhile.
+        allocated_writes = unused.allocated_writes(connection)
+        entries = [
+            _Unknown(entry.path, tuple(_files(entry.path)))
+            for entry in directories
+            if (entry.table_id, entry.write_id) not in allocated_writes
+        ]
+        referenced_paths = unused.referenced_paths(
+            connection, {path for entry in entries for path, _, _ in entry.files}
+        )
+    return [entry for entry in entries if not any(path in referenced_paths for path, _, _ in entry.files)]
+
+
+def _files(root: str) -> Iterator[tuple[str, int, int]]:
+    for folder, _, names in sorted(os.walk(root)):
+        for path in (os.path.join(folder, name) for name in sorted(names)):
+            status = os.lstat(path)
+            yield path, status.st_size, status.st_mtime_ns
+
+
+def _code(directories: list[_Unknown]) -> str:
+    text = "\0".join(repr((entry.path, entry.files)) for entry in directories)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGITS]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from rewriter.catalog.commit.directory_moves import default_directory, directory
+from rewriter.catalog.commit.move_changes import default_directory, directory
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c

@@ -13,8 +13,7 @@ from rewriter.catalog import partition_moves
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.model.changes import TruncatePartitions
 from rewriter.catalog.model.key_ranges import merged
-from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.catalog.model.qualified_names import seen_from
+from rewriter.catalog.model.objects import PartitionValues, Table, seen_from
 from rewriter.catalog.storage.discovered_partitions import look_up
 from rewriter.errors import AnalysisError, Error, NotSupportedError, partitions_not_found
 from rewriter.grammar.families import partitions as s
@@ -25,8 +24,13 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.not_null_measures import check_moved_not_null
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
-from rewriter.statements.resolve.partition_lookup import spec_span
-from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+from rewriter.statements.resolve.partition_specs import (
+    read_full,
+    read_spec,
+    read_static,
+    require_partitioned,
+    spec_span,
+)
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import remove_success_files_now
 from rewriter.statements.write.event_times import check_moved

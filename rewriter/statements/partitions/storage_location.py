@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewriter.catalog import partition_moves
-from rewriter.catalog.commit.directory_moves import directory
+from rewriter.catalog.commit.move_changes import directory
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -26,8 +26,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_new_location, check_partition_locations
 from rewriter.statements.resolve.locations import absolute, check_table_format
-from rewriter.statements.resolve.partition_lookup import spec_span
-from rewriter.statements.resolve.partition_specs import read_full, require_partitioned
+from rewriter.statements.resolve.partition_specs import read_full, require_partitioned, spec_span
 
 #: The property of a table or partition that keeps its serde.
 SERDE = "rewriter.serde"

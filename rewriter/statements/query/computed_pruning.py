@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.catalog.filters.computed_predicates import Fields, conditions, filter_of_results, substituted
-from rewriter.catalog.filters.predicates import Computed, ScanFilter
+from rewriter.catalog.filters.predicates import Computed, Fields, ScanFilter, conditions, filter_of_results, substituted
 from rewriter.catalog.keys.encoding import NULL, decode_value
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
-from rewriter.planner.explain import counted
 from rewriter.planner.model.plan import Plan, Reading, TableUse
+from rewriter.planner.plan_query import counted
 from rewriter.runtime.statement_context import Context
 
 #: The most combinations of values for which one condition is computed.

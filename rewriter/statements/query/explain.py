@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, TableKind
-from rewriter.catalog.model.temporary_names import plainly, shown
+from rewriter.catalog.model.temporary_views import plainly, shown
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.connectors.table_source import is_source, source_predicates
@@ -16,17 +16,17 @@ from rewriter.grammar.families.partitions import ShowPartitions
 from rewriter.grammar.families.queries import Explain, ExplainScan
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render_filter
-from rewriter.planner.explain import counted, explain_cover, explain_rewrite
 from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.plan_query import counted, explain_cover, explain_rewrite
 from rewriter.planner.routing.routes import Route
 from rewriter.runtime.result import Result, Row
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.footer_aggregates import computed_query
 from rewriter.statements.query.select import expanded, planned, prepare, read_footers, scanned
 from rewriter.statements.query.words_relied_on import words_of_plan
-from rewriter.statements.resolve.partition_lookup import dropped, listed
+from rewriter.statements.resolve.partition_specs import dropped, listed
 from rewriter.uris import masked
 
 

@@ -24,7 +24,7 @@ from rewriter.exec.data_files import unreadable
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile, scan_file
 from rewriter.exec.parquet_footers import FOOTERS
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.rewrite.raw_columns import has_own_values, raw_expression
+from rewriter.planner.rewrite.union_arms import has_own_values, raw_expression
 from rewriter.runtime.statement_context import Context
 from rewriter.uris import is_uri
 

@@ -36,14 +36,12 @@ from rewriter.runtime.prepared_queries import Prepared, query_key
 from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.catalog_aggregates import computed_query
 from rewriter.statements.query.computed_pruning import narrowed
-from rewriter.statements.query.engine_errors import placed
-from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, footer_query
-from rewriter.statements.query.misspelled_functions import misspelled_function
+from rewriter.statements.query.engine_errors import misspelled_function, placed
+from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, computed_query, footer_query
 from rewriter.statements.query.routing import UNREACHABLE, routed, unreachable
 from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
-from rewriter.statements.resolve.partition_lookup import check_unmoved
+from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.uris import is_uri

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.model.origins import OriginKind, Origins
-from rewriter.planner.explain import counted
 from rewriter.planner.model.plan import Plan, Reading, TableUse
+from rewriter.planner.plan_query import counted
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 

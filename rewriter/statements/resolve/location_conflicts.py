@@ -16,16 +16,16 @@ from typing import Protocol
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters
-from rewriter.catalog.commit.directory_moves import default_directory
 from rewriter.catalog.commit.exposures import FOLDER
 from rewriter.catalog.commit.location_claims import SHARED
+from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.keys.encoding import prefix_of
 from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.model.real_paths import PathIndex, RealPaths, is_in
-from rewriter.catalog.model.temporary_names import shown
+from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
+from rewriter.catalog.model.temporary_views import shown
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.statements.resolve.locations import root_of_cluster

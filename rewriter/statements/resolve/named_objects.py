@@ -4,12 +4,13 @@ errors for missing ones.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
-from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span, partitions_not_found
@@ -115,7 +116,7 @@ def view_columns(view: View, snapshot: Snapshot) -> tuple[Column, ...]:
     """Returns the columns of a view; none where they are unknown, as after an object that it reads was dropped."""
     # Only views need the planner's parser.
     from rewriter.planner.scope.expand_views import expand
-    from rewriter.planner.scope.output_columns import OutputColumns
+    from rewriter.planner.scope.item_names import OutputColumns
     from rewriter.planner.text.query_text import QueryText
 
     try:
@@ -133,3 +134,14 @@ def view_columns(view: View, snapshot: Snapshot) -> tuple[Column, ...]:
 def typed_name(view: View) -> str:
     """Returns the name of a view as a query types it; a database keeps it apart from a temporary view of its name."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in place_of(view.name) if part)
+
+
+# Patterns of names, as SHOW … LIKE takes them.
+
+
+def fits_pattern(pattern: str, name: str) -> bool:
+    """Returns whether a name matches a pattern of SHOW … LIKE, in any case: ``*`` is any text, ``|`` is or."""
+    return any(
+        re.fullmatch(".*".join(map(re.escape, alternative.strip().split("*"))), name, re.IGNORECASE)
+        for alternative in pattern.split("|")
+    )

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from rewriter.catalog.commit.move_changes import directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, bind_filter, equal
 from rewriter.catalog.keys.encoding import encode, prefix_of
 from rewriter.catalog.keys.literal_bounds import partition_value_range
-from rewriter.catalog.keys.values import check_path, coerce
-from rewriter.catalog.model.key_ranges import KeyRange, successor
-from rewriter.catalog.model.objects import Column, PartitionValues, Table
-from rewriter.errors import AnalysisError, Error, ProgrammingError, Span
+from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.keys.values import check_path, coerce, partition_name
+from rewriter.catalog.model.key_ranges import KeyRange, merged, successor
+from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
+from rewriter.catalog.reading.partition_lookup import Lookup
+from rewriter.catalog.reading.pending_changes import NOTHING
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.catalog.storage.discovered_partitions import Discovery, look_up
+from rewriter.errors import AnalysisError, ConflictError, Error, ProgrammingError, Span
+from rewriter.grammar.families import partitions as s
 from rewriter.grammar.families.cubes import CubeColumn
 from rewriter.grammar.filters import (
     And,
@@ -29,6 +36,8 @@ from rewriter.grammar.filters import (
 )
 from rewriter.grammar.terms import ColumnDef, Literal, PartitionItem
 from rewriter.grammar.unparse import render_filter
+from rewriter.runtime.statement_context import Context
+from rewriter.statements.resolve.text_comparisons import comparable
 
 
 @dataclass(frozen=True)
@@ -253,3 +262,98 @@ def check_unique(columns: Iterable[ColumnDef | CubeColumn], table: Table | None 
                 hint="Choose another name; names are not case-sensitive.",
             )
         names.add(column.name.lower())
+
+
+# The partitions that a statement names, for statements that read them and for those that change them.
+
+
+@dataclass(frozen=True)
+class DroppedSpec:
+    """One spec of ALTER TABLE … DROP PARTITION: a full spec names one key, any other is a filter."""
+
+    table: Table
+    conditions: tuple[Filter, ...]
+    key_or_filter: bytes | ScanFilter
+
+    def lookup(self, snapshot: Snapshot) -> Lookup:
+        """Returns the look-up of its partitions. Nothing is read before it is asked."""
+        if isinstance(self.key_or_filter, bytes):
+            return snapshot.lookup(self.table, None, (KeyRange.of_key(self.key_or_filter),))
+        return snapshot.lookup(self.table, self.key_or_filter)
+
+
+def dropped(statement: s.DropPartitions | s.CommitPartitions, context: Context) -> tuple[DroppedSpec, ...]:
+    """Returns the specs of ALTER TABLE … DROP PARTITION, for the statement and for EXPLAIN SCAN, or COMMIT PARTITION.
+
+    The first spec that cannot be read raises.
+    """
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    if is_discovered(table):
+        raise not_registered(table).at(statement.table.span)
+    specs = [tuple(comparable(table, condition, context.snapshot) for condition in spec) for spec in statement.specs]
+    return tuple(DroppedSpec(table, spec, full_key(table, spec) or read_dropped(table, spec)) for spec in specs)
+
+
+def found_keys(specs: Sequence[DroppedSpec], snapshot: Snapshot) -> list[tuple[list[bytes], Sequence[KeyRange]]]:
+    """For each spec the keys of its partitions, and the ranges that were searched.
+
+    All full specs together are one look-up.
+    """
+    full_keys = [spec.key_or_filter for spec in specs if isinstance(spec.key_or_filter, bytes)]
+    table = specs[0].table
+    existing_keys = (
+        set(snapshot.lookup(table, None, merged(map(KeyRange.of_key, full_keys))).found_keys()) if full_keys else set()
+    )
+    results: list[tuple[list[bytes], Sequence[KeyRange]]] = []
+    for spec in specs:
+        if isinstance(spec.key_or_filter, bytes):
+            results.append(
+                (
+                    [spec.key_or_filter] if spec.key_or_filter in existing_keys else [],
+                    [KeyRange.of_key(spec.key_or_filter)],
+                )
+            )
+        else:
+            lookup = spec.lookup(snapshot)
+            results.append((list(lookup.found_keys()), lookup.ranges))
+    return results
+
+
+def check_unmoved(table: Table, partitions: Iterable[Partition], context: Context) -> None:
+    """Raises ``ConflictError`` where partitions of an external table have moved since the statement's snapshot.
+
+    Directories have no snapshots: files listed in a directory that has moved meanwhile, or was put there, are not
+    the table's.
+    """
+    fresh, start = context.catalog.snapshot(), context.snapshot.over(NOTHING)
+    if fresh.write_ids(table.id) == start.write_ids(table.id):
+        return
+    now = fresh.named(table.name)
+    for partition in partitions:
+        if start.partition(table, partition.values) is None:
+            continue  # The open transaction has added it.
+        current = fresh.partition(now, partition.values) if isinstance(now, Table) and now.id == table.id else None
+        if current is None or not isinstance(now, Table) or directory(now, current) != directory(table, partition):
+            name = partition_name(table.partition_columns, partition.values)
+            raise ConflictError(
+                f"the partition {name} of '{table.name}' was moved or dropped after this statement began",
+                object=table.name,
+                hint="Run the statement again.",
+            )
+
+
+def spec_span(spec: Sequence[PartitionItem]) -> Span:
+    """Returns the span of the items of a spec."""
+    return Span(spec[0].span.start, spec[-1].span.end)
+
+
+def listed(statement: s.ShowPartitions, context: Context) -> Lookup | Discovery:
+    """Returns the partitions that SHOW PARTITIONS lists, before LIMIT."""
+    table = context.table(statement.table)
+    require_partitioned(table, statement.table.span)
+    filter_ = read_static(table, read_spec(table, statement.partition or ()).static)
+    if statement.where is not None:
+        where = comparable(table, statement.where, context.snapshot)
+        filter_ = AllOf((filter_, bind_filter(where, table.partition_columns)))
+    return look_up(table, filter_, context.snapshot, statement.table.span)

@@ -6,19 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewriter.catalog.facts.time_key_ranges import time_ranges
+from rewriter.catalog.facts.time_binding import time_ranges
 from rewriter.catalog.model.objects import Column, Fact, StorageTable
-from rewriter.errors import AnalysisError, DataError, Error
+from rewriter.catalog.reading.snapshot import Snapshot
+from rewriter.errors import AnalysisError, DataError, Error, only_ours
 from rewriter.grammar.families import timelines as s
-from rewriter.grammar.terms import Literal
-from rewriter.planner.cover.choose_facts import check_certain
+from rewriter.grammar.terms import Literal, Name, parse_name
+from rewriter.planner.cover.choose_facts import check_certain, incomplete_reason, unproven_reason
 from rewriter.planner.cover.cover import Candidate, cover, extent
+from rewriter.planner.cover.fact_chart import fact_chart
 from rewriter.planner.cover.fact_coverage import FactCoverage, instants
 from rewriter.planner.cover.open_ends import widened
-from rewriter.planner.cover.unused_rollups import incomplete_reason, unproven_reason
-from rewriter.planner.model.coverage_chart import overlapping
+from rewriter.planner.model.coverage_chart import CoverageChart, overlapping
+from rewriter.planner.model.plan import Settings
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
+from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.words_relied_on import OWNER, words_of_table
 from rewriter.statements.resolve.named_objects import named_fact
@@ -264,3 +266,31 @@ def _row(
 ) -> tuple[TimeRange, Row]:
     row = (calendar.text(time.start), calendar.text(time.end), status, table, period.name, partitions)
     return time, row
+
+
+# The chart of a fact that a command or a page names.
+
+
+def named_fact_chart(
+    name: str, snapshot: Snapshot, settings: Settings, bounds: tuple[str, str] | None = None
+) -> CoverageChart:
+    """Returns the chart of the fact ``f`` or ``db.f``, over all time or between two bounds, as SHOW COVERAGE has them.
+
+    Raises ``ParseError`` for what is no name, ``AnalysisError`` FACT_NOT_FOUND, and ``DataError`` for a bound that is
+    no time, and INVALID_TIME_RANGE for bounds in the wrong order. O(ranges).
+    """
+    with only_ours():
+        typed = parse_name(name)
+        parts = typed.parts if len(typed.parts) > 1 else (snapshot.current, *typed.parts)
+        fact = snapshot.fact(single(Name(parts)))
+        if bounds is None:
+            return fact_chart(fact, snapshot, settings)
+        start, end = (resolve_bound(bound, settings.now, fact.calendar) for bound in bounds)
+        if start > end:
+            raise DataError(
+                f"The range begins at {fact.calendar.text(start)}, after its end at {fact.calendar.text(end)}.",
+                condition="INVALID_TIME_RANGE",
+                hint="Swap the bounds.",
+            )
+        requested = RangeSet.of(TimeRange(start, end)) if start < end else RangeSet.EMPTY
+        return fact_chart(fact, snapshot, settings, requested)

@@ -8,7 +8,7 @@ from rewriter.grammar.families import functions as s
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.resolve.name_patterns import fits_pattern
+from rewriter.statements.resolve.named_objects import fits_pattern
 
 #: The schemas in which Spark finds its own functions.
 _BUILTIN = (("builtin",), ("system", "builtin"))

@@ -9,12 +9,24 @@ import json
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rewriter.catalog.model.objects import Column, Completeness, Cube, Fact, Namespace, Table, View
-from rewriter.catalog.model.qualified_names import database_of, seen_from, short_name
+from rewriter.catalog.cache.entries import MEANINGS
+from rewriter.catalog.model.objects import (
+    Column,
+    Completeness,
+    Cube,
+    Fact,
+    Namespace,
+    Table,
+    View,
+    database_of,
+    seen_from,
+    short_name,
+)
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES, SystemTable, is_system_database
-from rewriter.catalog.model.temporary_names import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, shown
 from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.errors import AnalysisError
+from rewriter.grammar.families import settings as s
 from rewriter.grammar.families.cubes import ShowCubes
 from rewriter.grammar.families.partitions import ShowPartitions, SortKey
 from rewriter.grammar.families.tables import ShowTables
@@ -24,9 +36,8 @@ from rewriter.planner.cover.validity import described
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.resolve.name_patterns import fits_pattern
-from rewriter.statements.resolve.named_objects import view_columns
-from rewriter.statements.resolve.partition_lookup import listed
+from rewriter.statements.resolve.named_objects import fits_pattern, view_columns
+from rewriter.statements.resolve.partition_specs import listed
 
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 
@@ -246,3 +257,17 @@ def _completeness(rule: Completeness) -> str:
         return f"ANY {rule.column}"
     values = ("NULL" if value is None else f"'{value}'" for value in rule.values)
     return f"{rule.column} IN ({', '.join(values)})"
+
+
+# SHOW CACHE: the catalog data that the session keeps in memory, and how often it was used.
+
+
+@runs(s.ShowCache, in_transaction=True, without_warehouse=True)
+def show_cache(_statement: s.ShowCache, context: Context) -> Result:
+    """Returns rows of (metric, value, meaning). Without a cache (``rewriter.cache_bytes``) every value is 0. Reads
+    nothing.
+    """
+    metrics = context.catalog.cache_metrics()
+    columns = (Column("metric", "string"), Column("value", "bigint"), Column("meaning", "string"))
+    rows: list[Row] = [(name, metrics[name], meaning) for name, meaning in MEANINGS.items()]
+    return listing("SHOW CACHE", columns, rows)

@@ -16,9 +16,9 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import without_statistics
 from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.objects import Column, Partition, Table, View
-from rewriter.catalog.model.real_paths import is_in
+from rewriter.catalog.model.stored_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
-from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.storage.data_files import directory
 from rewriter.data_formats import known_format
 from rewriter.errors import Error

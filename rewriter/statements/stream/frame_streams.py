@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from rewriter.catalog.model.batches import Batch
+from rewriter.catalog.model.changes import Batch
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error, InterfaceError
 from rewriter.exec.engine import Engine, EngineStream, Relation

@@ -8,21 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from rewriter.cancellation import cancellable
-from rewriter.catalog.model.batches import Batch, is_committed
+from rewriter.catalog.model.changes import Batch, CommitPartitions, is_committed
 from rewriter.catalog.model.objects import Table
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.store import stream_runs
-from rewriter.errors import Error, NotSupportedError
+from rewriter.errors import ConflictError, Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.terms import Name
 from rewriter.runtime.background import signs_of_life
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
-from rewriter.statements.stream.due_partitions import commit_due_partitions
 from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.commit_policies import check_policies, run_policies
 from rewriter.statements.write.insert import retried
-from rewriter.statements.write.written_files import rows_of
+from rewriter.statements.write.managed_write import rows_of
 
 #: The seconds between two signs of life.
 _REPORT_SECONDS = 5.0
@@ -146,3 +145,21 @@ def check_target(table: Table, checkpoint: str, context: Context) -> None:
     context.require_own_engine(table)
     check_policies(table, context)
     check_output_directory(checkpoint, context)
+
+
+# The commit of partitions that are due although no batch comes: by process time, or after a silent stream.
+
+
+def commit_due_partitions(name: Name, context: Context) -> None:
+    """Commits the open partitions of a table that are due, and runs the policies that are left over. One or two reads
+    if there is nothing to do. Raises the errors of ``run_policies``.
+    """
+    now = context.renewed()
+    table = now.table(name)
+    if now.catalog.due_partitions(table, now.snapshot):
+        try:
+            with now.catalog.begin(now.snapshot) as transaction:
+                transaction.commit([CommitPartitions(table)])
+        except ConflictError:
+            return  # The next call tries again.
+    run_policies(table, now)

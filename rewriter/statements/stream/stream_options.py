@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
-from rewriter.statements.resolve.locations import absolute
-from rewriter.statements.resolve.object_stores import refuse_uri
+from rewriter.statements.resolve.locations import absolute, refuse_uri
 
 AVAILABLE_NOW, CONTINUOUS = "available now", "continuous batches"
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?) *(millisecond|second|minute|hour)s?")

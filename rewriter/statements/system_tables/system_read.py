@@ -20,10 +20,9 @@ from rewriter.catalog.keys.encoding import NULL, decode_value, encode_value
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import after
-from rewriter.catalog.model.objects import Column, Table, View
-from rewriter.catalog.model.qualified_names import full_name
+from rewriter.catalog.model.objects import Column, Table, View, full_name
 from rewriter.catalog.model.system_tables import SystemTable
-from rewriter.catalog.model.temporary_names import place_of
+from rewriter.catalog.model.temporary_views import place_of
 from rewriter.runtime.statement_context import Context
 
 #: The most tables that are looked up one by one.

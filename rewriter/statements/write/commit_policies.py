@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.keys.values import partition_name
+from rewriter.catalog.model.changes import Batch, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.partition_commit import SUCCESS_FILE, CommittedPartition, PartitionCommitRule, rule_of
-from rewriter.catalog.model.removal_roots import roots_of
+from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.connectors.commit_policies import commit_policy
 from rewriter.errors import AnalysisError, OperationalError
+from rewriter.exec.engine import WrittenFile
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, remove_file
+from rewriter.statements.write.event_times import latest_event
+from rewriter.statements.write.managed_write import WriteChange
 from rewriter.uris import is_uri
 
 #: As Hadoop and Flink name it.
@@ -132,3 +137,25 @@ def _write_success_file(partition: CommittedPartition, context: Context) -> None
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     with open(os.open(path, flags, 0o666), "w", encoding="utf-8") as file:
         file.write(content)
+
+
+# The note of a batch beside the partitions that it writes, for one commit.
+
+
+def with_batch(
+    changes: Sequence[WriteChange], table: Table, batch: Batch, files: Sequence[WrittenFile], context: Context
+) -> list[WriteChange]:
+    """Returns the changes of a batch with its note. Those of a stream name the batch, with the time of its last event
+    if the table's trigger needs it.
+
+    ``files`` are those that the batch has written. Removes the success files of partitions that the batch begins.
+    """
+    if not batch.stream:
+        return [*changes, CommitBatch(table, batch)]
+    rule, written = rule_of(table.properties), {file.values for file in files}
+    begun = (values for values in written if context.snapshot.partition(table, values) is None)
+    remove_success_files(table, begun, context)
+    if rule is not None and rule.by_partition_time:
+        batch = replace(batch, event_time=latest_event(table, files, context))
+    of_stream = [replace(change, batch=batch) if isinstance(change, WritePartitions) else change for change in changes]
+    return [*of_stream, CommitBatch(table, batch)]

@@ -33,20 +33,22 @@ from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
 from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
-from rewriter.statements.resolve.object_stores import refuse_external_write
+from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec
 from rewriter.statements.write.insert import move, staged, taken_back, written
 from rewriter.statements.write.insert_target import Target
-from rewriter.statements.write.managed_write import grouped
-from rewriter.statements.write.read_origins import read_origins
-from rewriter.statements.write.write_directories import (
+from rewriter.statements.write.managed_write import (
     directory_exists,
+    grouped,
     make_write_directory,
     of_new_table,
     removed_on_failure,
     removed_on_refusal,
+    rows_of,
+    stats_of,
+    tiny_files_warning,
 )
-from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
+from rewriter.statements.write.rollup_proof import read_origins
 
 
 @runs(s.CreateTableLike, in_transaction=True, without_warehouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
@@ -15,7 +15,7 @@ from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families.multi_inserts import joined
 from rewriter.grammar.families.queries import ExplainWrite
 from rewriter.grammar.families.writes import Insert, LoadData
-from rewriter.planner.explain import counted
+from rewriter.planner.plan_query import counted
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
@@ -23,9 +23,8 @@ from rewriter.statements.query.explain import explained
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_specs import key_range, read_static
-from rewriter.statements.write.default_keyword import with_defaults
-from rewriter.statements.write.external_overwrite import check_places, is_foreign, old_files, refuse_links
-from rewriter.statements.write.insert import known_partitions
+from rewriter.statements.write.external_base_changes import check_places, is_foreign, old_files, refuse_links
+from rewriter.statements.write.insert import known_partitions, with_defaults
 from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
 from rewriter.statements.write.load_data import load_target
 from rewriter.statements.write.sink_choice import packing_of, sink_of

@@ -22,9 +22,8 @@ from rewriter.cancellation import cancellable
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.keys.paths import is_discovered
-from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import AddPartitions, Change, PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
+from rewriter.catalog.model.changes import AddPartitions, Batch, Change, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column, DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.errors import (
@@ -32,6 +31,7 @@ from rewriter.errors import (
     CommitUnknownError,
     ConflictError,
     Error,
+    NotSupportedError,
     OperationalError,
     Span,
     disk_full,
@@ -39,6 +39,7 @@ from rewriter.errors import (
 )
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
+from rewriter.grammar.lexer import Token, tokens
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.prepared_queries import Prepared
@@ -51,24 +52,36 @@ from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.query.words_relied_on import first_write
+from rewriter.statements.resolve.default_values import default_sql
 from rewriter.statements.resolve.location_conflicts import check_table_location
-from rewriter.statements.resolve.object_stores import refuse_external_write, refuse_spark_write
-from rewriter.statements.resolve.partition_lookup import check_unmoved
-from rewriter.statements.resolve.partition_specs import key_range, read_static
+from rewriter.statements.resolve.locations import refuse_external_write, refuse_spark_write
+from rewriter.statements.resolve.partition_specs import check_unmoved, key_range, read_static
 from rewriter.statements.resolve.text_comparisons import check_named
-from rewriter.statements.write.batch_notes import with_batch
-from rewriter.statements.write.default_keyword import errors_at, with_defaults
+from rewriter.statements.write.commit_policies import with_batch
 from rewriter.statements.write.event_times import check_events
-from rewriter.statements.write.external_base_changes import Listing, external_binding, note_changed, read_files
+from rewriter.statements.write.external_base_changes import (
+    Listing,
+    check_places,
+    external_binding,
+    note_changed,
+    old_files,
+    read_files,
+    refuse_foreign,
+    refuse_links,
+)
 from rewriter.statements.write.external_base_changes import written as files_written
-from rewriter.statements.write.external_overwrite import check_places, old_files, refuse_foreign, refuse_links
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
-from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.managed_write import (
+    WriteChange,
+    grouped,
+    rows_of,
+    stats_of,
+    tiny_files_warning,
+    write_managed,
+)
 from rewriter.statements.write.partition_clocks import check_partition_clocks
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, keeps_time, unproven_warning
 from rewriter.statements.write.sink_choice import packing_of, sink_of
-from rewriter.statements.write.written_files import rows_of, stats_of, tiny_files_warning
-from rewriter.statements.write.zoned_casts import check_zoned_casts
 
 _T = TypeVar("_T")
 
@@ -491,3 +504,125 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
     if binding is not None:
         for values in new:
             binding.locate(values)
+
+
+# Casts of times that an INSERT would make in UTC although the cube that it reads or fills has another zone.
+
+
+def check_zoned_casts(
+    statement: s.Insert, target: Target, query_columns: Sequence[Column], prepared: Prepared, context: Context
+) -> None:
+    """Raises ``NotSupportedError`` ZONED_TIME for columns that an assignment cast would convert in UTC although the
+    cube has another zone.
+
+    An instant from a cube with a zone has its date and its text in that zone; the cast would take those of UTC. An
+    instant from any cube is not a wall time, which a TIMESTAMP column that names a zone's days holds.
+    """
+    zones = [reference.calendar.zone for reference in prepared.plan.coverage.references]
+    zone = next((zone for zone in zones if zone != "UTC"), None)
+    fact = context.snapshot.fact_using(target.table.name)
+    storage_table = fact.storage_table(target.table.name) if fact is not None else None
+    for column, query_column in zip(target.provided, query_columns, strict=True):
+        if query_column.type != "timestamp":
+            continue
+        if (
+            fact is not None
+            and storage_table is not None
+            and zones
+            and column.name.lower() in storage_table.wall_columns
+        ):
+            kind, of = "wall time", fact.zone
+            hint = f"Write a date, such as to_date(…): {column.name} becomes its midnight."
+        elif zone is not None and column.type != "timestamp":
+            kind, of = column.type.upper(), zone
+            hint = f"Write to_date(…) or date_format(…, '…') in the query, or declare {column.name} TIMESTAMP."
+        else:
+            continue
+        raise NotSupportedError(
+            f"{query_column.name} is an instant, and {column.name} a {kind}: in {of} its value would differ from UTC.",
+            condition="ZONED_TIME",
+            position=statement.query.span,
+            object=column.name,
+            hint=hint,
+        )
+
+
+# The word DEFAULT in the rows of an INSERT: INSERT INTO t VALUES (DEFAULT, 1), INSERT INTO t SELECT DEFAULT, 1.
+
+#: In a query with one of them, a SELECT item DEFAULT is a column.
+_NO_ITEMS = ("FROM", "UNION", "EXCEPT", "MINUS", "INTERSECT")
+
+
+def with_defaults(query: Query, columns: Sequence[Column]) -> Query:
+    """Returns a query with the DEFAULT of the column in place of each item DEFAULT; otherwise the query itself.
+
+    Items are those of VALUES, or of a SELECT without FROM: elsewhere DEFAULT is a column. ``columns`` are those that
+    the query fills, in its order. Raises ``AnalysisError`` DEFAULT_PLACEMENT_INVALID 42608 for DEFAULT inside an
+    expression. A query without the word costs one look at its text.
+    """
+    if "DEFAULT" not in query.text.upper():
+        return query
+    query_tokens = query.tokens or tuple(tokens(query.text))
+    edits: list[tuple[Token, str]] = []
+    for index, item in _items(query_tokens):
+        keywords = [token for position, token in enumerate(item) if _is_keyword(item, position)]
+        if keywords and len(item) > 1:
+            raise AnalysisError(
+                "DEFAULT is part of an expression here.",
+                condition="DEFAULT_PLACEMENT_INVALID",
+                sqlstate="42608",
+                position=keywords[0].span.shifted(query.span.start),
+                object="DEFAULT",
+                hint="Write DEFAULT alone, as the value of a column.",
+            )
+        if keywords:
+            edits.append((keywords[0], default_sql(columns[index]) if index < len(columns) else "NULL"))
+    if not edits:
+        return query
+    text = query.text
+    for token, sql in reversed(edits):
+        text = f"{text[: token.start]}{sql}{text[token.end :]}"
+    return Query(text, query.span)
+
+
+@contextmanager
+def errors_at(position: Span | None) -> Iterator[None]:
+    """Gives errors a position; ``None`` leaves theirs. A query with DEFAULT replaced has other places than its text."""
+    try:
+        yield
+    except Error as error:
+        error.position = position or error.position
+        raise
+
+
+def _is_keyword(item: Sequence[Token], index: int) -> bool:
+    """Tests for DEFAULT that is no part of a name with points, such as ``default.t``."""
+    neighbours = [item[near] for near in (index - 1, index + 1) if 0 <= near < len(item)]
+    return item[index].is_word("DEFAULT") and not any(token.is_operator(".") for token in neighbours)
+
+
+def _items(query_tokens: Sequence[Token]) -> Iterator[tuple[int, Sequence[Token]]]:
+    """Yields the items of VALUES or of a SELECT list, each with its position in the row."""
+    if query_tokens[0].is_word("VALUES"):
+        yield from _items_of_rows(query_tokens[1:])
+    elif query_tokens[0].is_word("SELECT") and not any(token.is_word(*_NO_ITEMS) for token in query_tokens):
+        yield from enumerate(_split(query_tokens[1:]))
+
+
+def _items_of_rows(row_tokens: Sequence[Token]) -> Iterator[tuple[int, Sequence[Token]]]:
+    for row in _split(row_tokens):
+        if len(row) > 1 and row[0].is_operator("(") and row[-1].is_operator(")"):
+            yield from enumerate(_split(row[1:-1]))
+        else:
+            yield 0, row
+
+
+def _split(item_tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yields the parts between commas that no brackets enclose."""
+    depth, start = 0, 0
+    for index, token in enumerate(item_tokens):
+        depth += token.is_operator("(", "[") - token.is_operator(")", "]")
+        if not depth and token.is_operator(","):
+            yield item_tokens[start:index]
+            start = index + 1
+    yield item_tokens[start:]

@@ -13,7 +13,7 @@ from rewriter.grammar.families import writes as s
 from rewriter.grammar.families.writes import if_not_exists_of
 from rewriter.planner.text.literals import string_literal
 from rewriter.statements.resolve.default_values import default_sql
-from rewriter.statements.resolve.object_stores import refuse_external_write
+from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, check_names, read_spec, require_partitioned
 
 

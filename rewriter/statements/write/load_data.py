@@ -28,14 +28,13 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.words_relied_on import first_write
-from rewriter.statements.resolve.object_stores import refuse_external_write
+from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.insert import change_of, retried, write_external
 from rewriter.statements.write.insert_target import Target
-from rewriter.statements.write.managed_write import WriteChange, write_managed
-from rewriter.statements.write.written_files import rows_of, stats_of
+from rewriter.statements.write.managed_write import WriteChange, rows_of, stats_of, write_managed
 
 
 @runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))

@@ -6,34 +6,39 @@ No reader sees anything before the commit. After a crash the directory is an orp
 
 from __future__ import annotations
 
+import errno
+import os
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
 
-from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.commit.transaction import Writer, note_foreign_write
 from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.filesystems.registry import store_of
+from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.filters.predicates import intersection
 from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merged
-from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
+from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
+from rewriter.catalog.model.stored_paths import link_not_followed, roots_of
+from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
 from rewriter.exec.engine import WrittenFile
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.planner.model.plan import Reading, TableUse
 from rewriter.runtime.heartbeat import heartbeat
+from rewriter.runtime.prepared_queries import Prepared
+from rewriter.runtime.result import Stats
 from rewriter.runtime.statement_context import Context
+from rewriter.safe_removal import discard_tree, make_directory
+from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.external_base_changes import Listing, listed_again
-from rewriter.statements.write.read_origins import read_origins
-from rewriter.statements.write.write_directories import (
-    WriteDirectory,
-    make_write_directory,
-    removed_on_failure,
-    removed_on_refusal,
-)
+from rewriter.statements.write.rollup_proof import read_origins
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.uris import is_uri
 
 #: The changes that a statement that writes files commits: partitions with files, partitions registered empty, and the
 #: note of a batch.
@@ -224,3 +229,222 @@ def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFil
     for file in files:
         partitions.setdefault(file.values, []).append(DataFile(file.path, file.rows, file.bytes, file.part))
     return {values: tuple(partition_files) for values, partition_files in partitions.items()}
+
+
+# The directory of a write into a managed table, which is named by the write id.
+#
+# On this machine's disks an engine fills it in place. For a table in an object store, an engine fills a directory on
+# this machine, and then its files are uploaded under the same names. Nothing is renamed, and no reader lists the
+# place: files are seen once the catalog names them. After a failure what was uploaded is deleted, and nothing else:
+# another catalog may have used the same write id meanwhile. What a killed process leaves is found by VACUUM.
+
+
+@dataclass(frozen=True)
+class WriteDirectory:
+    """The place where one statement writes into a table.
+
+    ``folder`` is the local directory that an engine fills, and ``location`` is where its files are in the end: the same
+    for a local table. ``owned`` is what is removed after a failure, and holds nothing else: a local directory. In an
+    object store, where nobody can own a directory, that are the files ``uploaded``.
+    """
+
+    table: Table
+    write_id: int
+    folder: str
+    location: str
+    owned: str
+    roots: tuple[str, ...]
+    scratch: ScratchDirectory | None = None
+    uploaded: set[str] = field(default_factory=set)
+
+    def path_of(self, path: str) -> str:
+        """Returns where a file of ``folder`` is in the end; the path of any other file."""
+        stem = os.path.join(self.folder, "")
+        return self.location + path[len(self.folder) :] if path.startswith(stem) else path
+
+    def moved(self, files: Sequence[DataFile]) -> tuple[DataFile, ...]:
+        """Returns files under the paths where they are in the end."""
+        return tuple([file._replace(path=self.path_of(file.path)) for file in files])
+
+    def publish(self, files: Iterable[DataFile], context: Context) -> None:
+        """Uploads those of the files that are in ``folder``, each once. Does nothing for a local table.
+
+        Raises ``OperationalError`` FAILED_WRITE_FILE; some files may have been uploaded then. Raises
+        WRITE_DIRECTORY_EXISTS where another catalog has written meanwhile.
+        """
+        if self.scratch is None:
+            return
+        paths = dict.fromkeys(file.path for file in files)
+        pairs = [(path, self.path_of(path)) for path in paths if self.path_of(path) != path]
+        self.require_ours(context)
+        self.uploaded.update(path for _, path in pairs)
+        store_of(self.location).upload(pairs, context.progress.counter("uploading", "files", len(pairs)))
+
+    def require_ours(self, context: Context) -> None:
+        """Raises ``OperationalError`` WRITE_DIRECTORY_EXISTS if another catalog has written at ``location``: before the
+        first file is, for a local one. Lists the place in an object store.
+        """
+        if is_uri(self.location):
+            files = store_of(self.location).files_below(self.location)
+            is_foreign = any(file.path not in self.uploaded for file in files)
+        else:
+            is_foreign = os.path.lexists(self.location)
+        if is_foreign:
+            note_foreign_write(context.catalog.database, self.table, self.write_id)
+            raise directory_exists(self.table, self.location)
+
+    def discard(self) -> None:
+        """Removes what was written, as far as possible."""
+        if is_uri(self.location):
+            discard_files(self.uploaded)
+        else:
+            discard_tree(self.owned, self.roots)
+
+    def close(self) -> None:
+        """Removes the working directory of a table in an object store. Idempotent."""
+        if self.scratch is not None:
+            self.scratch.remove()
+
+
+def make_write_directory(table: Table, transaction: Writer, context: Context, write_id: int) -> WriteDirectory:
+    """Creates the directory of a write, which no other writer has: everything removed after a failure is ours.
+
+    Raises ``OperationalError``: WRITE_DIRECTORY_EXISTS; LINK_NOT_FOLLOWED where a directory below the root is a link,
+    because files behind it would lie outside of the warehouse, where nothing removes them; FAILED_WRITE_FILE for other
+    errors of the disk, FAILED_READ_FILE for those of an object store.
+    """
+    roots = roots_of(table, context.catalog.warehouse)
+    folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={transaction.directory_name(table)}")
+    if is_uri(folder):
+        if store_of(folder).has_files(folder):
+            note_foreign_write(context.catalog.database, table, write_id)
+            raise directory_exists(table, folder)
+        scratch = ScratchDirectory("upload")
+        local = os.path.join(scratch.path, "files")
+        return WriteDirectory(table, write_id, local, folder, local, (scratch.path,), scratch)
+    try:
+        make_directory(folder, roots)
+    except FileExistsError:
+        raise directory_exists(table, folder) from None
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full(f"The directory {folder}", table.name) from error
+        if error.errno == errno.ELOOP:
+            raise link_not_followed(str(error.filename), table) from error
+        raise OperationalError(
+            f"The directory {folder} cannot be created: {error.strerror}.",
+            condition="FAILED_WRITE_FILE",
+            sqlstate="58030",
+            object=table.name,
+            hint="Check that this user can write to the table's location, and that it has free space.",
+        ) from error
+    return WriteDirectory(table, write_id, folder, folder, folder, roots)
+
+
+def of_new_table(directory: WriteDirectory, table: Table) -> WriteDirectory:
+    """Returns the directory of the first write of a new table: the table's whole directory bears its id, which no other
+    table ever gets, and is this write's. In an object store that cannot be checked for one moment, and only the
+    directory of the write is removed.
+    """
+    return directory if directory.scratch is not None else replace(directory, owned=table.location)
+
+
+def directory_exists(table: Table, folder: str) -> OperationalError:
+    """Returns the error of a write whose directory another catalog has made."""
+    return OperationalError(
+        f"The directory {folder} of this write already exists.",
+        condition="WRITE_DIRECTORY_EXISTS",
+        object=table.name,
+        hint="Two catalogs use one warehouse directory, or the catalog was restored from an older copy: "
+        "run the statement again to use the next write id.",
+    )
+
+
+@contextmanager
+def removed_on_failure(directory: WriteDirectory) -> Iterator[None]:
+    """Removes a write's directory if the block fails."""
+    try:
+        yield
+    except BaseException:
+        directory.discard()
+        raise
+
+
+@contextmanager
+def removed_on_refusal(directory: WriteDirectory) -> Iterator[None]:
+    """Removes a directory if the commit in the block certainly failed.
+
+    Only one of our own errors shows that, except ``CommitUnknownError``: that commit may have succeeded.
+    """
+    try:
+        yield
+    except CommitUnknownError:
+        raise
+    except Error:
+        directory.discard()
+        raise
+
+
+# The files that a statement wrote: their statistics, and the warning about tiny ones.
+
+#: Files smaller than this are tiny where a statement writes so many of them.
+_TINY_BYTES, _MANY_FILES = 1024 * 1024, 1000
+
+
+def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
+    """Returns the statistics of a statement that wrote these files into one table.
+
+    ``prepared`` is the query that produced the files.
+    """
+    return Stats(
+        prepared.scans if prepared is not None else (),
+        written_partitions=len({file.values for file in files}),
+        written_files=len({file.path for file in files}),
+        written_bytes=sum([file.bytes for file in files]),
+        planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
+        execution_seconds=seconds,
+    )
+
+
+def rows_of(files: Sequence[WrittenFile]) -> int:
+    """Returns the number of rows in the files; -1 where a file has no row count."""
+    counts = [file.rows for file in files]
+    return -1 if None in counts else sum([count or 0 for count in counts])
+
+
+def tiny_files_warning(table: Table, files: Sequence[WrittenFile]) -> tuple[str, ...]:
+    """Returns a warning where a write made many tiny files, which cost every later query time."""
+    sizes = {file.path: file.bytes if file.part is None else file.part.file_bytes for file in files}
+    tiny = [size for size in sizes.values() if size < _TINY_BYTES]
+    if len(tiny) < _MANY_FILES:
+        return ()
+    hint = (
+        "a table STORED AS PARQUET without 'rewriter.packed' = 'false' has few files"
+        if not table.external
+        else "coarser partitions have fewer files"
+    )
+    return (f"{table.name}: wrote {len(tiny):,} files of {sum(tiny) // len(tiny):,} bytes on average: {hint}.",)
+
+
+# Directories that are read as a whole, and so may hold no file but those that an engine names as its result.
+#
+# Where a task of a cluster runs twice, because a worker died or was slow, the files of both attempts exist.
+
+
+def write_reported(fill: Callable[[str], tuple[WrittenFile, ...]], directory: str) -> tuple[WrittenFile, ...]:
+    """Lets ``fill`` write into a directory beside a new one, and moves the files that it returns into the new one.
+
+    Late attempts cannot write there. Raises ``OSError``. Costs a rename a file.
+    """
+    attempts = f"{directory}.attempts"
+    try:
+        files = fill(attempts)
+        os.mkdir(directory)
+        kept = []
+        for file in files:
+            path = os.path.join(directory, os.path.basename(file.path))
+            os.rename(file.path, path)
+            kept.append(replace(file, path=path))
+        return tuple(kept)
+    finally:
+        discard_tree(attempts, (os.path.dirname(directory),))

@@ -22,13 +22,9 @@ from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
-from rewriter.statements.resolve.object_stores import refuse_spark_write
+from rewriter.statements.resolve.locations import refuse_spark_write
+from rewriter.statements.write.managed_write import make_write_directory, removed_on_failure, removed_on_refusal
 from rewriter.statements.write.sink_choice import grouped_sink
-from rewriter.statements.write.write_directories import (
-    make_write_directory,
-    removed_on_failure,
-    removed_on_refusal,
-)
 
 #: The most full files that one transaction writes.
 _MOST_FILES_AT_ONCE = 8

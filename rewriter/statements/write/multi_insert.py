@@ -36,12 +36,15 @@ from rewriter.statements.query.engine_errors import placed
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
 from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
-from rewriter.statements.write.managed_write import WriteChange, proven, write_tables
-from rewriter.statements.write.read_origins import read_origins
-from rewriter.statements.write.reported_files import write_reported
-from rewriter.statements.write.rollup_proof import fact_binding, unproven_warning
-from rewriter.statements.write.write_directories import WriteDirectory
-from rewriter.statements.write.written_files import rows_of
+from rewriter.statements.write.managed_write import (
+    WriteChange,
+    WriteDirectory,
+    proven,
+    rows_of,
+    write_reported,
+    write_tables,
+)
+from rewriter.statements.write.rollup_proof import fact_binding, read_origins, unproven_warning
 
 #: The beginning of the name of the directory, below the warehouse, for the rows of a source. What a killed process
 #: leaves is found by VACUUM.

@@ -32,8 +32,7 @@ from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
-from rewriter.statements.write.reported_files import write_reported
-from rewriter.statements.write.written_files import rows_of, stats_of
+from rewriter.statements.write.managed_write import rows_of, stats_of, write_reported
 
 _TYPES = frozenset(
     "boolean tinyint smallint int bigint float double decimal string char varchar binary date timestamp array map "

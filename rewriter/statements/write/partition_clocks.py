@@ -16,8 +16,7 @@ from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.rollup_proof import fact_binding
-from rewriter.timeline.layout_parts import DATE, TIMESTAMP, LayoutPart
-from rewriter.timeline.layouts import TimeLayout
+from rewriter.timeline.layouts import DATE, TIMESTAMP, LayoutPart, TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
 _UTC = "UTC"

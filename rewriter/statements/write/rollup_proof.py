@@ -17,19 +17,22 @@ from sqlglot import exp
 
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Column, Fact, PartitionValues
-from rewriter.catalog.model.proofs import NO_BASE_READ
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, PartitionValues, Table
+from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins
+from rewriter.catalog.model.proofs import NO_BASE_READ, REGISTERED
+from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import satisfying
-from rewriter.planner.model.plan import DerivedRows, Plan, TableUse, quote_identifier
-from rewriter.planner.scope.column_lineage import columns_in
+from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
+from rewriter.planner.scope.column_lineage import columns_in, unwrapped
+from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected
 from rewriter.statements.write.insert_target import Target
-from rewriter.statements.write.rollup_columns import Unproven, check_columns, is_column
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.timeline import PartitionTimeline
 
 #: The most partitions whose target partitions are computed; the rows of more partitions are unproven.
 MOST_PARTITIONS = 200_000
@@ -449,3 +452,124 @@ def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time:
     if isinstance(copied, exp.Column):
         return quote_identifier(names[copied.name.lower()])
     return copied.sql(dialect="spark")
+
+
+# Proves the columns of a rollup that an INSERT writes: dimensions as they are, measures by their aggregates.
+
+
+class Unproven(Exception):
+    """The reason why nothing proves the rows of a query, in words."""
+
+
+def check_columns(
+    rows: DerivedRows, values: Mapping[str, exp.Expr], target: Target, binding: TimeBinding, cube: Cube
+) -> None:
+    """Checks that dimensions stay as they are and measures use their aggregates. Covers all columns of the fact."""
+    fact, types = binding.fact, {column.name.lower(): column.type for column in target.table.all_columns}
+    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
+    static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
+    for measure in cube.measures:
+        name = measure.name.lower()
+        if carried is not None and name not in carried:
+            continue
+        if name not in values:
+            raise Unproven(f"its statement leaves out the measure {measure.name}")
+        if name in rows.grouped:
+            raise Unproven(f"its query groups by the measure {measure.name}")
+        if not _is_rolled_up(values[name], types[name], measure, cube, rows):
+            computed = f"{measure.aggregate.rollup_function}({measure.name})"
+            raise Unproven(f"its query does not compute {measure.name} as {computed}")
+    for dimension in cube.dimensions:
+        name = dimension.name.lower()
+        if (carried is not None and name not in carried) or name in static:
+            continue
+        if name not in values:
+            raise Unproven(f"its statement leaves out the dimension {dimension.name}")
+        if not is_column(_uncast(values[name], types[name]), name):
+            raise Unproven(f"its query computes the dimension {dimension.name}")
+
+
+def is_column(value: exp.Expr, name: str) -> bool:
+    """Returns whether a value is the column of that name, in lower case, as it is."""
+    value = unwrapped(value)
+    return isinstance(value, exp.Column) and value.name.lower() == name
+
+
+def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, rows: DerivedRows) -> bool:
+    """Returns whether a value is the measure of its source rows, by its own aggregate at every level.
+
+    ``stored`` is the type of its column in the table.
+    """
+    function = measure.aggregate.rollup_function
+    value = _uncast(value, stored, measure.type)
+    counted = isinstance(value, exp.Count) and isinstance(value.this, exp.Star)
+    if rows.cube is not None and counted and measure.aggregate is Aggregate.COUNT:
+        return cube.count_measure == measure
+    depth = 0
+    while isinstance(value, exp.AggFunc) and value.sql_name() == function:
+        value, depth = _uncast(value.this, stored, measure.type), depth + 1
+    return (depth > 0) is rows.aggregated and is_column(value, measure.name.lower())
+
+
+def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Expr:
+    """Returns a value without casts that keep it or fail: to the type of its column, which an INSERT makes by itself,
+    and to a wider type than the one that the cube declares. TRY_CAST does not fail.
+    """
+    value = unwrapped(value)
+    while isinstance(value, exp.Cast) and not value.args.get("safe"):
+        type_ = cast_type(value)
+        if type_ != stored.lower().replace(" ", "") and not (declared is not None and is_wider(type_, declared)):
+            break
+        value = unwrapped(value.this)
+    return value
+
+
+# The contents of facts that the query of a write has read, as the origins of the partitions that it writes.
+#
+# A table that is filled from a cube, or from tables of a fact, has a copy of the events of that fact: changes there
+# make the copy outdated. A copy of a copy rests on the first fact, too, also through tables of no fact.
+
+
+def read_origins(table: Table, readings: Sequence[Reading], context: Context) -> Origins:
+    """Returns the origins of what a query has read for a table: the facts of other tables, and what these rest on.
+
+    Reads the partitions that were read, and one indexed statement for each table.
+    """
+    fact = context.snapshot.fact_using(table.name)
+    uses = (use for reading in readings for use in reading.uses if use.table.kind.is_in_catalog)
+    return merged_origins(origin for use in uses for origin in _origins(use, fact, context))
+
+
+def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[Origin]:
+    snapshot = context.snapshot
+    inherited, fact = snapshot.origins(use.table), snapshot.fact_using(use.table.name)
+    is_copy = fact is not None and (target is None or fact.id != target.id)
+    if not inherited and not is_copy:
+        return
+    stored = None if fact is None else fact.storage_table(use.table.name)
+    binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
+    fresh = {} if binding is None else _fresh(binding, context)
+    read_at = snapshot.state.sequence
+    for partition in selected(use, context):
+        slot = None if binding is None else binding.locate(partition.values)
+        if binding is None or slot is None:
+            yield from inherited.get(partition.key, ())
+            continue
+        is_base, is_fresh = binding.is_base(slot.period), fresh[slot.period].exists(slot.ordinal)
+        is_promised = binding.is_trusted and not is_base
+        for origin in () if is_promised else inherited.get(partition.key, ()):
+            yield origin._replace(as_of=read_at) if is_fresh else origin
+        if is_copy:
+            # A rollup that is not fresh is older than any change.
+            as_of = read_at if is_base or is_fresh else REGISTERED
+            yield Origin(OriginKind.COPIED, use.table.id, int(binding.base_period), as_of, slot.start, slot.end)
+        if is_copy and is_promised:
+            yield Origin(OriginKind.TRUSTED, use.table.id, int(slot.period), read_at, slot.start, slot.end)
+
+
+def _fresh(binding: TimeBinding, context: Context) -> Mapping[Period, PartitionTimeline]:
+    """Returns the timelines of a table of a fact."""
+    return {
+        period: context.snapshot.timeline(binding.table.name, period, binding.time_key)
+        for period in binding.storage_table.layouts
+    }

@@ -7,17 +7,19 @@ by an entry point of an installed package. No name is ever imported.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
-from functools import cache
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
 
-from rewriter.errors import AnalysisError
-from rewriter.timeline.kinds.conformance_check import complaint
-from rewriter.timeline.kinds.guarded import GuardedTimeline
+from rewriter.errors import AnalysisError, OperationalError
+from rewriter.timeline import runs
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 DEFAULT = "EndsAndHoles"
 #: The entry point group in which an installed package registers its classes. Each entry point has the catalog's name.
@@ -173,3 +175,160 @@ def _unknown(name: str, reason: str) -> AnalysisError:
     return AnalysisError(
         f"there is no timeline '{name}': {reason}", condition="UNKNOWN_TIMELINE", object=name, hint=_HINT
     )
+
+
+# The conformance check of a user's timeline class: it must give the same results as a plain set of ordinals.
+
+_STEPS = 200
+_ORDINALS = range(-12, 12)
+_EVERYTHING = OrdinalRange(-50, 50)
+_MEMBERS = [name for name in vars(PartitionTimeline) if not name.startswith("_")]
+
+
+def complaint(kind: Any) -> str | None:
+    """Returns the reason why the class breaks the contract of ``PartitionTimeline``, in words; ``None`` if it fulfills
+    it.
+
+    The check runs two hundred operations, always the same. After each operation it calls every query method, also on a
+    copy that is read from the properties. It runs the class's code and takes some ten milliseconds.
+    """
+    if not isinstance(kind, type):
+        return "it is not a class"
+    absent = [name for name in _MEMBERS if not hasattr(kind, name)]
+    if absent:
+        return f"it lacks {', '.join(absent)}"
+    try:
+        return _difference(kind)
+    except Exception as error:  # a user's class may raise any exception
+        return f"it raises {type(error).__name__}: {error}"
+
+
+def _difference(kind: Any) -> str | None:
+    if kind().init_from_properties({}) is not False:
+        return "init_from_properties({}) is not False"
+    random = Random(0)
+    ranges = [_range(random), _range(random)]
+    timeline, model = kind(ranges), _members(ranges)
+    situation = f"made of {ranges}"
+    for name, argument, affected in _history(random):
+        copy = kind()
+        if copy.init_from_properties(timeline.to_properties()) is not True:
+            return f"{situation}, it does not read its own properties"
+        window = _range(random)
+        reason = _wrong_result(timeline, model, window) or _wrong_result(copy, model, window)
+        if reason is not None:
+            return f"{situation}, {reason}"
+        changed = affected - model if name.startswith("add") else affected & model
+        result = getattr(timeline, name)(argument)
+        situation = f"after {name}({argument})"
+        if result != len(changed):
+            return f"{situation} returned {result}, not {len(changed)}"
+        model ^= changed
+    return None
+
+
+def _wrong_result(timeline: Any, model: set[int], window: OrdinalRange) -> str | None:
+    """Returns the first query with a wrong result, with both results."""
+    window_ordinals = _members([window])
+    results_by_query = {
+        "first": (timeline.first, min(model, default=None)),
+        "latest": (timeline.latest, max(model, default=None)),
+        "count": (timeline.count, len(model)),
+        "is_empty": (timeline.is_empty, not model),
+        "is_consistent()": (timeline.is_consistent(), True),
+        "the existing": ({ordinal for ordinal in _ORDINALS if timeline.exists(ordinal)}, model & set(_ORDINALS)),
+        "ranges()": (timeline.ranges(), runs.ranges(*runs.of_ordinals(model))),
+        f"covered({window})": (timeline.covered(window), runs.ranges(*runs.of_ordinals(model & window_ordinals))),
+        f"missing({window})": (timeline.missing(window), runs.ranges(*runs.of_ordinals(window_ordinals - model))),
+    }
+    differences = (
+        f"{query}: {result}, not {expected}"
+        for query, (result, expected) in results_by_query.items()
+        if result != expected
+    )
+    return next(differences, None)
+
+
+def _history(random: Random) -> Iterator[tuple[str, object, set[int]]]:
+    """Returns the method to call, its argument, and the ordinals that the call concerns. Absent ordinals are dropped,
+    too, and existing ones are added.
+    """
+    yield "drop_range", _EVERYTHING, _members([_EVERYTHING])
+    yield "drop", 3, {3}
+    yield "drop_all", [3, 4], {3, 4}
+    for _ in range(_STEPS):
+        name = random.choice(["add", "drop", "add_range", "drop_range", "add_all", "drop_all"])
+        if name.endswith("_range"):
+            ordinals = _range(random)
+            yield name, ordinals, _members([ordinals])
+        elif name.endswith("_all"):
+            batch = random.choices(_ORDINALS, k=random.randrange(8))
+            yield name, batch, set(batch)
+        else:
+            ordinal = random.choice(_ORDINALS)
+            yield name, ordinal, {ordinal}
+
+
+def _range(random: Random) -> OrdinalRange:
+    start = random.choice(_ORDINALS)
+    return OrdinalRange(start, start + random.randint(1, 8))
+
+
+def _members(ranges: list[OrdinalRange]) -> set[int]:
+    return {ordinal for ordinals in ranges for ordinal in range(ordinals.start, ordinals.end)}
+
+
+# A wrapper for a timeline of a user's class: failures name the class, and wrong results never reach a query.
+
+
+class GuardedTimeline:
+    """A ``PartitionTimeline`` whose every result is compared with that of plain ranges.
+
+    The conformance check of a class (``conformance_check``) is short and uses small ordinals only. An exception of the
+    class, or a result that differs, becomes ``OperationalError`` TIMELINE_FAILED, which names the class. A call costs
+    O(ranges in the result) more than the class takes.
+    """
+
+    def __init__(self, kind: Callable[..., Any], ranges: Iterable[OrdinalRange], implementation: str) -> None:
+        """``implementation`` is the class's full name, for error messages and for display."""
+        self.implementation = implementation
+        self._reference = RangesPartitionTimeline(ranges)
+        self._delegate = self._guarded("__init__", kind, self._reference.ranges())
+
+    def __getattr__(self, member: str) -> Any:
+        if member.startswith("_"):
+            raise AttributeError(member)
+        expected = getattr(self._reference, member)
+        actual = self._guarded(member, getattr, self._delegate, member)
+        if callable(expected):
+            return partial(self._compared, member, expected, actual)
+        return self._same(member, expected, actual)
+
+    def _compared(
+        self, member: str, expected: Callable[..., Any], actual: Callable[..., Any], *arguments: object
+    ) -> Any:
+        return self._same(member, expected(*arguments), self._guarded(member, actual, *arguments))
+
+    def _same(self, member: str, expected: Any, actual: Any) -> Any:
+        if actual != expected:
+            raise self._failed(member, f"returned {_short_text(actual)}, not {_short_text(expected)}")
+        return expected
+
+    def _guarded(self, member: str, call: Callable[..., Any], *arguments: object) -> Any:
+        try:
+            return call(*arguments)
+        except Exception as error:  # a user's class may raise any exception
+            raise self._failed(member, f"raises {type(error).__name__}: {error}") from error
+
+    def _failed(self, member: str, failure: str) -> OperationalError:
+        return OperationalError(
+            f"the timeline {self.implementation} fails: {member} {failure}",
+            condition="TIMELINE_FAILED",
+            object=self.implementation,
+            hint="ALTER TABLE … SET TIMELINE … TO 'EndsAndHoles' keeps the same partitions with another class.",
+        )
+
+
+def _short_text(result: object) -> str:
+    text = repr(result)
+    return text if len(text) <= 80 else f"{text[:80]}…"

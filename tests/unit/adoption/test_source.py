@@ -14,8 +14,7 @@ from fake_metastore import FakeMetastore
 from thrift.Thrift import TApplicationException
 
 from rewriter.errors import InterfaceError, OperationalError
-from rewriter.metastore.adoption.address import Address
-from rewriter.metastore.adoption.source import Source
+from rewriter.metastore.adoption.source import Address, Source
 from rewriter.metastore.wire.interface import structure
 
 

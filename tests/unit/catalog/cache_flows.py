@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rewriter.catalog import Catalog, Transaction
-from rewriter.catalog.cache.cache_keys import DEFINITION
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.cache.entries import DEFINITION
+from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.catalog.model.changes import AlterTable, DropObject
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.write_ids import ValidWriteIdList

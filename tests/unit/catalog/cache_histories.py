@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rewriter.catalog import Catalog, Snapshot, Transaction
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.catalog.model.changes import AlterTable, DropObject, DropPartitions, RenameObject
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Fact, Table

@@ -18,11 +18,9 @@ from statements import watch
 
 from rewriter.catalog import Catalog
 from rewriter.catalog.cache import cache, log_view
-from rewriter.catalog.cache.cache_keys import DEFINITION
-from rewriter.catalog.cache.entries import Entries, Entry, size_of
-from rewriter.catalog.cache.metrics import MEANINGS
+from rewriter.catalog.cache.entries import DEFINITION, MEANINGS, Entries, Entry, size_of
 from rewriter.catalog.following import log_follower, prewarm
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.catalog.model.changes import AlterTable, DropObject, DropPartitions
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Table

@@ -16,8 +16,7 @@ from rewriter.catalog import Catalog
 from rewriter.catalog.catalog import FILE_NAME
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.maintenance.dump import dump, restore
-from rewriter.catalog.model.batches import Batch
-from rewriter.catalog.model.changes import AddCopies, CommitBatch, CopiedPartition, SetClusters
+from rewriter.catalog.model.changes import AddCopies, Batch, CommitBatch, CopiedPartition, SetClusters
 from rewriter.catalog.model.objects import ClusterLocation
 from rewriter.catalog.store import schema
 from rewriter.cli import main

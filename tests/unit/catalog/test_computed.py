@@ -6,8 +6,19 @@ import random
 
 import pytest
 
-from rewriter.catalog.filters.computed_predicates import conditions, filter_of_results, substituted
-from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldIn, FieldsIn, NotOfNulls, ScanFilter, equal
+from rewriter.catalog.filters.predicates import (
+    AllOf,
+    AnyOf,
+    Computed,
+    FieldIn,
+    FieldsIn,
+    NotOfNulls,
+    ScanFilter,
+    conditions,
+    equal,
+    filter_of_results,
+    substituted,
+)
 from rewriter.catalog.keys.encoding import NULL, encode_value
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column

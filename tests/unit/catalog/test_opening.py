@@ -17,7 +17,7 @@ from statements import watch
 from rewriter.catalog import Catalog
 from rewriter.catalog.model.changes import AddPartitions, CreateObject, PartitionWrite
 from rewriter.catalog.model.objects import Column, Table, View
-from rewriter.catalog.reading.write_id_queries import transaction_list
+from rewriter.catalog.reading.queries import transaction_list
 from rewriter.catalog.store import migrations, schema, stream_runs
 from rewriter.catalog.store.database import Database, next_number
 from rewriter.errors import OperationalError

@@ -23,7 +23,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.reading import access_paths, partition_lookup, queries
 from rewriter.catalog.reading.partition_lookup import Lookup
-from rewriter.catalog.store import range_query, schema
+from rewriter.catalog.store import prepared_statements, schema
 from rewriter.grammar.filters import Filter
 from rewriter.grammar.parser import parse_filter
 from rewriter.grammar.unparse import render_filter
@@ -138,13 +138,13 @@ class Visits:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.searched: list[tuple[str, KeyRange]] = []
-        real = range_query.search
+        real = prepared_statements.search
 
         def search(connection: sa.Connection, key: sa.Column[bytes], *rest: Any) -> Any:
             self.searched += [(key.name, place) for place in rest[-1]]
             return real(connection, key, *rest)
 
-        monkeypatch.setattr(range_query, "search", search)
+        monkeypatch.setattr(prepared_statements, "search", search)
 
     def of(self, name: str, places: Sequence[bytes]) -> Counter[bytes]:
         """Returns the number of visits of each entry of an index."""
@@ -325,7 +325,7 @@ def test_stretches_are_ranges_of_an_index(kind: str, tmp_path: Path, request: py
             connection.exec_driver_sql("ANALYZE")
         for searched, columns in ((row.key, (row.key, row.location)), (entry.place, (entry.place, entry.key))):
             for chosen in (given, given[:1]):
-                query = range_query.search(connection, searched, columns, (), chosen).order_by(searched.name)
+                query = prepared_statements.search(connection, searched, columns, (), chosen).order_by(searched.name)
                 text = query.compile(dialect=engine.dialect)
                 words = "EXPLAIN QUERY PLAN" if kind == "sqlite" else "EXPLAIN"
                 bound = [text.params[name] for name in text.positiontup] if text.positiontup else text.params

@@ -16,11 +16,9 @@ import pytest
 
 import rewriter
 from rewriter.catalog.store.migrations import STEPS
-from rewriter.doctor import catalog as catalog_checks
-from rewriter.doctor import engines, environment, installation, storage
-from rewriter.doctor.check import Check, as_objects, guarded, is_healthy, lines, ok
-from rewriter.doctor.examination import examine
-from rewriter.doctor.storage import Space
+from rewriter.cli import doctor
+from rewriter.cli import doctor as catalog_checks
+from rewriter.cli.doctor import Check, Space, as_objects, examine, guarded, is_healthy, lines, ok
 from rewriter.runtime.connection_settings import Source
 
 PLENTY = Space(100_000_000_000, 200_000_000_000, -1)
@@ -124,18 +122,18 @@ def test_the_configuration_names_files_and_variables_without_their_values(tmp_pa
 
 
 def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(installation.python()).status == "ok"
+    assert one(doctor.python()).status == "ok"
     version = collections.namedtuple("version", "major minor micro releaselevel serial")
-    monkeypatch.setattr(installation.sys, "version_info", version(3, 10, 1, "final", 0))
-    assert one(installation.python()).status == "error"
+    monkeypatch.setattr(doctor.sys, "version_info", version(3, 10, 1, "final", 0))
+    assert one(doctor.python()).status == "error"
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(installation.packages()).status == "ok"
-    assert one(installation.packages("no-such-package")).status == "skipped"
+    assert one(doctor.packages()).status == "ok"
+    assert one(doctor.packages("no-such-package")).status == "skipped"
     needed = ["duckdb>=99", "no-such-package>=1", "nor-this>=1; extra == 'fast'", "mypy>=99; extra == 'test'"]
-    monkeypatch.setattr(installation.importlib.metadata, "requires", lambda _: needed)
-    check = one(installation.packages())
+    monkeypatch.setattr(doctor.importlib.metadata, "requires", lambda _: needed)
+    check = one(doctor.packages())
     assert check.status == "error"
     assert ">=99 is required" in check.detail
     assert "no-such-package is not installed" in check.detail
@@ -158,7 +156,7 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_versions(version: str, versions: str, fit: bool) -> None:
-    assert installation.fits(version, versions) is fit
+    assert doctor.fits(version, versions) is fit
 
 
 def fake_java(home: Path, modules: str) -> dict[str, str]:
@@ -179,26 +177,26 @@ def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_package")
 def test_java(tmp_path: Path) -> None:
     good = fake_java(tmp_path / "good", "java.base@17.0.9 jdk.incubator.vector@17.0.9")
-    assert one(installation.java(True, good)).detail == f"17.0.9 in {tmp_path / 'good'}"
-    old = one(installation.java(True, fake_java(tmp_path / "old", "java.base@11.0.2")))
+    assert one(doctor.java(True, good)).detail == f"17.0.9 in {tmp_path / 'good'}"
+    old = one(doctor.java(True, fake_java(tmp_path / "old", "java.base@11.0.2")))
     assert old.status == "error"
     assert "Java 11" in old.detail
-    lacking = one(installation.java(True, fake_java(tmp_path / "lacking", "java.base@17.0.9")))
+    lacking = one(doctor.java(True, fake_java(tmp_path / "lacking", "java.base@17.0.9")))
     assert "jdk.incubator.vector" in lacking.detail
     none = {"PATH": str(tmp_path / "none")}
-    assert one(installation.java(True, none)).status == "error"
-    assert "JAVA_HOME" in one(installation.java(True, none)).advice
-    assert one(installation.java(False, none)).status == "skipped"
+    assert one(doctor.java(True, none)).status == "error"
+    assert "JAVA_HOME" in one(doctor.java(True, none)).advice
+    assert one(doctor.java(False, none)).status == "skipped"
 
 
 def test_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(engines.duckdb()).status == "ok"
-    monkeypatch.setattr(engines, "_EXPECTED", [{"s": 43}])
-    assert one(engines.duckdb()).status == "error"
+    assert one(doctor.duckdb()).status == "ok"
+    monkeypatch.setattr(doctor, "_EXPECTED", [{"s": 43}])
+    assert one(doctor.duckdb()).status == "error"
 
 
 def test_spark_is_not_started_unasked() -> None:
-    check = one(engines.spark(None, is_started=False, is_chosen=True))
+    check = one(doctor.spark(None, is_started=False, is_chosen=True))
     assert (check.status, "--spark" in check.detail) == ("skipped", True)
 
 
@@ -206,29 +204,29 @@ def test_the_address_of_spark_connect() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         url = f"sc://127.0.0.1:{port}/;token=secret"
-        check = one(engines.spark(url, is_started=False, is_chosen=True))
+        check = one(doctor.spark(url, is_started=False, is_chosen=True))
         assert check.status == "ok"
         assert f"127.0.0.1:{port}" in check.detail
         assert "secret" not in check.detail
-    check = one(guarded("Spark", lambda: engines.spark(url, is_started=False, is_chosen=True)))
+    check = one(guarded("Spark", lambda: doctor.spark(url, is_started=False, is_chosen=True)))
     assert check.status == "error"
     assert "cannot be reached" in check.detail
     assert "secret" not in check.detail + check.advice
 
 
 def test_the_terminal() -> None:
-    assert one(environment.terminal("UTF-8")).status == "ok"
-    assert [one(environment.terminal(name)).status for name in ("ascii", "cp1252", None, "?")] == ["warning"] * 4
+    assert one(doctor.terminal("UTF-8")).status == "ok"
+    assert [one(doctor.terminal(name)).status for name in ("ascii", "cp1252", None, "?")] == ["warning"] * 4
 
 
 def test_time_zones(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert one(environment.time_zones()).status == "ok"
-    monkeypatch.setattr(environment, "_ZONE", "Nowhere/Atlantis")
-    assert one(environment.time_zones()).status == "error"
+    assert one(doctor.time_zones()).status == "ok"
+    monkeypatch.setattr(doctor, "_ZONE", "Nowhere/Atlantis")
+    assert one(doctor.time_zones()).status == "error"
 
 
 def directory(path: Path, space: Space = PLENTY) -> dict[str, Check]:
-    return by_name(storage.directory(path, lambda _: space))
+    return by_name(doctor.check_directory(path, lambda _: space))
 
 
 def test_a_directory(tmp_path: Path) -> None:
@@ -252,7 +250,7 @@ def test_a_directory_that_cannot_be_written() -> None:
 
 
 def test_a_directory_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage.os, "access", lambda *_: False)
+    monkeypatch.setattr(doctor.os, "access", lambda *_: False)
     assert directory(tmp_path)["Warehouse"].status == "error"
     assert directory(tmp_path / "w")["Warehouse"].status == "error"
 
@@ -271,7 +269,7 @@ def test_free_space(tmp_path: Path, space: Space, status: str) -> None:
 
 
 def test_the_space_of_this_disk(tmp_path: Path) -> None:
-    space = storage.space_of(str(tmp_path))
+    space = doctor.space_of(str(tmp_path))
     assert 0 < space.free <= space.total
 
 
@@ -280,29 +278,29 @@ def test_a_file_system_that_cannot_sync_or_replace(tmp_path: Path, monkeypatch: 
         raise OSError(22, "Invalid argument")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage.os, "fsync", refuse)
+        patch.setattr(doctor.os, "fsync", refuse)
         assert directory(tmp_path)["File system"].status == "error"
         assert "cannot be synced" in directory(tmp_path)["File system"].detail
     with monkeypatch.context() as patch:
-        patch.setattr(storage.os, "replace", refuse)
+        patch.setattr(doctor.os, "replace", refuse)
         assert "cannot replace" in directory(tmp_path)["File system"].detail
     with monkeypatch.context() as patch:
-        patch.setattr(storage.os, "replace", lambda *_: None)
+        patch.setattr(doctor.os, "replace", lambda *_: None)
         assert "old content" in directory(tmp_path)["File system"].detail
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "_SLOW_SYNC_SECONDS", -1.0)
+        patch.setattr(doctor, "_SLOW_SYNC_SECONDS", -1.0)
         assert "to reach the disk" in directory(tmp_path)["File system"].detail
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_system_without_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_temporary", lambda folder: folder / "PROBE")
+    monkeypatch.setattr(doctor, "_temporary", lambda folder: folder / "PROBE")
     assert directory(tmp_path)["Names of files"].status == "warning"
 
 
 def test_a_file_system_whose_locks_do_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    without = storage._SECOND_WRITER.replace('"BEGIN IMMEDIATE"', '"SELECT 1"')
-    monkeypatch.setattr(storage, "_SECOND_WRITER", without)
+    without = doctor._SECOND_WRITER.replace('"BEGIN IMMEDIATE"', '"SELECT 1"')
+    monkeypatch.setattr(doctor, "_SECOND_WRITER", without)
     check = directory(tmp_path)["Locks"]
     assert check.status == "error"
     assert "let in" in check.detail

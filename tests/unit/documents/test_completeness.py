@@ -13,7 +13,7 @@ import tomllib
 import pytest
 from page_runner import DOCS, ROOT
 
-from rewriter.doctor import installation
+from rewriter.cli import doctor
 from tests.reference_pages import commands_page, errors_page, settings_names, statements_page
 from tests.reference_pages.source_conditions import sqlstates
 
@@ -46,7 +46,7 @@ def test_each_extra_has_its_packages() -> None:
 
 
 def test_doctor_checks_the_packages_of_all_extras() -> None:
-    assert set(installation._EXTRAS) == EXTRAS.keys() - DEVELOPMENT
+    assert set(doctor._EXTRAS) == EXTRAS.keys() - DEVELOPMENT
 
 
 @pytest.mark.parametrize("condition", ["TABLE_OR_VIEW_NOT_FOUND", "MISSING_PARTITIONS", "CONCURRENT_WRITE"])

@@ -17,7 +17,7 @@ from rewriter.errors import Error
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.statements import RENDERERS
-from rewriter.planner import explain
+from rewriter.planner import plan_query
 from rewriter.planner.model.plan import PruneCause
 from rewriter.statements.dispatch import runners
 
@@ -52,7 +52,7 @@ def test_every_statement_has_an_example() -> None:
 
 
 def test_every_line_of_explain_cover_is_explained() -> None:
-    source = Path(inspect.getfile(explain)).read_text(encoding="utf-8")
+    source = Path(inspect.getfile(plan_query)).read_text(encoding="utf-8")
     labels = set(re.findall(r'yield f?"  +([a-z][a-z ]+)[:{]', source))
     assert len(labels) > 10
     page = (DOCS / "reference" / "dialect" / "85-explain.md").read_text(encoding="utf-8")

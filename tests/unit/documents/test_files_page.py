@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import rewriter
-from rewriter.catalog.commit import directory_moves, exposures
+from rewriter.catalog.commit import exposures, move_changes
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, LONGEST_NAME, escape
 from rewriter.catalog.maintenance import warehouse_identity
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL
 from rewriter.catalog.storage import stream_checkpoints
-from rewriter.catalog.store.readonly_sqlite import _LOG_SUFFIXES
+from rewriter.catalog.store.sqlite import _LOG_SUFFIXES
 from rewriter.cli import demo
 from rewriter.data_formats import DATA_FORMATS as FORMATS
 from rewriter.exec.sinks import held_rows, packed
@@ -43,7 +43,7 @@ def test_each_constant_is_on_the_page() -> None:
         f"{files._FOLDER}/",
         STAGING,
         SOURCE,
-        directory_moves._MARKER,
+        move_changes._MARKER,
         demo._MARKER,
         stream_checkpoints._MARKER,
         f"{stream_checkpoints._BATCHES}/{stream_checkpoints._name(0)}",

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.golden.commands import COMMANDS
-from rewriter.golden.differences import report
-from rewriter.golden.runner import accept, run_file
+from rewriter.golden.golden_file import COMMANDS
+from rewriter.golden.runner import accept, report, run_file
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "golden.md"
 TEXT = PAGE.read_text(encoding="utf-8")

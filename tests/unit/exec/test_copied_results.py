@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewriter.exec.duckdb.copied_results import is_copied
+from rewriter.exec.duckdb.engine import is_copied
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile
 
 

@@ -14,10 +14,9 @@ from rewriter.errors import EngineError, InterfaceError
 from rewriter.exec.engine import WrittenFile
 from rewriter.exec.interrupts import interruptible
 from rewriter.exec.spark import watch
-from rewriter.exec.spark.reachability import SparkStopped, reach, says_lost
+from rewriter.exec.spark.engine import check_shared
 from rewriter.exec.spark.session import _reach_master, start
-from rewriter.exec.spark.shared_files import check_shared
-from rewriter.exec.spark.watch import Watch, seconds_of
+from rewriter.exec.spark.watch import SparkStopped, Watch, reach, says_lost, seconds_of
 
 
 def closed_port() -> int:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriter.errors import ParseError
-from rewriter.golden.plain_sql import read_golden_file
+from rewriter.golden.golden_file import read_golden_file
 
 
 def test_statements_become_cases_with_their_comments() -> None:

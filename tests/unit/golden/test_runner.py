@@ -11,9 +11,7 @@ import pytest
 
 from rewriter import statements
 from rewriter.errors import InterfaceError, OperationalError
-from rewriter.golden.differences import report
-from rewriter.golden.reads_only import only_reads
-from rewriter.golden.runner import FileRun, UserWarehouse, accept, run_file
+from rewriter.golden.runner import FileRun, UserWarehouse, accept, only_reads, report, run_file
 from rewriter.runtime.statement_runners import RUNNERS
 from rewriter.session import Session
 

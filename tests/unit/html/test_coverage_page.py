@@ -12,15 +12,14 @@ from xml.etree import ElementTree
 import pytest
 from browser import Watched
 
-from rewriter.cli.coverage_pictures import fact_charts, write_picture
-from rewriter.display.html.chart_data import chart_data
-from rewriter.display.html.coverage_picture import chart_svg
+from rewriter.cli.coverage import fact_charts, write_picture
+from rewriter.display.html.coverage_picture import chart_data, chart_svg
 from rewriter.display.html.page import coverage_page, json_text
 from rewriter.errors import Error
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, window_of
 from rewriter.session import Session
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.timeline.calendars import calendar_of
 from rewriter.timeline.civil import DAY, HOUR
 from rewriter.timeline.periods import UpdatePeriod

@@ -10,8 +10,8 @@ import random
 import pytest
 
 from rewriter.errors import AnalysisError, DataError, Error, InternalError, NotSupportedError, ParseError
-from rewriter.planner.explain import explain_cover
 from rewriter.planner.model.plan import Plan
+from rewriter.planner.plan_query import explain_cover
 
 from .fakes import cover_of, plan, reader, table
 from .test_planner import RANGE

@@ -11,7 +11,7 @@ import pytest
 
 from rewriter.catalog.cache import mean_sizes
 from rewriter.errors import DataError
-from rewriter.planner.explain import explain_cover
+from rewriter.planner.plan_query import explain_cover
 from rewriter.session import Session
 from rewriter.timeline.periods import UpdatePeriod as P
 from tests.unit.planner.fakes import cover_of, plan, reader

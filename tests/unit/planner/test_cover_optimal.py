@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewriter.planner.cover import cover as cover_module
-from rewriter.planner.cover import forced_runs, nested_cover, weekly_cover
+from rewriter.planner.cover import nested_cover
 from rewriter.planner.cover.cover import Candidate, cover
 from rewriter.planner.cover.nested_cover import CandidateRuns, Chain, CostIndex, Filling, PricedCandidate, Segment
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
@@ -180,7 +180,7 @@ def all_in_one_unit(target: RangeSet, ranked: Sequence[Candidate]) -> tuple[list
 
 
 PRICE = cover_module._price
-PRICES = forced_runs._prices
+PRICES = cover_module._prices
 DEAR = 10**60
 
 
@@ -198,7 +198,7 @@ def any_days(
         (cover_module, "fill_with_weeks", weeks_first),
         (nested_cover, "_contested", never_contested),
         (nested_cover, "_contested", always_lost),
-        (weekly_cover, "_earlier", later),
+        (cover_module, "_earlier", later),
         (cover_module, "_name", backwards),
         (cover_module, "_price", all_in_one_unit),
     ],
@@ -215,10 +215,10 @@ def test_a_fault_is_found(
 @pytest.mark.parametrize(
     ("module", "function", "fault"),
     [
-        (forced_runs, "_after_cheap_days", any_days),
-        (forced_runs, "_prices", lambda *levels: (DEAR, PRICES(*levels)[1])),
-        (forced_runs, "_prices", lambda *levels: (PRICES(*levels)[0], DEAR)),
-        (weekly_cover._Path, "is_clean", True),
+        (cover_module, "_after_cheap_days", any_days),
+        (cover_module, "_prices", lambda *levels: (DEAR, PRICES(*levels)[1])),
+        (cover_module, "_prices", lambda *levels: (PRICES(*levels)[0], DEAR)),
+        (cover_module._Path, "is_clean", True),
     ],
     ids=["days that lack", "finer ones that cost less", "weeks that cost less", "a week over the end"],
 )

@@ -11,8 +11,7 @@ from rewriter.catalog.model.objects import Column, Fact, Table, View
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import tokens
 from rewriter.planner.scope.blocks import resolve
-from rewriter.planner.scope.expand_ctes import is_projection
-from rewriter.planner.scope.expand_views import expand
+from rewriter.planner.scope.expand_views import expand, is_projection
 from rewriter.planner.text.derived_text import in_view
 from rewriter.planner.text.query_text import QueryText
 from tests.unit.planner.fakes import AIRLINES, FACT, FakeReader, table

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from rewriter.catalog.filters.computed_predicates import conditions, substituted
+from rewriter.catalog.filters.predicates import conditions, substituted
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import Error

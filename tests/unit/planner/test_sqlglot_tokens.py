@@ -7,7 +7,7 @@ import random
 from sqlglot.dialects.dialect import Dialect
 
 from rewriter.grammar.lexer import tokens
-from rewriter.planner.text.sqlglot_tokens import sqlglot_tokens
+from rewriter.planner.text.sqlglot_trees import sqlglot_tokens
 from tests.rotation import turn
 
 SPARK = Dialect.get_or_raise("spark")

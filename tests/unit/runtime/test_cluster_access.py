@@ -11,7 +11,7 @@ from rewriter.catalog import Catalog
 from rewriter.catalog.clusters.definitions import CLUSTER_PROPERTIES, Cluster, clusters_of
 from rewriter.catalog.model.changes import SetCatalogProperty
 from rewriter.errors import AnalysisError, DataError, InterfaceError, OperationalError
-from rewriter.runtime.cluster_access import allowed_address, allowed_options, is_allowed
+from rewriter.runtime.cluster_engines import allowed_address, allowed_options, is_allowed
 from rewriter.runtime.connection_settings import Source
 from rewriter.runtime.profiles import resolved
 from rewriter.runtime.settings import SessionSettings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.catalog.model.temporary_names import session_of
+from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.session import Session

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from rewriter.shell.opening import Opening
+from rewriter.shell.prompt import Opening
 
 
 def test_the_result_is_computed_once_in_another_thread() -> None:

@@ -12,8 +12,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from rewriter.display.terminal.arrow_text import FORMATS, chunks
-from rewriter.display.terminal.rendering import rendered
+from rewriter.display.terminal.rendering import ARROW_TEXT_FORMATS, chunks, rendered
 from rewriter.errors import DataError
 from rewriter.runtime.result import python_values
 
@@ -149,7 +148,7 @@ def _check(names: list[str], batches: list[pa.RecordBatch], form: str, null: str
     assert text == expected, f"{form} {null!r}, seen and expected: {differences[:3]}"
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ARROW_TEXT_FORMATS)
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_a_column_of_each_type(type_: pa.DataType, form: str) -> None:
     source = random.Random(f"{type_} {form}")
@@ -159,7 +158,7 @@ def test_a_column_of_each_type(type_: pa.DataType, form: str) -> None:
         _check(["c"], [batch, batch.slice(7, 40), batch.slice(0, 0)], form, null)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ARROW_TEXT_FORMATS)
 @pytest.mark.parametrize("seed", range(25))
 def test_random_tables(form: str, seed: int) -> None:
     source = random.Random(seed)
@@ -202,13 +201,13 @@ def test_a_batch_of_several_chunks() -> None:
     _check(["n", "s"], [batch], "csv", None)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ARROW_TEXT_FORMATS)
 def test_rows_without_columns(form: str) -> None:
     batch = pa.RecordBatch.from_struct_array(pa.array([{}] * 3, pa.struct([])))
     _check([], [batch], form, None)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ARROW_TEXT_FORMATS)
 @pytest.mark.parametrize(
     "column",
     [

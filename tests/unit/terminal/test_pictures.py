@@ -15,7 +15,7 @@ from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.planner.cover.fact_chart import query_charts
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, window_of
 from rewriter.session import Session
-from rewriter.statements.show.fact_chart import named_fact_chart
+from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.terminal_text import width
 from rewriter.timeline.civil import DAY, HOUR
 from rewriter.timeline.periods import UpdatePeriod

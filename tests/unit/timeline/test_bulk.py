@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rewriter.timeline.bulk_ranges import ranges_of
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.runs import ranges_of
 from rewriter.timeline.timeline import OrdinalRange
 
 KINDS = pytest.mark.parametrize("kind", [OrdinalRange, TimeRange])

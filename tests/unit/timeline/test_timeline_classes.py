@@ -10,10 +10,8 @@ import rewriter
 from rewriter.errors import AnalysisError
 from rewriter.timeline.kinds import registry
 from rewriter.timeline.kinds.bitmap import BitmapPartitionTimeline
-from rewriter.timeline.kinds.conformance_check import complaint
 from rewriter.timeline.kinds.ends_and_holes import EndsAndHolesPartitionTimeline
-from rewriter.timeline.kinds.guarded import GuardedTimeline
-from rewriter.timeline.kinds.registry import timeline_class
+from rewriter.timeline.kinds.registry import GuardedTimeline, complaint, timeline_class
 from rewriter.timeline.kinds.store_all import StoreAllPartitionTimeline
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,16 +12,14 @@ from typing import Any
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
-from rewriter.catalog.commit.directory_moves import default_directory
-from rewriter.catalog.metastore_api import CachedCatalog
+from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.catalog.model.changes import Change, PartitionWrite
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
 from rewriter.metastore.service.calls.client_transactions import ClientTransactions
 from rewriter.metastore.service.calls.locks import Locks
-from rewriter.metastore.service.calls.metrics import CallMetrics
-from rewriter.metastore.service.calls.remembered_names import RememberedNames
 from rewriter.metastore.service.calls.write_id_lists import catalog_list, is_of_catalog
 from rewriter.statements.resolve.location_conflicts import (
     check_new_location,
@@ -28,6 +28,61 @@ from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
     unused_locations,
 )
+
+# The names of the partitions of a few tables, under the list of write ids that they were made for.
+
+#: The most names that are kept together, and tables.
+_NAMES, _TABLES = 2_000_000, 64
+
+
+class RememberedNames:
+    """Keeps the last lists of names. A list is found again only under an equal list of write ids, so it is never stale.
+    For any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lists: OrderedDict[int, tuple[str, list[str]]] = OrderedDict()
+
+    def of(self, table_id: int, write_ids: str, make: Callable[[], list[str]]) -> list[str]:
+        """Returns the names of all partitions of a table: those that are kept, or new ones. Do not change the list."""
+        with self._lock:
+            kept = self._lists.get(table_id)
+            if kept is not None and kept[0] == write_ids:
+                self._lists.move_to_end(table_id)
+                return kept[1]
+        names = make()
+        with self._lock:
+            self._lists[table_id] = (write_ids, names)
+            self._lists.move_to_end(table_id)
+            total = sum(len(names) for _, names in self._lists.values())
+            while len(self._lists) > _TABLES or (total > _NAMES and self._lists):
+                total -= len(self._lists.popitem(last=False)[1][1])
+        return names
+
+
+# Counters of the calls of a server, under the names that fb303 clients ask for.
+
+
+class CallMetrics:
+    """Counts calls, errors and microseconds by method. For any thread. Some microseconds for each call."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def record(self, method: str, milliseconds: float, failed: bool) -> None:
+        """Counts a call that has ended."""
+        with self._lock:
+            self._counts[f"{method}.calls"] += 1
+            self._counts[f"{method}.microseconds"] += int(milliseconds * 1000)
+            if failed:
+                self._counts[f"{method}.errors"] += 1
+
+    def counters(self) -> dict[str, int]:
+        """Returns all counters by name, such as ``get_table.calls``."""
+        with self._lock:
+            return dict(self._counts)
 
 
 @dataclass(frozen=True)

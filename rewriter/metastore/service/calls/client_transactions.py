@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.objects import Table
-from rewriter.catalog.reading.transaction_records import transaction_state
+from rewriter.catalog.reading.history import transaction_state
 from rewriter.errors import ConflictError, DataError, Error, OperationalError
 from rewriter.metastore.service.calls.locks import TIMEOUT_SECONDS
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.model.objects import Namespace, Table
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, Namespace, Table
 from rewriter.metastore.descriptors import MANAGED, PURGE, kept
 from rewriter.metastore.service.calls.call import Call, Service
 from rewriter.safe_removal import discard_tree, make_directory, remove_directory

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rewriter.catalog.clusters.located import located_by_default
-from rewriter.catalog.commit.directory_moves import pending
+from rewriter.catalog.clusters.definitions import located_by_default
+from rewriter.catalog.commit.move_changes import pending
 from rewriter.catalog.commit.reserved_properties import is_exposed
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name
 from rewriter.catalog.metastore_writes import list_required

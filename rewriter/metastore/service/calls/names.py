@@ -6,7 +6,7 @@ import fnmatch
 import glob
 import re
 
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, full_name
 from rewriter.metastore.wire.interface import structure
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from rewriter.catalog.model.objects import Table
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, full_name, parts_of
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, Table, full_name, parts_of
 from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.errors import DataError
 from rewriter.metastore.service.calls.names import database_name

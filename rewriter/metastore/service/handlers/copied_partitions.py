@@ -12,7 +12,7 @@ from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
 from rewriter.metastore.descriptors import uri
 from rewriter.metastore.service.calls.call import Call
 from rewriter.metastore.wire.interface import structure
-from rewriter.statements.clusters.copied_files import existing_copies
+from rewriter.statements.clusters.replication import existing_copies
 
 _Cluster: Any = structure("ClusterDescriptor")
 _InvalidOperation: Any = structure("InvalidOperationException")

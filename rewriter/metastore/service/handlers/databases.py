@@ -9,8 +9,7 @@ from typing import Any
 
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import Cube, Fact, Namespace, Table
-from rewriter.catalog.model.qualified_names import DEFAULT_DATABASE, database_of
+from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Namespace, Table, database_of
 from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
 from rewriter.metastore.descriptors import CATALOG, KEPT, kept, path, uri

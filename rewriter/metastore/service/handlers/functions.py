@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Function
-from rewriter.catalog.model.qualified_names import full_name, short_name
+from rewriter.catalog.model.objects import Function, full_name, short_name
 from rewriter.metastore.functions import catalog_function, thrift_function
 from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.names import database_name, pattern

@@ -11,8 +11,8 @@ from typing import Any
 
 from rewriter.catalog.catalog import Event
 from rewriter.catalog.following.log_follower import newest_numbers
-from rewriter.catalog.model.qualified_names import parts_of
-from rewriter.catalog.reading.transaction_records import commit_times
+from rewriter.catalog.model.objects import parts_of
+from rewriter.catalog.reading.history import commit_times
 from rewriter.metastore.descriptors import CATALOG
 from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.names import database_name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from rewriter.catalog.commit.directory_moves import default_directory
+from rewriter.catalog.commit.external_file_changes import recorded_digest
+from rewriter.catalog.commit.move_changes import default_directory, directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.partition_names import NameMaker
@@ -22,8 +23,11 @@ from rewriter.catalog.model.changes import (
     PartitionAlteration,
     PartitionWrite,
 )
+from rewriter.catalog.model.file_parameters import BYTES, COUNT, has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+from rewriter.catalog.storage.data_files import external_files
+from rewriter.errors import Error
 from rewriter.metastore.descriptors import (
     KEPT,
     PartitionMaker,
@@ -33,18 +37,18 @@ from rewriter.metastore.descriptors import (
     partition_properties,
     path,
 )
-from rewriter.metastore.service.calls.basic_parameters import with_counts, with_time
+from rewriter.metastore.service.calls.basic_parameters import has_time, with_counts, with_time
 from rewriter.metastore.service.calls.call import Call, Handlers
-from rewriter.metastore.service.calls.files import make_table_directory, remove_locations
+from rewriter.metastore.service.calls.files import is_below_roots, make_table_directory, remove_locations
 from rewriter.metastore.service.calls.lookup import as_seen, seen_table
 from rewriter.metastore.service.calls.lookup import canonical_values as _values
 from rewriter.metastore.service.calls.lookup import named_values as _named
 from rewriter.metastore.service.calls.lookup import seen_partition as _find
 from rewriter.metastore.service.calls.names import table_name
-from rewriter.metastore.service.calls.partition_filters import read_filter
-from rewriter.metastore.service.handlers.changed_content import has_new_content
+from rewriter.metastore.service.calls.table_filters import read_filter
 from rewriter.metastore.service.handlers.copied_partitions import register_copies, shown_copies
 from rewriter.metastore.wire.interface import structure
+from rewriter.statements.show.content_statistics import listed_content
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")
@@ -461,3 +465,36 @@ HANDLERS: Handlers = {
     "partition_name_to_vals": partition_name_to_vals,
     "partition_name_to_spec": partition_name_to_spec,
 }
+
+
+# The content of a partition that a client alters: clients of Hive write files first, and call ALTER PARTITION then.
+
+
+def has_new_content(
+    call: Call, table: Table, before: Partition, given: Mapping[str, str] | None, stored: Mapping[str, str]
+) -> bool:
+    """Returns whether the content of a partition counts as written by a client that alters it.
+
+    It does if the client gives another number, size or time of files than the partition had, or no time, as Spark does
+    after INSERT, or if the server has counted other files: ``stored`` are the properties with its counts. It does not
+    if a rollup was computed from exactly the files that are there, below the directories that the server lists. The
+    files of managed tables are the catalog's own. One listing at most.
+    """
+    if not table.external:
+        return False
+    parameters = given or {}
+    counted = {key: stored[key] for key in (COUNT, BYTES) if key in stored and key in before.properties}
+    is_told = not has_time(parameters) or has_other_files(before.properties, parameters)
+    return (is_told or has_other_files(before.properties, counted)) and not _is_unchanged(call, table, before)
+
+
+def _is_unchanged(call: Call, table: Table, partition: Partition) -> bool:
+    """Returns whether the files of a partition are those from which rollups were computed last."""
+    digest = recorded_digest(partition.properties)
+    if digest is None or not is_below_roots(directory(table, partition), call.service):
+        return False
+    try:
+        files = [file for _, file in external_files(table, (partition,))]
+    except Error:
+        return False
+    return listed_content(table, partition, files) == digest

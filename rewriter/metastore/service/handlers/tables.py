@@ -2,33 +2,259 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rewriter.catalog.commit import move_changes
+from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.metastore_writes import check_properties
-from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Table, View
-from rewriter.catalog.model.qualified_names import database_of, parts_of, short_name
+from rewriter.catalog.model.changes import (
+    AlterColumns,
+    AlterPartitions,
+    AlterTable,
+    Change,
+    CreateObject,
+    DropObject,
+    PartitionAlteration,
+    RenameObject,
+)
+from rewriter.catalog.model.key_ranges import KeyRange
+from rewriter.catalog.model.objects import Column, Table, View, database_of, parts_of, short_name
+from rewriter.catalog.model.row_formats import SERDE_PROPERTY, row_format_properties
+from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.data_formats import known_format
+from rewriter.errors import CommitUnknownError
+from rewriter.metastore.column_statistics import statistics_of_present
 from rewriter.metastore.descriptors import (
     CATALOG,
     EXTERNAL,
+    HIDDEN,
+    KEPT,
     MANAGED,
+    STATISTICS,
+    SYNTHETIC,
     VIEW,
     catalog_table,
     catalog_view,
     kept,
     location_of,
     parameters_of,
+    path,
+    uri,
 )
 from rewriter.metastore.service.calls.basic_parameters import with_counts, with_time
 from rewriter.metastore.service.calls.call import Call, Handlers
-from rewriter.metastore.service.calls.files import database_root, make_table_directory, remove_locations
+from rewriter.metastore.service.calls.files import database_root, is_below_roots, make_table_directory, remove_locations
 from rewriter.metastore.service.calls.lookup import is_readable, is_shown, seen_table, shown_table
 from rewriter.metastore.service.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.metastore.service.calls.table_filters import read_table_filter
-from rewriter.metastore.service.handlers.table_changes import alter_table
 from rewriter.metastore.wire.interface import structure
+from rewriter.statements.define.alter_columns import is_wider
+
+# ALTER TABLE: the difference between a table and the one that the client wants instead.
+
+#: The location in the options of a table that Spark made.
+_PATH = "path"
+_InvalidOperation: Any = structure("InvalidOperationException")
+
+
+def alter_table(call: Call) -> None:
+    """Commits all differences at once. A new name moves the files if they are in the default directory of the old one
+    (``_moved_location``).
+    """
+    call.check_writable()
+    arguments, given = call.arguments, call.arguments.new_tbl
+    name = table_name(arguments.dbname, arguments.tbl_name)
+    object_ = call.snapshot.named(name)
+    if object_ is None:
+        raise _InvalidOperation(message=f"table {name} doesn't exist")
+    if isinstance(object_, View):
+        return _alter_view(call, object_, given)
+    table = seen_table(call, name, is_write=True)
+    new_name = table_name(given.dbName or arguments.dbname, given.tableName)
+    if given.sd is None:
+        raise _InvalidOperation(message="The table has no storage descriptor.")
+    check_properties({key: value for key, value in (given.parameters or {}).items() if key in HIDDEN})
+    given.tableType = given.tableType or kept(table.properties).get("tableType")
+    location = location_of(given) or table.location
+    is_renamed = new_name.lower() != table.name.lower()
+    if is_renamed and given.sd.location and path(given.sd.location) == table.location:
+        location = table.location  # Spark names the new path already, and expects that the files move there.
+    moved = _moved_location(table, new_name, call) if is_renamed and location == table.location else None
+    serde = given.sd.serdeInfo
+    if is_renamed and serde is not None and _PATH in (serde.parameters or {}):
+        # Spark expects that all files move, and would read an empty directory where they do not.
+        serde.parameters[_PATH] = uri(moved or location)
+        if location == table.location and not kept(table.properties).get("location"):
+            given.sd.location = uri(moved or location)
+    given.parameters = with_time(given.parameters, call.now)
+    if not given.partitionKeys:
+        given.parameters = with_counts(given.parameters, location, call.service, is_changed=True)
+    wanted = catalog_table(given, table.id, location)
+    changes = [*_changed_columns(table, wanted), *_changed_properties(table, wanted, call)]
+    if is_renamed:
+        changes.append(RenameObject(table, new_name))
+    if moved is not None:
+        return _commit_move(call, table, changes, moved)
+    call.commit(changes)
+    if location != table.location:
+        make_table_directory(location, call.service)
+    return None
+
+
+def _moved_location(table: Table, new_name: str, call: Call) -> str | None:
+    """Returns the directory of a renamed table, if its files move: it was created as a managed one, is in the default
+    directory of its old name, and the server may move that. Otherwise the files stay, and this is ``None``.
+    """
+    source = _default_location(table.name, call)
+    target = _default_location(new_name, call)
+    if kept(table.properties).get("tableType") != MANAGED or table.location != source:
+        return None
+    if not (is_below_roots(source, call.service) and is_below_roots(target, call.service)):
+        return None
+    return None if call.snapshot.partitions_at(table, [source]) else target
+
+
+def _default_location(name: str, call: Call) -> str:
+    root = database_root(call.snapshot.database(database_of(name)), call.catalog)
+    return f"{root}/{short_name(name).lower()}"
+
+
+def _commit_move(call: Call, table: Table, changes: Sequence[Change], target: str) -> None:
+    """Commits a new name with a new directory, and moves the files. Every reader finds them at any time
+    (``directory_moves``), and the next call finishes a move that was interrupted.
+
+    Raises the errors of ``directory_moves.prepare``.
+    """
+    call.check_location(replace(table, location=target))
+    moves = move_changes.prepare([(table.location, target)])
+    notes = {} if moves is None else {moves.key: moves.text}
+    try:
+        call.commit([AlterTable(table, notes, (), target), *changes])
+    except BaseException as error:
+        if moves is not None and not isinstance(error, CommitUnknownError):
+            move_changes.unmark(moves)
+        raise
+    if moves is not None:
+        new_name = next(change.name for change in changes if isinstance(change, RenameObject))
+        call.catalog.finish_moves(call.catalog.snapshot().table(new_name))
+
+
+def _alter_view(call: Call, view: View, given: Any) -> None:
+    """A view is replaced: its id changes, and its name may. Raises the errors of ``check_properties``."""
+    name = table_name(given.dbName or call.arguments.dbname, given.tableName)
+    given.dbName, given.tableName = database_of(name), short_name(name)
+    check_properties(given.parameters or {})
+    given.parameters = with_time(given.parameters, call.now)
+    with call.catalog.begin(call.snapshot) as transaction:
+        created = catalog_view(given, transaction.allocate_id())
+        transaction.commit([DropObject(view), CreateObject(created)])
+
+
+def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]:
+    before = {key: value for key, value in table.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
+    after = {key: value for key, value in wanted.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
+    if KEPT not in before:
+        # A table of SQL stays one: the descriptor that clients see follows from it.
+        for key in (*HIDDEN - {STATISTICS}, *SYNTHETIC):
+            after.pop(key, None)
+            before.pop(key, None)
+        if wanted.format != table.format:
+            raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
+    statistics = before.pop(STATISTICS, None)
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    removed = tuple(key for key in before if key not in after)
+    given = {key: value for key, value in changed.items() if key not in HIDDEN}
+    check_properties(given | {key: None for key in removed if key not in HIDDEN})
+    if KEPT in before and wanted.format != table.format:
+        raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
+    if KEPT in before:
+        changed |= _changed_separators(table, wanted, call)
+    if statistics is not None and (present := statistics_of_present(statistics, wanted.columns)) != statistics:
+        # Statistics of columns that are gone, or have another type now, end with them.
+        changed, removed = changed | ({STATISTICS: present} if present else {}), (*removed, STATISTICS)
+    comment = {} if wanted.comment == table.comment or wanted.comment is None else {COMMENT: wanted.comment}
+    if wanted.comment is None and table.comment is not None:
+        removed = (*removed, COMMENT)
+    location = None if wanted.location == table.location else wanted.location
+    if location is not None:
+        call.check_new_location(table, location)
+    if not changed and not removed and not comment and location is None:
+        return []
+    kept_places = [] if location is None else _kept_places(table, call)
+    return [*kept_places, AlterTable(table, {**changed, **comment}, removed, location)]
+
+
+def _changed_separators(table: Table, wanted: Table, call: Call) -> dict[str, str]:
+    """Returns the separators of text files that differ, as properties.
+
+    Raises ``InvalidOperationException`` if the table has partitions: their files keep the separators that they have.
+    """
+    before, after = table.file_options, wanted.file_options
+    if before == after:
+        return {}
+    if table.partition_columns and call.snapshot.partition_count(table):
+        raise _InvalidOperation(message=f"The separators of {table.name} cannot be changed: it has partitions.")
+    return row_format_properties({key: after[key] for key in after if before.get(key) != after[key]})
+
+
+def _kept_places(table: Table, call: Call) -> list[Change]:
+    """Returns the change by which the partitions of a table stay where they are when its location changes, as in Hive.
+    One read of the partitions.
+    """
+    if not table.partition_columns or is_discovered(table):
+        return []
+    there = call.snapshot.satisfying(table, None)
+    kept_partitions = tuple(
+        PartitionAlteration(partition.key, move_changes.directory(table, partition))
+        for partition in there
+        if partition.location is None
+    )
+    return [AlterPartitions(table, kept_partitions, (KeyRange.of_prefix(prefix(table.id)),))]
+
+
+def _changed_columns(table: Table, wanted: Table) -> list[Change]:
+    """Returns the change of data columns: new ones at the end, other comments, other types.
+
+    Raises ``InvalidOperationException`` for columns that are missing or elsewhere, and for partition columns.
+    """
+    if _table_change_names(table.partition_columns) != _table_change_names(wanted.partition_columns):
+        raise _InvalidOperation(message="partition keys can not be changed.")
+    known = len(table.columns)
+    if _table_change_names(wanted.columns[:known]) != _table_change_names(table.columns):
+        raise _InvalidOperation(
+            message=f"The columns of {table.name} cannot be removed, renamed or moved: its files have them. "
+            "New ones are added at the end."
+        )
+    pairs = [
+        *zip(table.columns, wanted.columns, strict=False),
+        *zip(table.partition_columns, wanted.partition_columns, strict=True),
+    ]
+    comments: dict[str | None, str | None] = {old.name: new.comment for old, new in pairs if old.comment != new.comment}
+    types = {old.name: new.type for old, new in pairs if _spelled(old.type) != _spelled(new.type)}
+    if any(column.name in types for column in table.partition_columns):
+        raise _InvalidOperation(message="partition keys can not be changed.")
+    for old, new in pairs:
+        data_format = known_format(table.format)
+        is_wide = data_format is not None and data_format.widens and is_wider(old.type, _spelled(new.type))
+        if old.name in types and data_format is not None and not is_wide:
+            raise _InvalidOperation(
+                message=f"The type {old.type} of {old.name} cannot become {new.type}: files of {table.name} have it."
+            )
+    added = tuple(wanted.columns[known:])
+    return [AlterColumns(table, added, comments, types)] if added or comments or types else []
+
+
+def _table_change_names(columns: tuple[Column, ...]) -> list[str]:
+    return [column.name.lower() for column in columns]
+
+
+def _spelled(type: str) -> str:
+    return type.replace(" ", "").lower()
+
 
 _MetaException: Any = structure("MetaException")
 _Invalid: Any = structure("InvalidObjectException")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from rewriter.catalog.model.objects import Table
-from rewriter.catalog.reading.transaction_records import aborted_writers
+from rewriter.catalog.reading.history import aborted_writers
 from rewriter.errors import DataError, Error, NotSupportedError
 from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.client_transactions import Opener

@@ -12,8 +12,7 @@ import pytest
 from thrift.Thrift import TApplicationException
 
 from rewriter.catalog.commit.transaction import Transaction
-from rewriter.catalog.metastore_api import CachedCatalog
-from rewriter.catalog.metastore_writes import NO_WRITES
+from rewriter.catalog.metastore_writes import NO_WRITES, CachedCatalog
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import CommitUnknownError
 from rewriter.metastore.service.calls.locks import TIMEOUT_SECONDS

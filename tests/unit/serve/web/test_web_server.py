@@ -27,7 +27,7 @@ from rewriter.catalog.model.changes import CreateObject
 from rewriter.catalog.store import migrations
 from rewriter.cli.connection import connection
 from rewriter.errors import OperationalError
-from rewriter.serve import handler, server, views
+from rewriter.serve import server, views
 from rewriter.serve.server import WebServer
 from rewriter.session import Session
 
@@ -289,7 +289,7 @@ class TestHostileClients:
         assert ask(web, "data/facts").status == 200
 
     def test_a_request_ends_with_its_time(self, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(handler, "PATIENCE", 0.05)
+        monkeypatch.setattr(server, "PATIENCE", 0.05)
         assert raw(web, b"GET / HT", end=False) == b""
 
     def test_clients_that_go_away(self, web: WebServer) -> None:

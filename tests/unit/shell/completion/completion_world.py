@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Table, View
 from rewriter.shell.completion.candidates import Candidate, ValuesRequest, complete
-from rewriter.shell.completion.names import CommandName, Names, ObjectNames, Setting
-from rewriter.shell.completion.sorted_names import SortedNames
+from rewriter.shell.completion.names import CommandName, Names, ObjectNames, Setting, SortedNames
 
 
 def table(name: str, columns: str, partition: str = "") -> Table:

@@ -15,9 +15,8 @@ from rewriter.grammar.dialect_rules import keywords
 from rewriter.grammar.lexer import TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.parser import parse
 from rewriter.shell.completion.candidates import MOST_CANDIDATES, ValuesRequest, candidates, complete
-from rewriter.shell.completion.names import Names, ObjectNames
+from rewriter.shell.completion.names import RESERVED, Names, ObjectNames, written_literal, written_string
 from rewriter.shell.completion.position import position_at
-from rewriter.shell.completion.written_names import RESERVED, written_literal, written_string
 from rewriter.terminal_text import printable
 
 ODD_NAMES = (

@@ -12,7 +12,7 @@ import pytest
 
 from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.maintenance.consistency_check import findings
-from rewriter.catalog.model.batches import Batch
+from rewriter.catalog.model.changes import Batch
 from rewriter.catalog.storage import file_copies
 from rewriter.errors import ConflictError, Error, IntegrityError, NotSupportedError, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine

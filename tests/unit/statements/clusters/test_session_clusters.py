@@ -136,11 +136,11 @@ def test_a_chosen_cluster_that_vanishes_is_an_error(session: Session) -> None:
 
 
 def test_clusters_are_read_once_for_each_state(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rewriter.runtime import session_clusters
+    from rewriter.runtime import cluster_engines
 
     reads: list[object] = []
-    read = session_clusters.clusters_of
-    monkeypatch.setattr(session_clusters, "clusters_of", lambda properties: reads.append(1) or read(properties))
+    read = cluster_engines.clusters_of
+    monkeypatch.setattr(cluster_engines, "clusters_of", lambda properties: reads.append(1) or read(properties))
     define(session, clusters=TWO)
     first = session._context({}).clusters
     assert session._context({}).clusters is first

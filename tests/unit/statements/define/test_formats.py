@@ -10,7 +10,7 @@ from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS, SOURCE_FORMATS,
 from rewriter.errors import Error, NotSupportedError
 from rewriter.exec.formats.registry import FORMATS, READERS
 from rewriter.session import Session
-from rewriter.shell.completion import statement_position
+from rewriter.shell.completion import position
 
 
 def described(session: Session, table: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def test_rows_of_json_in_text_files_are_json(tmp_path: Path) -> None:
 
 
 def test_completion_offers_the_formats_that_create_takes(tmp_path: Path) -> None:
-    offered = statement_position._FORMATS
+    offered = position._FORMATS
     assert offered == tuple(name.upper() for name in DATA_FORMATS)
     with Session(tmp_path, "duckdb") as session:
         for name in offered:

@@ -18,7 +18,7 @@ from rewriter.catalog.store import leases, schema
 from rewriter.catalog.store.server_clock import NOW
 from rewriter.errors import Error, OperationalError
 from rewriter.session import Session
-from rewriter.statements.write.write_directories import make_write_directory
+from rewriter.statements.write.managed_write import make_write_directory
 
 SUPERSEDED, DROPPED, ORPHANED = "superseded", "dropped", "orphaned"
 

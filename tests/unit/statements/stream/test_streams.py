@@ -371,7 +371,7 @@ def test_the_files_are_listed_once_for_a_run_of_many_batches(
         listings.append(path)
         return expand(path)
 
-    monkeypatch.setattr("rewriter.statements.stream.file_batches.expand", counted)
+    monkeypatch.setattr("rewriter.statements.stream.insert_stream.expand", counted)
     for name in "abcde":
         put(tmp_path, name)
     assert connection.execute(statement(tmp_path, max_files="1")).rowcount == 50

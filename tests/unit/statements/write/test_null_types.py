@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rewriter.statements.resolve.type_trees import type_tree
-from rewriter.statements.write.null_types import with_types
+from rewriter.statements.write.append import with_types
 
 NULL = pa.null()
 
