@@ -69,7 +69,7 @@ from rewriter.statements.dispatch import runner_of
 from rewriter.uris import masked
 
 #: Runs a statement.
-Run = Callable[[Statement, Context], Result]
+_Run = Callable[[Statement, Context], Result]
 #: Numbers the relations of all sessions, because an engine may serve several of them.
 _RELATION_NUMBERS = itertools.count(1)
 
@@ -234,7 +234,7 @@ class Session:
         result.query_id, result.warnings = self.query_id, tuple(map(masked, result.warnings))
         return result
 
-    def _execute(self, text: str, parameters: Parameters, run: Run | None = None) -> Result:
+    def _execute(self, text: str, parameters: Parameters, run: _Run | None = None) -> Result:
         _ = self.catalog
         bound = bind(text, parameters)
 
@@ -254,7 +254,7 @@ class Session:
             self._results.add(result.stream)
         return result
 
-    def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: Run | None = None) -> Result:
+    def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None = None) -> Result:
         """Runs a statement by its own function, or by ``run``."""
         catalog = self.catalog
         if isinstance(statement, SetSetting | ResetSetting):
@@ -473,7 +473,7 @@ class Session:
         self._reads = snapshot.reads
         return snapshot.within(self._database).showing(self._temporaries.views)
 
-    def _run(self, run: Run, statement: Statement, context: Context) -> Result:
+    def _run(self, run: _Run, statement: Statement, context: Context) -> Result:
         try:
             return run(statement, context)
         except NotSupportedError as error:

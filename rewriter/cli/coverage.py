@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: The exit codes by what is in the work list; the first that applies.
-CODES = {"MISSING": 3, "OUTDATED": 4, "UNPROVEN": 5}
+_CODES = {"MISSING": 3, "OUTDATED": 4, "UNPROVEN": 5}
 _COLUMNS = ("state", "table", "period", "from", "to", "periods", "action")
 
 
@@ -87,7 +87,7 @@ def coverage(
 
 def _list(fact: str, require: tuple[str, str] | None, as_json: bool, session: Session) -> int:
     try:
-        return list_work(session, fact, require, as_json)
+        return _list_work(session, fact, require, as_json)
     except Error as error:
         error.position = None  # The position was in a generated statement.
         raise
@@ -135,15 +135,15 @@ def _rows_of_one_state(session: Session, statements: Mapping[str, str]) -> list[
     raise ConflictError("Other transactions commit faster than the work lists can be read.", hint="Run it again.")
 
 
-def list_work(session: Session, fact_name: str, require: tuple[str, str] | None, as_json: bool) -> int:
-    """Writes the work list of a fact in one snapshot. Returns 0, or the code in ``CODES``."""
+def _list_work(session: Session, fact_name: str, require: tuple[str, str] | None, as_json: bool) -> int:
+    """Writes the work list of a fact in one snapshot. Returns 0, or the code in ``_CODES``."""
     from rewriter.grammar.families.timelines import ShowWork
     from rewriter.grammar.terms import Literal, parse_name
     from rewriter.grammar.unparse import render
 
     fact = parse_name(fact_name)
     start, end = (Literal("string", bound) for bound in require) if require else (None, None)
-    statements = {state: render(ShowWork(state=state, fact=fact, start=start, end=end)) for state in CODES}
+    statements = {state: render(ShowWork(state=state, fact=fact, start=start, end=end)) for state in _CODES}
     rows = _rows_of_one_state(session, statements)
     if as_json:
         work = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
@@ -157,13 +157,13 @@ def list_work(session: Session, fact_name: str, require: tuple[str, str] | None,
         for line in rendered(_COLUMNS, rows, "table", None):
             print(printable(line))
     states = {row[0] for row in rows}
-    return next((code for state, code in CODES.items() if state.lower() in states), 0)
+    return next((code for state, code in _CODES.items() if state.lower() in states), 0)
 
 
 # ``rewriter coverage [FACT] --svg FILE | --html FILE``: the coverage of a fact, or the cover of a query.
 
 #: The forms of a picture, as options.
-FORMS = ("svg", "html")
+_FORMS = ("svg", "html")
 
 
 def fact_charts(fact: str, session: Session, bounds: tuple[str, str] | None = None) -> list[CoverageChart]:

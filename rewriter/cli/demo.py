@@ -85,7 +85,7 @@ def run_demo(directory: str, engine: str, master: str | None) -> None:
     console.print(f"[bold]Flights that left New York in early 2013[/bold], on {engine}, in {root}")
     csv_path = root / "flights.csv"
     with _step(console, "unpacking flights.csv"):
-        unpack_flights(csv_path)
+        _unpack_flights(csv_path)
     warehouse = root / "warehouse"
     with Session(warehouse, engine, master) as session:
         demo = _Demo(console, session, str(csv_path))
@@ -283,7 +283,7 @@ def _prepared(root: Path) -> Path:
     return root
 
 
-def unpack_flights(target: Path) -> None:
+def _unpack_flights(target: Path) -> None:
     """Writes the CSV file with the flights of the demo, 3 MB. Raises ``OSError``."""
     partial = target.with_suffix(".part")
     packed = files("rewriter.cli").joinpath("flights.csv.gz")

@@ -98,7 +98,7 @@ def doctor(spark: bool, as_json: bool, **options: Any) -> int:
 # All checks, in the order in which a problem would show: the program, the machine, the warehouse.
 
 #: The directory of the warehouse where nothing names one.
-DEFAULT_WAREHOUSE = "warehouse"
+_DEFAULT_WAREHOUSE = "warehouse"
 
 
 def examine(
@@ -123,7 +123,7 @@ def examine(
     try:
         settings = resolved(given, environ, directory)
         configuration(environ, directory)  # The settings of the shell.
-        yield environment_configuration(given, settings, environ, directory)
+        yield _environment_configuration(given, settings, environ, directory)
     except Error as problem:
         yield failed("Configuration", problem)
     yield from _engines(settings, environ, start_spark)
@@ -136,7 +136,7 @@ def _warehouse(settings: ConnectionSettings | None, directory: Path) -> Iterator
         for name in ("Warehouse", "Catalog"):
             yield skipped(name, "The configuration has an error, so it is not known which warehouse is meant.")
         return
-    warehouse = (directory / Path(settings.warehouse or DEFAULT_WAREHOUSE).expanduser()).absolute()
+    warehouse = (directory / Path(settings.warehouse or _DEFAULT_WAREHOUSE).expanduser()).absolute()
     url = settings.catalog
     yield from guarded("Warehouse", lambda: check_directory(warehouse))
     yield from guarded("Catalog", lambda: catalog(warehouse, url))
@@ -323,7 +323,7 @@ def _ran(name: str, engine: Engine, words: str) -> Check:
 _ZONE = "Europe/Berlin"
 
 
-def environment_configuration(
+def _environment_configuration(
     given: Source, settings: ConnectionSettings, environ: Mapping[str, str], directory: Path
 ) -> Check:
     """Names the files and variables that were read, the profile, and the engine. No value of a variable is shown."""
@@ -398,7 +398,7 @@ def packages(package: str = "rewriter") -> Iterator[Check]:
         yield skipped("Packages", f"{package} is not installed as a package, so that its requirements are unknown.")
         return
     problems, count = [], 0
-    for requirement in filter(None, map(requirement_of, texts)):
+    for requirement in filter(None, map(_requirement_of, texts)):
         problem = _problem(requirement)
         if problem is not None:
             problems.append(problem)
@@ -413,7 +413,7 @@ def packages(package: str = "rewriter") -> Iterator[Check]:
         yield ok("Packages", f"{count} packages have the required versions, among them {versions}.")
 
 
-def requirement_of(text: str) -> Requirement | None:
+def _requirement_of(text: str) -> Requirement | None:
     """Returns a requirement; ``None`` for one that is not checked: of tests, or for another Python.
 
     >>> requirement_of('duckdb>=2,<3')
@@ -591,18 +591,18 @@ def _written(folder: Path) -> str | None:
 
 
 def _behaviour(folder: Path) -> Iterator[Check]:
-    problems = [problem for problem in (synced(folder), renamed(folder)) if problem]
+    problems = [problem for problem in (_synced(folder), renamed(folder)) if problem]
     if problems:
         yield error("File system", f"{' '.join(problems)}", _LOCAL_DISK)
     else:
         yield ok("File system", "A file reaches the disk, and replaces another one in one step.")
-    if is_case_insensitive(folder):
+    if _is_case_insensitive(folder):
         yield warning(
             "Names of files",
             "The file system takes A and a for one name.",
             "Do not use partition values that differ in case alone, or move the warehouse.",
         )
-    locks = second_writer(folder)
+    locks = _second_writer(folder)
     if locks == "refused":
         yield ok("Locks", "A second process is kept from writing while another one writes.")
     else:
@@ -611,7 +611,7 @@ def _behaviour(folder: Path) -> Iterator[Check]:
         yield error("Locks", detail, f"The catalog may be damaged. {_LOCAL_DISK}")
 
 
-def synced(folder: Path) -> str | None:
+def _synced(folder: Path) -> str | None:
     """Returns why a file does not reach the disk, or how slowly; ``None`` if it does."""
     path, started = _temporary(folder), time.monotonic()
     try:
@@ -643,7 +643,7 @@ def renamed(folder: Path) -> str | None:
     return None if content == b"new" else "A file that replaced another one has the old content."
 
 
-def is_case_insensitive(folder: Path) -> bool:
+def _is_case_insensitive(folder: Path) -> bool:
     """Tests whether a name in another case is the same file."""
     path = _temporary(folder)
     try:
@@ -655,7 +655,7 @@ def is_case_insensitive(folder: Path) -> bool:
         _remove(path)
 
 
-def second_writer(folder: Path) -> str:
+def _second_writer(folder: Path) -> str:
     """Returns ``refused`` where SQLite keeps another process from writing, ``admitted`` where it does not, or an error.
 
     Uses a temporary database in the directory, and starts a process.

@@ -94,7 +94,7 @@ class Cursor:
         _check_text(sql)
         self._forget()
         sets = list(seq_of_parameters)
-        insert = batched_insert(sql, sets) if len(sets) > 1 else None
+        insert = _batched_insert(sql, sets) if len(sets) > 1 else None
         try:
             if insert is not None:
                 self._result, self._rowcount = insert.run(session)
@@ -373,7 +373,7 @@ class BatchedInsert:
         return f"{self.head}SELECT {', '.join(items)} FROM parquet.`{path}`"
 
 
-def batched_insert(text: str, sets: Sequence[Sequence[object] | Mapping[str, object]]) -> BatchedInsert | None:
+def _batched_insert(text: str, sets: Sequence[Sequence[object] | Mapping[str, object]]) -> BatchedInsert | None:
     """Returns the one INSERT of all sets of parameters; ``None`` for a statement that has to run once for each.
 
     Only ``INSERT INTO … VALUES (…)`` of one row of placeholders and literals can be one write. INSERT OVERWRITE means

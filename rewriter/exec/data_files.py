@@ -154,7 +154,7 @@ def unreadable(path: str, error: object) -> EngineError:
     )
 
 
-def csv_header(path: str, separator: str) -> tuple[str, ...]:
+def _csv_header(path: str, separator: str) -> tuple[str, ...]:
     """Returns the names in the first line of a CSV file. Raises ``EngineError`` if they are not valid column names."""
     try:
         return csv.header(path, separator)
@@ -172,7 +172,7 @@ def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Colum
     files_by_width: dict[int, list[ScanFile]] = {}
     other_files: list[ScanFile] = []
     for file in files:
-        header = [name.lower() for name in csv_header(file.path, separator)]
+        header = [name.lower() for name in _csv_header(file.path, separator)]
         if len(header) < len(names) and header == names[: len(header)]:
             files_by_width.setdefault(len(header), []).append(file)
         else:
@@ -186,7 +186,7 @@ def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
     """
     header: tuple[str, ...] | None = None
     for path in paths:
-        file_header = csv_header(path, separator)
+        file_header = _csv_header(path, separator)
         if header is not None and file_header != header:
             raise unreadable(path, "its header differs from that of the other files")
         header = file_header

@@ -89,7 +89,7 @@ def _packed(relation: Relation) -> tuple[tuple[str, ...], tuple[ScanFile, ...]]:
     stored_alike = relation.stored_partition_columns == relation.partition_columns
     whole_files: list[str] = []
     parts: list[ScanFile] = []
-    for path, files in parts_by_path(relation.files).items():
+    for path, files in _parts_by_path(relation.files).items():
         if stored_alike and all(_is_whole(file, len(files)) for file in files):
             whole_files.append(path)
         else:
@@ -97,7 +97,7 @@ def _packed(relation: Relation) -> tuple[tuple[str, ...], tuple[ScanFile, ...]]:
     return tuple(whole_files), tuple(parts)
 
 
-def parts_by_path(files: Iterable[ScanFile]) -> dict[str, list[ScanFile]]:
+def _parts_by_path(files: Iterable[ScanFile]) -> dict[str, list[ScanFile]]:
     """Returns the parts of packed files among these files, by the paths of the packed files."""
     by_path: dict[str, list[ScanFile]] = {}
     for file in files:
@@ -130,7 +130,7 @@ def selections_of(relation: Relation, parts: Sequence[ScanFile]) -> tuple[Select
     selections: Selections = {}
     joined_parts: list[ScanFile] = []
     stored_alike = relation.stored_partition_columns == relation.partition_columns
-    for path, files in parts_by_path(parts).items():
+    for path, files in _parts_by_path(parts).items():
         is_unchanged = all(file.part is not None and file.part.values == file.values for file in files)
         runs = _value_runs(files)
         fits = runs in selections or len(selections) < _MOST_SELECTIONS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: The characters that are escaped in a partition's path, with their replacements.
-ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
+_ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}
 
 
 def file_sink(write: Write, text: Callable[[int, Any], str | None] | None = None) -> FileTableSink:
@@ -44,7 +44,7 @@ def file_target(write: Write) -> FileTarget:
         write.directory,
         write.format.lower(),
         tuple(escape(column.name) for column in columns),
-        ESCAPES,
+        _ESCAPES,
         DEFAULT_PARTITION,
         write.sink.target_file_bytes,
         write.options,

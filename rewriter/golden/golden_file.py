@@ -16,7 +16,7 @@ from rewriter.grammar.parser import parse
 from rewriter.runtime.connection_settings import ENGINES
 from rewriter.timeline.time_bounds import parse_instant
 
-SEPARATOR = "----"
+_SEPARATOR = "----"
 
 #: A line with its end. Only these two are line ends: other characters of Unicode that break lines belong to the text.
 _LINE = re.compile(r"([^\n]*?)(\r?\n|\Z)")
@@ -65,7 +65,7 @@ class _Line:
         return self.start + len(self.text) + len(self.end)
 
 
-def lines_of(text: str) -> list[_Line]:
+def _lines_of(text: str) -> list[_Line]:
     """Returns the lines of a text. A line end at the end of the text begins no further line."""
     lines = [_Line(match[1], match.start(), match[2]) for match in _LINE.finditer(text) if match.start() < len(text)]
     if lines and lines[0].text.startswith("\ufeff"):
@@ -78,33 +78,33 @@ def read_cases(text: str) -> GoldenFile:
 
     Text without a separator is not understood here (``plain_sql.read_golden_file``).
     """
-    lines = lines_of(text)
+    lines = _lines_of(text)
     options: Mapping[str, str] | None = None
     cases: list[Case] = []
     position = 0
     while True:
-        while position < len(lines) and is_comment(lines[position].text):
+        while position < len(lines) and _is_comment(lines[position].text):
             position += 1
         if position == len(lines):
             return GoldenFile(text, options or {}, tuple(cases))
-        if lines[position].text.split()[0] == FILE_OPTIONS:
+        if lines[position].text.split()[0] == _FILE_OPTIONS:
             if cases or options is not None:
                 raise invalid(
-                    position + 1, f"{FILE_OPTIONS} is not at the top", "Write one such line, before all cases."
+                    position + 1, f"{_FILE_OPTIONS} is not at the top", "Write one such line, before all cases."
                 )
-            options = command_options(position + 1, lines[position].text)
+            options = _command_options(position + 1, lines[position].text)
             position += 1
         else:
             case, position = _read_case(lines, position)
             cases.append(case)
 
 
-def is_comment(line: str) -> bool:
+def _is_comment(line: str) -> bool:
     """Tests whether a line outside of cases is one that is kept and not read."""
     return not line.strip() or line.startswith("#")
 
 
-def command_options(number: int, line: str) -> dict[str, str]:
+def _command_options(number: int, line: str) -> dict[str, str]:
     """Returns the options of a command's line. Raises ``ParseError`` INVALID_GOLDEN_FILE."""
     command, *words = line.split()
     if command not in COMMANDS:
@@ -129,21 +129,21 @@ def invalid(number: int, problem: str, hint: str) -> ParseError:
 
 def _read_case(lines: Sequence[_Line], first: int) -> tuple[Case, int]:
     """Returns the case whose command is in the line ``first``, and the index of the line after it."""
-    options = command_options(first + 1, lines[first].text)
-    middle = _index_of(lines, first + 1, SEPARATOR)
+    options = _command_options(first + 1, lines[first].text)
+    middle = _index_of(lines, first + 1, _SEPARATOR)
     _check_separated(lines, first, middle)
     assert middle is not None
     place = lines[middle].stop
     begin = middle + 1
-    if begin < len(lines) and lines[begin].text == SEPARATOR:
+    if begin < len(lines) and lines[begin].text == _SEPARATOR:
         begin += 1
-        closing = (i for i in range(begin, len(lines) - 1) if lines[i].text == lines[i + 1].text == SEPARATOR)
+        closing = (i for i in range(begin, len(lines) - 1) if lines[i].text == lines[i + 1].text == _SEPARATOR)
         end = next(closing, None)
         if end is None:
             raise invalid(
                 middle + 1,
-                f"the output between doubled {SEPARATOR} has no end",
-                f"Put two lines {SEPARATOR} after it, or one instead of two before it.",
+                f"the output between doubled {_SEPARATOR} has no end",
+                f"Put two lines {_SEPARATOR} after it, or one instead of two before it.",
             )
         following = end + 2
     else:
@@ -168,14 +168,14 @@ def _index_of(lines: Sequence[_Line], start: int, text: str) -> int | None:
 def _check_separated(lines: Sequence[_Line], first: int, middle: int | None) -> None:
     """Raises if the separator is missing: at the end of the file, or where the next case begins."""
     inside = range(first + 1, len(lines) if middle is None else middle)
-    beginnings = (j for i, j in pairwise(inside) if not lines[i].text.strip() and is_command_line(lines[j].text))
+    beginnings = (j for i, j in pairwise(inside) if not lines[i].text.strip() and _is_command_line(lines[j].text))
     following = next(beginnings, None)
     if middle is None or following is not None:
         before = "" if following is None else f" before the {lines[following].text.split()[0]} in line {following + 1}"
         raise invalid(
             first + 1,
-            f"the case has no {SEPARATOR}{before}",
-            f"Put {SEPARATOR} on a separate line between input and output.",
+            f"the case has no {_SEPARATOR}{before}",
+            f"Put {_SEPARATOR} on a separate line between input and output.",
         )
 
 
@@ -198,8 +198,8 @@ def with_outputs(file: GoldenFile, outputs: Mapping[int, str]) -> str:
 def _output_text(case: Case, output: str, text: str) -> str:
     """Returns an output as it stands in the file's text, between doubled separators if it needs them."""
     lines = output.split("\n") if output else []
-    if any(not line.strip() for line in lines) or SEPARATOR in lines:
-        lines = [SEPARATOR, *lines, SEPARATOR, SEPARATOR]
+    if any(not line.strip() for line in lines) or _SEPARATOR in lines:
+        lines = [_SEPARATOR, *lines, _SEPARATOR, _SEPARATOR]
     elif not text.startswith(("\n", "\r\n"), case.output.end) and case.output.end < len(text):
         lines = [*lines, ""]  # The next case followed the doubled separators.
     written = "".join(line + case.line_end for line in lines)
@@ -215,7 +215,7 @@ def _check_readable(file: GoldenFile, outputs: Mapping[int, str], text: str) -> 
         raise ParseError(
             "The output cannot be written so that it is read again.",
             condition="INVALID_GOLDEN_FILE",
-            hint=f"It has a line {SEPARATOR}, or a carriage return: choose another format.",
+            hint=f"It has a line {_SEPARATOR}, or a carriage return: choose another format.",
         )
 
 
@@ -244,9 +244,9 @@ def _instant(value: str) -> str:
 _ENGINE, _FORMAT = _one_of(*ENGINES), _one_of(*FORMATS)
 
 #: The line before the first case, about the whole file.
-FILE_OPTIONS = "options"
+_FILE_OPTIONS = "options"
 #: ``new``: an empty warehouse; ``read``: that of the user, unchanged; ``write``: that of the user, changes remain.
-WAREHOUSES = ("new", "read", "write")
+_WAREHOUSES = ("new", "read", "write")
 
 #: The options of each command.
 COMMANDS: Mapping[str, Mapping[str, Check]] = {
@@ -260,11 +260,11 @@ COMMANDS: Mapping[str, Mapping[str, Check]] = {
     "coverage": {},
     "explain": {"what": _one_of("ALL", "REWRITE", "COVER", "SCAN", "ENGINE")},
     "parse": {},
-    FILE_OPTIONS: {"engine": _ENGINE, "now": _instant, "warehouse": _one_of(*WAREHOUSES)},
+    _FILE_OPTIONS: {"engine": _ENGINE, "now": _instant, "warehouse": _one_of(*_WAREHOUSES)},
 }
 
 
-def is_command_line(line: str) -> bool:
+def _is_command_line(line: str) -> bool:
     """Tests whether a line is a command with its options, valid or not.
 
     >>> [is_command_line(line) for line in ("sql", "sql engine=spark", "sql is a language", "SELECT 1")]
@@ -302,16 +302,16 @@ def read_golden_file(text: str) -> GoldenFile:
 
     Raises ``ParseError`` INVALID_GOLDEN_FILE, with the line at fault, and the lexer's errors in plain SQL.
     """
-    lines = lines_of(text)
+    lines = _lines_of(text)
     head = 0  # The number of lines before the first statement or case.
     options: Mapping[str, str] = {}
     for number, line in enumerate(lines, 1):
-        if line.text.split()[:1] == [FILE_OPTIONS] and not options and is_command_line(line.text):
-            options = command_options(number, line.text)
-        elif not is_comment(line.text):
+        if line.text.split()[:1] == [_FILE_OPTIONS] and not options and _is_command_line(line.text):
+            options = _command_options(number, line.text)
+        elif not _is_comment(line.text):
             break
         head = number
-    if head == len(lines) or is_command_line(lines[head].text) or any(line.text == SEPARATOR for line in lines):
+    if head == len(lines) or _is_command_line(lines[head].text) or any(line.text == _SEPARATOR for line in lines):
         return read_cases(text)
     start = lines[head].start
     sql = text[start:]
@@ -345,7 +345,7 @@ def _with_commands(sql: str, spans: Sequence[Span], semicolons: Sequence[int], l
         assert blank is not None
         rest = rest[blank.end() :]
         parts += _separated(blank[0], line_end, last=not rest)
-    parts += [f"# {line.text}{line.end}" if line.text.strip() else line.text + line.end for line in lines_of(rest)]
+    parts += [f"# {line.text}{line.end}" if line.text.strip() else line.text + line.end for line in _lines_of(rest)]
     return "".join(parts)
 
 
@@ -354,7 +354,7 @@ def _separated(blank: str, line_end: str, *, last: bool = False) -> list[str]:
     end = blank.find("\n") + 1
     ended = [blank[:end]] if end else [blank, line_end]
     lines = blank[end:] if end else ""
-    return [*ended, SEPARATOR, line_end, lines if lines or last else line_end]
+    return [*ended, _SEPARATOR, line_end, lines if lines or last else line_end]
 
 
 def _end_of_statement(sql: str, end: int, semicolons: Sequence[int]) -> int:

@@ -39,7 +39,7 @@ from rewriter.scratch_directories import ScratchDirectory
 from rewriter.session import Session
 
 #: The names of golden files.
-SUFFIXES = (".golden", ".test")
+_SUFFIXES = (".golden", ".test")
 
 #: The directory of a warehouse below the root of a cluster.
 _IDENTITY = re.compile(r"(<warehouse>/\w+/)[0-9a-f]{12}(?=/)")
@@ -146,7 +146,7 @@ def text_of(path: Path, read: bytes) -> str:
 def golden_files(path: Path) -> list[Path]:
     """Returns the golden files that a path names: itself, or all below a directory."""
     files = (
-        sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}") if file.is_file())
+        sorted(file for suffix in _SUFFIXES for file in path.rglob(f"*{suffix}") if file.is_file())
         if path.is_dir()
         else [path]
         if path.is_file()
@@ -158,7 +158,7 @@ def golden_files(path: Path) -> list[Path]:
             condition="PATH_NOT_FOUND",
             sqlstate="42K03",
             object=str(path),
-            hint=f"Name a {SUFFIXES[0]} file, or a directory of them.",
+            hint=f"Name a {_SUFFIXES[0]} file, or a directory of them.",
         )
     return files
 
@@ -218,7 +218,7 @@ def _sessions(file: GoldenFile, user: UserWarehouse | None) -> Iterator[_Session
         Catalog.open(user.path, user.catalog, create=False).close()  # This error may give more details.
         raise not_found(user.path, "Name an existing warehouse, or none: each file then gets a new one.")
     if place == "read":
-        check_current(user.path, user.catalog)
+        _check_current(user.path, user.catalog)
     path = os.path.realpath(user.path)
     with contextlib.chdir(path), _Sessions(path, file.options, user.catalog, reads_only=place == "read") as sessions:
         yield sessions
@@ -267,14 +267,14 @@ def _run(case: Case, sessions: _Sessions) -> Outcome:
     text = sessions.shown(case.text)
     try:
         if sessions.reads_only:
-            check_reads_only(text)
+            _check_reads_only(text)
         lines.extend(_output(case, text, sessions))
     except Error as raised:
         error = raised
         lines.append(render(raised, text))
     if case.command == "error" and error is None:
         lines = ["(no error)"]
-    failed = (error is None) == (case.command == "error") or (error is not None and error.condition == CONDITION)
+    failed = (error is None) == (case.command == "error") or (error is not None and error.condition == _CONDITION)
     shown = "\n".join(line.rstrip(" \t") for line in "\n".join(lines).replace("\r\n", "\n").split("\n"))
     return Outcome(case, sessions.hidden(shown), failed)
 
@@ -367,13 +367,13 @@ def _shown(result: Result, case: Case, sessions: _Sessions) -> Iterator[str]:
 
 # Statements that may run in a user's warehouse: those that only read.
 
-CONDITION = "GOLDEN_FILE_READS_ONLY"
+_CONDITION = "GOLDEN_FILE_READS_ONLY"
 
 #: How the classes of statements begin that read, or change the session alone.
 _READING = ("Select", "Explain", "Show", "Describe", "SetSetting", "ResetSetting", "UseDatabase")
 
 
-def check_reads_only(text: str) -> None:
+def _check_reads_only(text: str) -> None:
     """Raises ``NotSupportedError`` GOLDEN_FILE_READS_ONLY if a statement of a text may change the warehouse.
 
     A statement with a syntax error is not checked: it cannot run.
@@ -401,20 +401,20 @@ def only_reads(statement: Statement) -> bool:
 def _refusal(statement: Statement, span: Span) -> Error:
     return NotSupportedError(
         "The statement may change your warehouse, which golden files only read.",
-        condition=CONDITION,
+        condition=_CONDITION,
         position=statement.span or Span(0, span.end - span.start),
         hint="Put it into a case setup: the file then runs in a temporary warehouse. If your warehouse is to be "
         "changed, write the line: options warehouse=write.",
     )
 
 
-def check_current(warehouse: str, catalog: str | None) -> None:
+def _check_current(warehouse: str, catalog: str | None) -> None:
     """Raises ``OperationalError`` for a catalog of an older release, which a session would upgrade."""
     version = Catalog.stored_version(warehouse, catalog)
     if version < len(STEPS):
         raise OperationalError(
             f"The catalog has the schema version {version}, and this release has {len(STEPS)}.",
-            condition=CONDITION,
+            condition=_CONDITION,
             object=warehouse,
             hint="Golden files do not upgrade it: run rewriter catalog upgrade.",
         )

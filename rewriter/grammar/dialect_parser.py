@@ -153,7 +153,7 @@ def _options(tokens: Sequence[Token], index: int, text: str, choices: Any, rule:
         text_of_expression = Token(TokenKind.WORD, text[token.start : end], token.start, end)
         return [Terminal("EXPRESSION", text_of_expression)] if end > token.start else []
     if "CONSTANT" in choices and rule == "start":
-        behind = end_of_constant(tokens, index, "NAME" in choices)
+        behind = _end_of_constant(tokens, index, "NAME" in choices)
         if behind > index:
             end = tokens[behind - 1].end
             return [Terminal("CONSTANT", Token(TokenKind.WORD, text[token.start : end], token.start, end))]
@@ -289,7 +289,7 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: s
             return "A value must be a constant: a text in quotes, a number, DATE '…', CURRENT_DATE, another expression."
         if token.is_word("PARTITION") and "','" in names:
             return "Separate partitions with commas: PARTITION (…), PARTITION (…)."
-        date = unquoted_date(tokens, index - 1) if token.is_operator("-") and index else None
+        date = _unquoted_date(tokens, index - 1) if token.is_operator("-") and index else None
         if date is not None:
             return f"Write DATE '{date}', or the text of the column's values. Without quotes it is a subtraction."
         if token.kind is TokenKind.WORD:
@@ -308,7 +308,7 @@ def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: s
 # computed before its statement runs.
 
 #: The words that are calls without parentheses.
-CLOCK_WORDS = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP")
+_CLOCK_WORDS = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP")
 
 _COMPARISONS = ("=", "==", "<=>", "<>", "!=", "<", "<=", ">", ">=")
 _INFIX = ("+", "-", "*", "/", "%", "||", "::")
@@ -318,7 +318,7 @@ _UNITS = (*_SINGULAR, *(f"{unit}S" for unit in _SINGULAR), "TO")
 _NEITHER = ("AND", "OR", "NOT", "IN", "IS", "LIKE", "BETWEEN", "NULL", "TRUE", "FALSE")
 
 
-def end_of_constant(tokens: Sequence[Token], index: int, may_be_column: bool) -> int:
+def _end_of_constant(tokens: Sequence[Token], index: int, may_be_column: bool) -> int:
     """Returns the number of the token behind the constant expression that begins at ``index``; ``index`` itself where
     none does, but a literal, a name, a query or text that is no value.
 
@@ -331,11 +331,11 @@ def end_of_constant(tokens: Sequence[Token], index: int, may_be_column: bool) ->
     if end + 1 >= len(tokens) or not tokens[end].is_operator(*_COMPARISONS):
         return index
     name = tokens[end + 1]
-    is_name = name.kind in _NAMES and not name.is_word(*CLOCK_WORDS)
+    is_name = name.kind in _NAMES and not name.is_word(*_CLOCK_WORDS)
     return end if is_name and _constant_span_end_of_expression(tokens, end + 1) == end + 1 else index
 
 
-def unquoted_date(tokens: Sequence[Token], index: int) -> str | None:
+def _unquoted_date(tokens: Sequence[Token], index: int) -> str | None:
     """Returns the text of a date that is typed without quotes, which is a subtraction: ``2015-01-31``."""
     parts = tokens[index : index + 5]
     texts = [part.text for part in parts]
@@ -352,9 +352,9 @@ def _constant_span_end_of_expression(tokens: Sequence[Token], index: int) -> int
         if behind == end + 1:
             return index
         end, operands = behind, operands + 1
-    if end == index or unquoted_date(tokens, index) is not None or starts_query(tokens, index):
+    if end == index or _unquoted_date(tokens, index) is not None or starts_query(tokens, index):
         return index
-    is_simple = operands == 1 and not tokens[index].is_word(*CLOCK_WORDS) and _is_literal_or_name(tokens[index:end])
+    is_simple = operands == 1 and not tokens[index].is_word(*_CLOCK_WORDS) and _is_literal_or_name(tokens[index:end])
     return index if is_simple else end
 
 

@@ -77,7 +77,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {}
 #: What writes a kind of statement as text.
 RENDERERS: dict[type[Statement], Callable[[Any], str]] = {}
 #: What reads the statements that begin with a word, by that word in upper case.
-READERS: dict[str, Reader] = {}
+_READERS: dict[str, Reader] = {}
 
 
 def builds(*rules: str) -> Callable[[_Build], _Build]:
@@ -114,7 +114,7 @@ def reads(*words: str) -> Callable[[_Read], _Read]:
 
     def register(read: _Read) -> _Read:
         for word in words:
-            _put(READERS, word, read, word, "reader")
+            _put(_READERS, word, read, word, "reader")
         return read
 
     return register
@@ -141,4 +141,4 @@ def families() -> Mapping[str, str]:
 def readers() -> Mapping[str, Reader]:
     """Returns the readers of all families, by the words that statements begin with."""
     families()
-    return READERS
+    return _READERS

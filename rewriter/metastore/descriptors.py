@@ -144,7 +144,7 @@ def parameters_of(table: Table | View) -> dict[str, str]:
     return parameters
 
 
-def properties_of(given: Any) -> tuple[dict[str, str], str | None]:
+def _properties_of(given: Any) -> tuple[dict[str, str], str | None]:
     """Returns the properties and the comment of a table or view that a client gives."""
     parameters = dict(given.parameters or {})
     comment = parameters.pop(COMMENT, None)
@@ -171,7 +171,7 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
 
     Raises ``DataError`` for columns that it cannot have.
     """
-    properties, comment = properties_of(given)
+    properties, comment = _properties_of(given)
     descriptor = given.sd
     serde = descriptor.serdeInfo or _Serde()
     options = dict(serde.parameters or {})
@@ -179,16 +179,16 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
     rows = options | {key: properties[key] for key in _SKIPPED if properties.get(key, "").strip() not in ("", "0")}
     format = catalog_format(descriptor.inputFormat or "", serde.serializationLib or "", rows, provider)
     partition_columns = tuple(map(_column, given.partitionKeys or ()))
-    columns = columns_of_spark(properties, partition_columns) if provider is not None else None
+    columns = _columns_of_spark(properties, partition_columns) if provider is not None else None
     if columns is None:
         columns = tuple(map(_column, descriptor.cols or ()))
     if format == TEXTFILE:
         properties |= row_properties(options)
     if format in DATA_FORMATS and not all(map(has_known_type, columns)):
         format = f"{format} with other types"
-    if has_defaults(properties):
+    if _has_defaults(properties):
         format = f"{format} with default values"
-    if has_constraints(properties) or descriptor.bucketCols:
+    if _has_constraints(properties) or descriptor.bucketCols:
         properties[WRITTEN_BY_CLIENTS] = "true"
     foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
     if foreign is not None:
@@ -218,7 +218,7 @@ def _column(field: Any) -> Column:
     return Column(str(field.name), str(field.type), field.comment or None)
 
 
-def fields_of(columns: Sequence[Column]) -> list[Any]:
+def _fields_of(columns: Sequence[Column]) -> list[Any]:
     """Returns columns as Thrift has them. Hive's names are in lower case."""
     return [_Field(name=column.name.lower(), type=column.type, comment=column.comment) for column in columns]
 
@@ -236,7 +236,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
         lastAccessTime=values.get("lastAccessTime") or 0,
         retention=values.get("retention") or 0,
         sd=descriptor_of(table, values),
-        partitionKeys=fields_of(table.partition_columns),
+        partitionKeys=_fields_of(table.partition_columns),
         parameters=parameters_of(table),
         tableType=values.get("tableType", EXTERNAL if table.external else MANAGED),
         catName=CATALOG,
@@ -270,7 +270,7 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         options = {**options, _PATH: uri(table.location)}
     fields = values.get("cols")
     return _Descriptor(
-        cols=fields_of(table.columns)
+        cols=_fields_of(table.columns)
         if fields is None
         else [_Field(name=name, type=type, comment=comment) for name, type, comment in fields],
         location=values.get("location") or uri(table.location) if location is None else uri(location),
@@ -359,7 +359,7 @@ def catalog_view(given: Any, id: int) -> View:
 
     Raises the errors of ``check_view``.
     """
-    properties, comment = properties_of(given)
+    properties, comment = _properties_of(given)
     database = str(given.dbName or "default")
     current = properties.get("view.catalogAndNamespace.part.1", database)
     fields = given.sd.cols if given.sd is not None else ()
@@ -451,12 +451,12 @@ _SCHEMA = "spark.sql.sources.schema"
 _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
-def has_defaults(properties: Mapping[str, str]) -> bool:
+def _has_defaults(properties: Mapping[str, str]) -> bool:
     """Returns whether a column has a default value: then older files are to be read with it, which is not done here."""
     return any('"EXISTS_DEFAULT"' in text or '"CURRENT_DEFAULT"' in text for text in _texts(properties))
 
 
-def has_constraints(properties: Mapping[str, str]) -> bool:
+def _has_constraints(properties: Mapping[str, str]) -> bool:
     """Returns whether rows must obey what is not checked here: buckets, or columns without NULL."""
     is_bucketed = f"{_SCHEMA}.numBuckets" in properties
     return is_bucketed or any('"nullable":false' in text for text in _texts(properties))
@@ -466,7 +466,7 @@ def _texts(properties: Mapping[str, str]) -> list[str]:
     return [text for key, text in properties.items() if key == _SCHEMA or key.startswith(f"{_SCHEMA}.part.")]
 
 
-def columns_of_spark(properties: Mapping[str, str], partition_columns: Sequence[Column]) -> tuple[Column, ...] | None:
+def _columns_of_spark(properties: Mapping[str, str], partition_columns: Sequence[Column]) -> tuple[Column, ...] | None:
     """Returns the data columns of a table's properties, or ``None`` if they have none that the catalog can have."""
     text = properties.get(_SCHEMA)
     if text is None and f"{_SCHEMA}.numParts" in properties:

@@ -10,7 +10,7 @@ from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS, HiveClasses
 #: The property of a table that Spark made by ``USING``.
 PROVIDER = "spark.sql.sources.provider"
 #: What Spark gives to tables of formats that Hive does not have: only Spark reads them.
-PLACEHOLDER = HiveClasses(
+_PLACEHOLDER = HiveClasses(
     DATA_FORMATS[TEXTFILE].classes.serde,
     *REFUSED_FORMATS["sequencefile"].classes,
 )
@@ -22,7 +22,7 @@ _SEPARATORS = {FIELD, ESCAPE, NULL, "serialization.format", "line.delim"}
 def hive_format(format: str) -> HiveClasses:
     """Returns the classes of a format of the catalog. Those of CSV and JSON are read by Spark alone."""
     data_format = DATA_FORMATS.get(format)
-    return data_format.classes if data_format is not None and data_format.is_hives else PLACEHOLDER
+    return data_format.classes if data_format is not None and data_format.is_hives else _PLACEHOLDER
 
 
 def catalog_format(input: str, serde: str, options: Mapping[str, str], provider: str | None) -> str:

@@ -132,14 +132,14 @@ def plan_reference(
     settings: Settings,
     constants: Constants,
 ) -> PlannedReference:
-    """Plans one cube of a block: runs ``PASSES`` in order. A pass refuses a query that it does not understand."""
+    """Plans one cube of a block: runs ``_PASSES`` in order. A pass refuses a query that it does not understand."""
     query = CubeQuery(text, block, source, blocks, reader, settings, constants)
-    for run in PASSES:
+    for run in _PASSES:
         run(query)
-    return planned(query)
+    return _planned(query)
 
 
-def check_shapes(query: CubeQuery) -> None:
+def _check_shapes(query: CubeQuery) -> None:
     """Refuses shapes of blocks that are not understood, and cubes without storage."""
     refuse_shapes(query.text, query.block)
     if not query.source.facts:
@@ -151,7 +151,7 @@ def check_shapes(query: CubeQuery) -> None:
         )
 
 
-def resolve_columns(query: CubeQuery) -> None:
+def _resolve_columns(query: CubeQuery) -> None:
     """Finds the columns of the cube that the block uses, and where."""
     block, source, select = query.block, query.source, query.select
     query.columns = Columns(query.text, block, source, query.blocks)
@@ -165,7 +165,7 @@ def resolve_columns(query: CubeQuery) -> None:
     query.natural_columns = [name for name in block.joined_names if _is_natural(select) and name in source.columns]
 
 
-def read_time(query: CubeQuery) -> None:
+def _read_time(query: CubeQuery) -> None:
     """Reads the requested time from the conditions, and the units in which time is used."""
     source, select, columns = query.source, query.select, query.columns
     conditions = [*(read for _, read in query.inlined), *filters(select, source.index)]
@@ -176,7 +176,7 @@ def read_time(query: CubeQuery) -> None:
     query.time.raw_uses += [select for name in query.natural_columns if columns.times_in(source.columns[name])]
 
 
-def judge_additivity(query: CubeQuery) -> None:
+def _judge_additivity(query: CubeQuery) -> None:
     """Decides whether rollups give the same result as base rows; each objection is a use that needs the base period."""
     select, source, columns = query.select, query.source, query.columns
     subject = _subject(query.block, source, columns, query.blocks, query.text, shown=query.visible)
@@ -191,7 +191,7 @@ def judge_additivity(query: CubeQuery) -> None:
     ]
 
 
-def rewrite_counts(query: CubeQuery) -> None:
+def _rewrite_counts(query: CubeQuery) -> None:
     """Rewrites COUNT and AVG as sums of measures, and ``time_range_in`` as a comparison."""
     query.counters = Counters(
         query.text, query.block, query.source, nullable=nullable(query.select, query.source.index)
@@ -212,7 +212,7 @@ def rewrite_counts(query: CubeQuery) -> None:
     ]
 
 
-def find_demand(query: CubeQuery) -> None:
+def _find_demand(query: CubeQuery) -> None:
     """Collects the requirements on partitions: time, columns, granularity."""
     time, columns, measures = query.time, query.columns, query.counters.measures
     visible_nodes = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
@@ -240,15 +240,15 @@ def find_demand(query: CubeQuery) -> None:
     )
 
 
-def choose_cover(query: CubeQuery) -> None:
+def _choose_cover(query: CubeQuery) -> None:
     """Chooses facts and periods, and the cheapest exact cover of the time."""
     choice = choose(query.demand, query.source.facts, query.reader, query.settings)
     if choice is None:
-        raise no_candidate(query.text, query.source, query.demand, query.time)
+        raise _no_candidate(query.text, query.source, query.demand, query.time)
     query.choice = choice
 
 
-def build_arms(query: CubeQuery) -> None:
+def _build_arms(query: CubeQuery) -> None:
     """Replaces the cube's name by the union of its arms."""
     source = query.source
     query.arms = _arms(query.choice, query.reader, query.demand, query.cube.calendar)
@@ -258,7 +258,7 @@ def build_arms(query: CubeQuery) -> None:
     query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}"))
 
 
-def shift_to_zone(query: CubeQuery) -> None:
+def _shift_to_zone(query: CubeQuery) -> None:
     """Rewrites uses of time in a cube with a time zone, for the time ranges that the arms may contain."""
     calendar = query.cube.calendar
     if calendar.is_utc:
@@ -271,7 +271,7 @@ def shift_to_zone(query: CubeQuery) -> None:
     query.edits += zone.edits(query.edits[1:])
 
 
-def check_bounds(query: CubeQuery) -> None:
+def _check_bounds(query: CubeQuery) -> None:
     """Finds bounds inside a base period; an error where the settings are strict."""
     time, base = query.time, query.choice.base
     # Events have a time of their own.
@@ -282,21 +282,21 @@ def check_bounds(query: CubeQuery) -> None:
 
 
 #: How a reference to a cube is planned, in order.
-PASSES: tuple[Callable[[CubeQuery], None], ...] = (
-    check_shapes,
-    resolve_columns,
-    read_time,
-    judge_additivity,
-    rewrite_counts,
-    find_demand,
-    choose_cover,
-    build_arms,
-    shift_to_zone,
-    check_bounds,
+_PASSES: tuple[Callable[[CubeQuery], None], ...] = (
+    _check_shapes,
+    _resolve_columns,
+    _read_time,
+    _judge_additivity,
+    _rewrite_counts,
+    _find_demand,
+    _choose_cover,
+    _build_arms,
+    _shift_to_zone,
+    _check_bounds,
 )
 
 
-def planned(query: CubeQuery) -> PlannedReference:
+def _planned(query: CubeQuery) -> PlannedReference:
     """Returns the plan of a reference after all passes have run."""
     text, source, time, choice = query.text, query.source, query.time, query.choice
     reasons = [
@@ -316,8 +316,8 @@ def planned(query: CubeQuery) -> PlannedReference:
         units=tuple((unit, words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=(
             *inside_warnings(query.instants_inside, choice.base, query.cube),
-            *lag_warnings(choice, query.demand, query.settings.now, query.cube),
-            *(() if query.demand.bounded else timeless_warnings(choice, query.reader)),
+            *_lag_warnings(choice, query.demand, query.settings.now, query.cube),
+            *(() if query.demand.bounded else _timeless_warnings(choice, query.reader)),
         ),
         row_aggregates=_row_aggregates(query),
         edits=tuple(edit.what for edit in query.edits if edit.what),
@@ -505,7 +505,7 @@ def _counted(arms: Sequence[Arm]) -> str:
 # Errors and warnings of a reference to a cube, and the user's words in them.
 
 
-def lag_warnings(choice: Choice, demand: Demand, now: SupportsInt, cube: Cube) -> Iterator[str]:
+def _lag_warnings(choice: Choice, demand: Demand, now: SupportsInt, cube: Cube) -> Iterator[str]:
     """Yields a warning that says how far the data ends before now, for a range computed from now with an open end."""
     newest = choice.newest
     if not demand.from_now or choice.end is None or newest is None:
@@ -526,12 +526,12 @@ def _duration(length: int) -> str:
     return " ".join(parts[:2]) or "less than a minute"
 
 
-def timeless_warnings(choice: Choice, reader: CatalogReader) -> Iterator[str]:
+def _timeless_warnings(choice: Choice, reader: CatalogReader) -> Iterator[str]:
     for table in timeless_outside(reader, choice.facts):
         yield f"the rows of {table} without a time are left out: its storage is limited to a window of time"
 
 
-def no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:
+def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: TimeUse) -> AnalysisError:
     lacking = {fact.name: missing_columns(fact, demand) for fact in source.facts}
     if all(lacking.values()):
         fact_texts = "; ".join(f"{name} lacks {', '.join(columns)}" for name, columns in lacking.items())

@@ -1,6 +1,6 @@
 """Planning: a query and a snapshot of the catalog to rewritten SQL, the partitions it reads and what it covers.
 
-``PASSES`` lists the steps in order; each fills in its part of one record, ``QueryPlanning``. Names are resolved, each
+``_PASSES`` lists the steps in order; each fills in its part of one record, ``QueryPlanning``. Names are resolved, each
 reference to a cube is planned in its own SELECT block, and all edits of the user's text are made at once. Planning
 reads timelines only; no partition is enumerated and nothing is written.
 """
@@ -74,9 +74,9 @@ from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: How many remedies the hint of an error names.
-MOST_REMEDIES = 4
+_MOST_REMEDIES = 4
 #: How many warnings a query gets for aggregates over rows that are not events.
-MOST_ROW_AGGREGATES = 3
+_MOST_ROW_AGGREGATES = 3
 _ADVICE = (
     "Load the missing partitions, or SET rewriter.partial_data = true to compute the result from the "
     "existing partitions.",
@@ -144,14 +144,14 @@ class QueryPlanning:
     warnings: list[str] = field(init=False)
 
 
-def resolve_names(query: QueryPlanning) -> None:
+def _resolve_names(query: QueryPlanning) -> None:
     """Finds the relation that each name means, block by block."""
     query.resolved = resolve(query.text, query.reader)
     query.branches = _branches(query.text.tree)
     query.constants = Constants(query.settings.now, query.parameters)
 
 
-def plan_cubes(query: QueryPlanning) -> None:
+def _plan_cubes(query: QueryPlanning) -> None:
     """Plans each reference to a cube by itself (``cube_reference.PASSES``)."""
     resolved = query.resolved
     if any(block.cubes for block in resolved.blocks):
@@ -173,7 +173,7 @@ def plan_cubes(query: QueryPlanning) -> None:
     query.edits += [edit for counted in resolved.counted for edit in counted_rows_edits(query.text, counted)]
 
 
-def check_calls(query: QueryPlanning) -> None:
+def _check_table_calls(query: QueryPlanning) -> None:
     """Refuses functions of ours outside of cubes, and clocks that do not follow a cube's time zone."""
     _check_calls(query.text, query.edits)
     for calendar in {reference.reference.calendar for reference in query.planned}:
@@ -182,7 +182,7 @@ def check_calls(query: QueryPlanning) -> None:
             check_seconds(query.text, [(table.node, table.table) for table in query.resolved.tables], calendar)
 
 
-def prune_tables(query: QueryPlanning) -> None:
+def _prune_tables(query: QueryPlanning) -> None:
     """Finds the partitions of plain tables that the conditions may leave."""
     text, resolved, planned = query.text, query.resolved, query.planned
     calendar = calendar_of_today(text, {reference.reference.calendar for reference in planned})
@@ -193,7 +193,7 @@ def prune_tables(query: QueryPlanning) -> None:
     query.prunings = [pruner.pruned(table) for table in resolved.tables]
 
 
-def derive_rows(query: QueryPlanning) -> None:
+def _derive_rows(query: QueryPlanning) -> None:
     """Follows the rows down to the tables, where an INSERT asks for it, and lists what is read."""
     text, tables = query.text, query.resolved.tables
     query.derivation = derive(text, query.resolved, query.prunings, query.planned) if query.settings.derive else None
@@ -205,7 +205,7 @@ def derive_rows(query: QueryPlanning) -> None:
         query.readings = [replace(reading, branch=number) for number, reading in enumerate(query.readings)]
 
 
-def settle_words(query: QueryPlanning) -> None:
+def _settle_words(query: QueryPlanning) -> None:
     """Replaces clocks, the current database and qualifiers by their values, and keeps the names of items."""
     text, current = query.text, query.reader.current
     edited = {edit.span for edit in query.edits}
@@ -219,12 +219,12 @@ def settle_words(query: QueryPlanning) -> None:
     query.notes = tuple(dict.fromkeys(edit.what for edit in other_edits))
 
 
-def check_coverage(query: QueryPlanning) -> None:
+def _check_coverage(query: QueryPlanning) -> None:
     """Raises ``MissingDataError`` for time without partitions, or warns where partial data is allowed."""
     query.coverage = Coverage(tuple(reference.reference for reference in query.planned))
     query.warnings = [warning for reference in query.planned for warning in reference.reference.warnings]
     row_aggregates = dict.fromkeys(text for reference in query.planned for text in reference.reference.row_aggregates)
-    query.warnings += list(row_aggregates)[:MOST_ROW_AGGREGATES]
+    query.warnings += list(row_aggregates)[:_MOST_ROW_AGGREGATES]
     query.warnings += quoted_name_warnings(query.text, _column_names(query.resolved))
     for reference in query.coverage.references:
         if reference.missing:
@@ -235,20 +235,20 @@ def check_coverage(query: QueryPlanning) -> None:
 
 
 #: How a query is planned, in order; EXPLAIN shows what they find.
-PASSES: tuple[Callable[[QueryPlanning], None], ...] = (
-    resolve_names,
-    plan_cubes,
-    check_calls,
-    prune_tables,
-    derive_rows,
-    settle_words,
-    check_coverage,
+_PASSES: tuple[Callable[[QueryPlanning], None], ...] = (
+    _resolve_names,
+    _plan_cubes,
+    _check_table_calls,
+    _prune_tables,
+    _derive_rows,
+    _settle_words,
+    _check_coverage,
 )
 
 
 def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters: Mapping[str, object]) -> Plan:
     query = QueryPlanning(text, reader, settings, parameters)
-    for run in PASSES:
+    for run in _PASSES:
         check_cancellation()
         run(query)
     return Plan(
@@ -260,7 +260,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         dict(parameters),
         query.derivation,
         None if settings.derive else row_limit(text, query.resolved, parameters),
-        () if settings.derive else table_aggregates(text, query.resolved, query.prunings),
+        () if settings.derive else _table_aggregates(text, query.resolved, query.prunings),
         clock_readings(text, query.resolved) if settings.clocks and query.planned else (),
     )
 
@@ -422,7 +422,7 @@ def _missing(reference: ReferencePlan) -> MissingDataError:
         causes=tuple(str(cause) for cause in reference.causes),
         position=reference.position,
         object=reference.cube,
-        hint=" ".join([*_ADVICE, *(f"{item}." for item in reference.remedies[:MOST_REMEDIES])]),
+        hint=" ".join([*_ADVICE, *(f"{item}." for item in reference.remedies[:_MOST_REMEDIES])]),
     )
 
 
@@ -439,7 +439,7 @@ _FUNCTIONS: dict[type[exp.Expr], Literal["COUNT", "MIN", "MAX"]] = {
 }
 
 
-def table_aggregates(text: QueryText, resolved: Resolved, prunings: Sequence[Pruning]) -> tuple[TableAggregate, ...]:
+def _table_aggregates(text: QueryText, resolved: Resolved, prunings: Sequence[Pruning]) -> tuple[TableAggregate, ...]:
     """Returns the items of a query if each of them is such an aggregate, over all rows of partitions that the query
     selects; otherwise nothing.
     """
@@ -503,7 +503,7 @@ def explain_cover(plan: Plan) -> str:
     return "\n".join([*lines, *(f"edit: {edit}" for edit in plan.edits)])
 
 
-def part_ranges(part: CoverPart) -> RangeSet:
+def _part_ranges(part: CoverPart) -> RangeSet:
     """Returns the time ranges that a part of a cover supplies."""
     return RangeSet.of(*(TimeRange(part.period.start(r.start), part.period.start(r.end)) for r in part.ranges))
 
@@ -533,7 +533,7 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"    must nest in {unit.name}: {words}"
     for part in reference.parts:
         source_text = f"{part.fact}.{part.table} {part.period.name}"
-        yield f"  {source_text}: {counted(part.partitions, 'partition')} {shown(part_ranges(part))}"
+        yield f"  {source_text}: {counted(part.partitions, 'partition')} {shown(_part_ranges(part))}"
     if not reference.parts:
         yield "  no partitions"
     total = sum(part.partitions for part in reference.parts)

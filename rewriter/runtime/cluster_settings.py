@@ -39,7 +39,7 @@ def address_list(text: str) -> str:
     >>> address_list("sc://h:15002,spark://a:1,b:2 , local[2, 3]")
     'sc://h:15002, spark://a:1,b:2, local[2, 3]'
     """
-    listed = addresses_in(text)
+    listed = _addresses_in(text)
     for address in listed:
         if not (is_engine(address) or is_any_port(address)):
             raise DataError(
@@ -49,7 +49,7 @@ def address_list(text: str) -> str:
     return ", ".join(listed)
 
 
-def addresses_in(text: str) -> tuple[str, ...]:
+def _addresses_in(text: str) -> tuple[str, ...]:
     """Returns the addresses of a list."""
     return tuple(filter(None, _SEPARATOR.split(text.strip().strip(","))))
 
@@ -77,5 +77,5 @@ def allows(listed: str, address: str) -> bool:
         return True
     return any(
         entry == address or (is_any_port(entry) and re.fullmatch(re.escape(entry[:-1]) + r"\d+", address) is not None)
-        for entry in addresses_in(listed)
+        for entry in _addresses_in(listed)
     )

@@ -29,7 +29,7 @@ from rewriter.runtime.settings import SessionSettings
 
 ENGINES = ("spark", "duckdb")
 #: What says why the engine is DuckDB though nothing names it.
-SPARK_IS_MISSING = f"Spark is not installed, so that the engine is duckdb. {INSTALL} installs it."
+_SPARK_IS_MISSING = f"Spark is not installed, so that the engine is duckdb. {INSTALL} installs it."
 VARIABLES = {"warehouse": "REWRITER_WAREHOUSE", "engine": "REWRITER_ENGINE", "catalog": "REWRITER_CATALOG"}
 PROFILE_VARIABLE = "REWRITER_PROFILE"
 DEFAULT_PROFILE = "default"
@@ -100,7 +100,7 @@ def combined(sources: Iterable[Source]) -> ConnectionSettings:
             if engine == own_engine and master is None:
                 master = own_master
         settings = {**source.settings, **settings}
-    note = "" if engine or is_installed() else SPARK_IS_MISSING
+    note = "" if engine or is_installed() else _SPARK_IS_MISSING
     return ConnectionSettings(
         warehouse or None, engine or default_engine(), master, catalog or None, settings, note=note
     )

@@ -20,7 +20,7 @@ from rewriter.errors import DataError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 
 #: The units of Spark's ``date_trunc`` and ``trunc``.
-UNITS = (
+_UNITS = (
     "YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND",
     "MILLISECOND", "MICROSECOND",
 )  # fmt: skip
@@ -119,7 +119,7 @@ def _bound(text: str, placeholders: list[tuple[Token, str, object]]) -> BoundTex
     taken = {name for _, name, _ in placeholders}
     position = 0
     for token, name, value in placeholders:
-        items = list_items(value)
+        items = _list_items(value)
         if items is None:
             unit = _unit(text, token, value)
             if unit is None:
@@ -142,7 +142,7 @@ def _unit(text: str, placeholder: Token, value: object) -> str | None:
     Engines and planner read a unit before they have values, and two placeholders of GROUP BY and SELECT would be two
     expressions. Only a unit of Spark becomes a literal, so no value gets into the text.
     """
-    spellings = (*UNITS, *map(str.lower, UNITS)) if isinstance(value, str) else ()
+    spellings = (*_UNITS, *map(str.lower, _UNITS)) if isinstance(value, str) else ()
     unit = next((unit for unit in spellings if unit == value), None)
     if unit is None:
         return None
@@ -261,7 +261,7 @@ def parameter_value(value: object, position: Span | None) -> object:
     raise DataError(f"A value of the type {type(value).__name__} cannot be a parameter.", position=position, hint=_HINT)
 
 
-def list_items(value: object) -> Sequence[object] | None:
+def _list_items(value: object) -> Sequence[object] | None:
     """Returns the items of a list, tuple, set, or one-dimensional array of numpy or pandas; ``None`` for other
     values.
     """

@@ -157,7 +157,7 @@ class Context:
         """
         if self.rehearsed is not None:
             rehearse = partial(self.catalog.rehearse, self.snapshot)
-            return Rehearsal(rehearse if self.transaction is None else self.transaction.rehearse, self.rehearsed)
+            return _Rehearsal(rehearse if self.transaction is None else self.transaction.rehearse, self.rehearsed)
         return self.catalog.begin(self.snapshot) if self.transaction is None else self.transaction.part()
 
     def require_transactional(self, table: Table) -> None:
@@ -290,7 +290,7 @@ def single(name: Name) -> str:
 # The writer of a statement that is explained: its changes are checked as those of a commit, and made nowhere.
 
 
-class Rehearsal:
+class _Rehearsal:
     """A ``Writer`` for statements that write no files. ``changes`` gets what the statement would commit."""
 
     def __init__(self, rehearse: Callable[[Sequence[Change]], object], changes: list[Change]) -> None:

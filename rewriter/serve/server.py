@@ -99,7 +99,7 @@ class _Listener(ThreadingHTTPServer):
         #: The connections whose requests are not read yet, the oldest first, and the number of all.
         self._reading: dict[socket.socket, None] = {}
         self._open: set[socket.socket] = set()
-        super().__init__((str(address[0]), port), Handler)
+        super().__init__((str(address[0]), port), _Handler)
         self.address, self.port = str(self.server_address[0]), int(self.server_address[1])
         self.hosts = _hosts(host, self.address, self.port)
 
@@ -206,7 +206,7 @@ class Site(Protocol):
         ...
 
 
-class Refused(Exception):
+class _Refused(Exception):
     """A request that gets no answer but a status and a reason."""
 
     def __init__(self, status: HTTPStatus, reason: str, location: str | None = None) -> None:
@@ -214,7 +214,7 @@ class Refused(Exception):
         self.status, self.reason, self.location = status, reason, location
 
 
-class Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     """Reads one request within its time, checks it, and answers it. The connection then ends (HTTP/1.0)."""
 
     server_version, sys_version = "rewriter", ""
@@ -244,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             path, values = self._checked()
             answer = respond(path, values)
-        except Refused as refused:
+        except _Refused as refused:
             self._refuse(refused.status, refused.reason, refused.location)
         except OSError:
             raise  # The client has gone, or took too long.
@@ -260,52 +260,52 @@ class Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.OK, *answer)
 
     def _checked(self) -> tuple[str, dict[str, str]]:
-        """Returns the path below the token, and the values of the URL. Raises ``Refused`` for all that may not read."""
+        """Returns the path below the token, and the values of the URL. Raises ``_Refused`` for who may not read."""
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or not self._site.is_served(hosts[0]):
-            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "The Host header is not an address of this server.")
+            raise _Refused(HTTPStatus.MISDIRECTED_REQUEST, "The Host header is not an address of this server.")
         if self.headers.get("Transfer-Encoding") is not None:
-            raise Refused(HTTPStatus.NOT_IMPLEMENTED, "Send the length of the content.")
+            raise _Refused(HTTPStatus.NOT_IMPLEMENTED, "Send the length of the content.")
         try:
             url = urlsplit(self.path)
             pairs = parse_qs(url.query, keep_blank_values=True, max_num_fields=5, errors="strict")
         except (ValueError, UnicodeError):
-            raise Refused(HTTPStatus.BAD_REQUEST, "The URL is malformed.") from None
+            raise _Refused(HTTPStatus.BAD_REQUEST, "The URL is malformed.") from None
         token, slash, path = url.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(errors="replace"), self._site.token.encode()):
-            raise Refused(HTTPStatus.FORBIDDEN, "Open the URL that the server printed: it has a token.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "Open the URL that the server printed: it has a token.")
         if not slash:
-            raise Refused(HTTPStatus.TEMPORARY_REDIRECT, "The address ends with a slash.", f"/{self._site.token}/")
+            raise _Refused(HTTPStatus.TEMPORARY_REDIRECT, "The address ends with a slash.", f"/{self._site.token}/")
         return path, {name: found[0] for name, found in pairs.items()}
 
     def _got(self, path: str, values: dict[str, str]) -> tuple[str, str] | None:
         self._site.has_read(self.connection)
         views, name, since = self._site.views, values.get("name", ""), values.get("since", "")
         if path == "":
-            return _PAGE, facts_page(self._site.warehouse)
+            return _PAGE, _facts_page(self._site.warehouse)
         if path == "fact":
-            return _PAGE, fact_page(name)
+            return _PAGE, _fact_page(name)
         if path == "query":
-            return _PAGE, query_page()
+            return _PAGE, _query_page()
         if path not in ("data/facts", "data/fact"):
-            raise Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
+            raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
         value = views.overview(since) if path == "data/facts" else views.fact(name, since)
         return None if value is None else (_JSON, json_text(value))
 
     def _posted(self, path: str, values: dict[str, str]) -> tuple[str, str]:
         if path != "data/query":
-            raise Refused(HTTPStatus.METHOD_NOT_ALLOWED, "Only queries are posted.")
+            raise _Refused(HTTPStatus.METHOD_NOT_ALLOWED, "Only queries are posted.")
         # No form of another site can send these headers.
         token = self.headers.get("X-Rewriter-Token", "")
         if not hmac.compare_digest(token.encode(errors="replace"), self._site.token.encode()):
-            raise Refused(HTTPStatus.FORBIDDEN, "The header X-Rewriter-Token lacks the token.")
+            raise _Refused(HTTPStatus.FORBIDDEN, "The header X-Rewriter-Token lacks the token.")
         if self.headers.get_content_type() != "application/json":
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON.")
+            raise _Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send JSON.")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "Send the length of the content.")
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "Send the length of the content.")
         if len(length) > 9 or int(length) > MOST_BYTES:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {MOST_BYTES:,} bytes.")
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {MOST_BYTES:,} bytes.")
         content = self.rfile.read(int(length))
         self._site.has_read(self.connection)
         try:
@@ -313,9 +313,9 @@ class Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError, RecursionError):
             text = None
         if not isinstance(text, str):
-            raise Refused(HTTPStatus.BAD_REQUEST, 'Send {"sql": "SELECT …"}.')
+            raise _Refused(HTTPStatus.BAD_REQUEST, 'Send {"sql": "SELECT …"}.')
         if len(text) > _LONGEST:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {_LONGEST:,} characters.")
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {_LONGEST:,} characters.")
         return _JSON, json_text(self._site.views.query(text))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
@@ -365,13 +365,13 @@ class _Timely(io.RawIOBase):
 # The pages. They have no data: their script fetches it, again and again, and sets it as text.
 
 #: What ``page`` adds to the policy of these pages: the script fetches from this server alone.
-POLICY = ("connect-src 'self'",)
+_POLICY = ("connect-src 'self'",)
 _NAVIGATION = '<nav><a href="./">Facts</a><a href="query">What would a query read?</a></nav>'
 _NO_SCRIPT = "<noscript><p>This page needs scripts: it shows the present state.</p></noscript>"
 _STATUS = '<p class="soft" id="status" role="status"></p>'
 
 
-def facts_page(warehouse: str) -> str:
+def _facts_page(warehouse: str) -> str:
     """Returns the page of all facts and the recent commits."""
     body = [
         f"<h1>{html_text(warehouse, 300)}</h1>",
@@ -381,12 +381,12 @@ def facts_page(warehouse: str) -> str:
     return _page(f"Facts of {warehouse}", body)
 
 
-def fact_page(name: str) -> str:
+def _fact_page(name: str) -> str:
     """Returns the page of a fact, which need not exist: the script shows the error."""
     return _page(name, [f'<h1 id="title">{html_text(name, 300)}</h1>', '<div class="chart" id="chart"></div>'])
 
 
-def query_page() -> str:
+def _query_page() -> str:
     """Returns the page with the text of a query."""
     body = [
         "<h1>What would a query read?</h1>",
@@ -400,4 +400,4 @@ def query_page() -> str:
 
 def _page(title: str, body: Sequence[str]) -> str:
     scripts = [resource("chart.js"), resource("live.js", "rewriter.serve")]
-    return page(title, [_NAVIGATION, _NO_SCRIPT, *body, _STATUS], scripts, policy=POLICY)
+    return page(title, [_NAVIGATION, _NO_SCRIPT, *body, _STATUS], scripts, policy=_POLICY)

@@ -268,7 +268,7 @@ def _output(shell: ShellSession, argument: str) -> None:
 
 @_command("\\i", ".read", takes="FILE", kind="file", help="run a file of statements and commands")
 def _read(_shell: ShellSession, argument: str) -> str:
-    return read_script(os.path.expanduser(_file(argument)))
+    return _read_script(os.path.expanduser(_file(argument)))
 
 
 @_command("\\e", takes="[FILE]", kind="file", help="edit the last statement, or a file, with $EDITOR")
@@ -295,7 +295,7 @@ def _edit(shell: ShellSession, argument: str) -> None:
                 hint="Set EDITOR to an editor that exists.",
             ) from None
         if code == 0:
-            shell.next_text = read_script(path).rstrip()
+            shell.next_text = _read_script(path).rstrip()
         else:
             shell.say(f"The editor {editor[0]} ended with the code {code}: the text is not taken.")
 
@@ -329,7 +329,7 @@ def assignment(text: str, option: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def read_script(path: str) -> str:
+def _read_script(path: str) -> str:
     """Returns the text of a file in UTF-8. Raises ``OperationalError`` PATH_NOT_FOUND."""
     try:
         with open(path, encoding="utf-8-sig") as file:

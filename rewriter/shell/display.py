@@ -20,7 +20,7 @@ from rewriter.errors import InterfaceError, OperationalError, is_disk_full
 from rewriter.shell.interrupts import Interruption
 from rewriter.terminal_text import cut, printable
 
-EXPANDED = ("off", "on", "auto")
+_EXPANDED = ("off", "on", "auto")
 #: The formats for people, of which a terminal shows the first rows. The others are data, and complete.
 BOUNDED_FORMATS = ("table", "vertical")
 #: The rows that a terminal shows by default.
@@ -53,7 +53,7 @@ class Display:
             raise InterfaceError(
                 f"'{self.format}' is no format.", object="format", hint=f"The formats are {', '.join(FORMATS)}."
             )
-        if self.expanded not in EXPANDED:
+        if self.expanded not in _EXPANDED:
             raise InterfaceError(
                 f"'{self.expanded}' is no form of \\x.", object="expanded", hint="Write on, off or auto."
             )

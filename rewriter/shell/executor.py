@@ -9,7 +9,7 @@ from rewriter.shell.shell_session import Interrupted, ShellSession
 from rewriter.shell.variables import substituted
 
 #: The most files that are read within each other.
-DEEPEST_FILES = 20
+_DEEPEST_FILES = 20
 
 
 def run_script(shell: ShellSession, text: str, bail: bool, depth: int = 0) -> bool:
@@ -39,9 +39,9 @@ def _run_piece(shell: ShellSession, piece: Piece, text: str, bail: bool, depth: 
         if not is_command:
             _run_statement(shell, piece, text)
         elif (file := run_command(shell, piece.of(text))) is not None:
-            if depth >= DEEPEST_FILES:
+            if depth >= _DEEPEST_FILES:
                 raise InterfaceError(
-                    f"Files are read within each other more than {DEEPEST_FILES} deep.",
+                    f"Files are read within each other more than {_DEEPEST_FILES} deep.",
                     object="\\i",
                     hint="A file that reads itself never ends.",
                 )

@@ -37,14 +37,14 @@ _KEYWORD, _TYPE, _FUNCTION = _style(Keyword), _style(Keyword.Type), _style(Name.
 _NAME, _VARIABLE, _COMMAND = _style(Name), _style(Name.Variable), _style(Name.Builtin)
 _COMMENT, _ERROR = _style(Comment), _style(Error)
 #: A string, a quoted name or a comment that is not closed.
-UNCLOSED = f"{_style(Error)} class:unclosed"
+_UNCLOSED = f"{_style(Error)} class:unclosed"
 _BY_KIND = {
     PieceKind.IDENTIFIER: _style(Name.Entity),
     PieceKind.STRING: _style(String),
     PieceKind.NUMBER: _style(Number),
     PieceKind.PARAMETER: _VARIABLE,
     PieceKind.COMMENT: _COMMENT,
-    PieceKind.UNCLOSED: UNCLOSED,
+    PieceKind.UNCLOSED: _UNCLOSED,
     PieceKind.STRAY: _ERROR,
     PieceKind.OPERATOR: _style(Operator),
 }

@@ -242,7 +242,7 @@ def _quoted(number: str) -> str:
 
 def check_text(text: str, time_type: str, position: Span | None) -> None:
     """Raises ``DataError`` if a string that is compared with a DATE or a TIMESTAMP certainly is none."""
-    if is_malformed(text, time_type):
+    if _is_malformed(text, time_type):
         raise DataError(
             f'The value \'{text}\' of the type "STRING" cannot be cast to "{time_type}" because it is malformed.',
             condition="CAST_INVALID_INPUT",
@@ -254,7 +254,7 @@ def check_text(text: str, time_type: str, position: Span | None) -> None:
 
 def check_literal(text: str, time_type: str, position: Span | None) -> None:
     """Raises ``AnalysisError`` if the text of ``DATE '…'`` or ``TIMESTAMP '…'`` certainly is invalid."""
-    if is_malformed(text, time_type):
+    if _is_malformed(text, time_type):
         raise AnalysisError(
             f"The value of the literal {time_type} '{text}' is invalid.",
             condition="INVALID_TYPED_LITERAL",
@@ -264,6 +264,6 @@ def check_literal(text: str, time_type: str, position: Span | None) -> None:
         )
 
 
-def is_malformed(text: str, time_type: str) -> bool:
+def _is_malformed(text: str, time_type: str) -> bool:
     """Tests whether a text certainly is no value of the type."""
     return is_malformed_date(text) if time_type == "DATE" else is_malformed_timestamp(text)

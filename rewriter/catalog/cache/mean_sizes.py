@@ -14,7 +14,7 @@ from rewriter.timeline.calendars import Period
 Volumes = Mapping[Period, int | None]
 
 
-def mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volumes:
+def _mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volumes:
     """Returns the mean bytes of one period, of all its partitions together, for each period of the table.
 
     They are unknown for external tables, whose files are not counted, and for a period with a partition that was
@@ -52,7 +52,7 @@ class VolumeCache:
         """Returns the result under a list; computes it from all partitions of the table if there is none."""
         volumes = self.get(binding, ids)
         if volumes is None:
-            volumes = mean_bytes(binding, partitions())
+            volumes = _mean_bytes(binding, partitions())
             self.put(binding, ids, volumes)
         return volumes
 

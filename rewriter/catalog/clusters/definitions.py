@@ -185,10 +185,10 @@ def _root(where: str, value: object) -> str | None:
         return None
     if not isinstance(value, str):
         raise _invalid(where, f"{_FILESYSTEM} is {_shown(value)}, and must be a text")
-    problem = root_problem(value)
+    problem = _root_problem(value)
     if problem is not None:
         raise _invalid(where, f"{_FILESYSTEM} {problem}")
-    return normal_root(value)
+    return _normal_root(value)
 
 
 def _engine(where: str, value: object) -> str | None:
@@ -228,7 +228,7 @@ def _check_roots(clusters: list[Cluster]) -> None:
                         "warehouse directory",
                         f"Give one of them a {_FILESYSTEM}.",
                     )
-            elif contains(one.root, other.root) or contains(other.root, one.root):
+            elif _contains(one.root, other.root) or _contains(other.root, one.root):
                 relation = "equal" if one.root == other.root else "inside one another"
                 raise _invalid(CLUSTER_PROPERTIES, f"the filesystems of {one.name} and {other.name} are {relation}")
 
@@ -272,7 +272,7 @@ DUCKDB = "duckdb"
 ENGINE_FORMS = "duckdb, local[4], spark://host:7077 or sc://host:15002"
 
 
-def root_problem(root: str) -> str | None:
+def _root_problem(root: str) -> str | None:
     """Returns why a text is no root of a cluster's tables; ``None`` if it is one.
 
     >>> root_problem("/data/c1"), root_problem("s3://bucket/prefix")
@@ -297,7 +297,7 @@ def root_problem(root: str) -> str | None:
     return None
 
 
-def normal_root(root: str) -> str:
+def _normal_root(root: str) -> str:
     """Returns a root without a slash at its end and double slashes, and ``s3://`` for its older spellings.
 
     >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
@@ -306,7 +306,7 @@ def normal_root(root: str) -> str:
     return normalized(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")
 
 
-def contains(root: str, other: str) -> bool:
+def _contains(root: str, other: str) -> bool:
     """Tests whether one normal root is another one, or above it."""
     return other == root or other.startswith(root.rstrip("/") + "/")
 
@@ -442,7 +442,7 @@ def not_on(table: Table, cluster: Cluster, clusters: Clusters) -> AnalysisError:
 # The properties of a catalog: their names, and the check of all together.
 
 
-def property_key(name: str) -> str:
+def _property_key(name: str) -> str:
     """Returns the name of a property as the catalog stores it. Names are compared without case.
 
     Raises ``AnalysisError`` UNKNOWN_CATALOG_PROPERTY for other names.
@@ -464,7 +464,7 @@ def changed_properties(properties: Mapping[str, str], name: str, value: str | No
 
     Raises UNKNOWN_CATALOG_PROPERTY, and ``DataError`` INVALID_CLUSTER_PROPERTIES if they do not fit together.
     """
-    key = property_key(name)
+    key = _property_key(name)
     changed = {other: text for other, text in properties.items() if other != key}
     if value is not None:
         changed[key] = value

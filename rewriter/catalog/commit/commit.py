@@ -117,7 +117,7 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
         elif isinstance(change, AlterPartitions):
             moves.alter(change)
         elif isinstance(change, NoteStatistics):
-            note_statistics(context, change)
+            _note_statistics(context, change)
         elif isinstance(change, NoteFiles):
             external_file_changes.note(context, timeline_updates, change)
         elif isinstance(change, CompactPartitions):
@@ -276,7 +276,7 @@ def set_property(context: CommitContext, objects: ObjectChanges, change: SetCata
 # ANALYZE as part of a commit: the statistics of partitions change; their content and proofs do not.
 
 
-def note_statistics(context: CommitContext, change: NoteStatistics) -> None:
+def _note_statistics(context: CommitContext, change: NoteStatistics) -> None:
     """Makes new versions of the partitions whose content is still the counted one.
 
     Each keeps the number of the commit that wrote its content, and its proof. For facts, and for writers that do not

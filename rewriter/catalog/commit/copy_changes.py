@@ -314,6 +314,6 @@ def _runs(live: Sequence[bytes], held: Sequence[KeyRange], added: Iterable[bytes
     return runs
 
 
-def without_cluster(copies: Sequence[ClusterLocation], cluster: str) -> tuple[ClusterLocation, ...]:
+def _without_cluster(copies: Sequence[ClusterLocation], cluster: str) -> tuple[ClusterLocation, ...]:
     """Returns the descriptors of the other clusters."""
     return tuple(copy for copy in copies if copy.cluster.lower() != cluster.lower())

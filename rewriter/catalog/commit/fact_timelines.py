@@ -65,7 +65,7 @@ class FactTimelineUpdate:
         self._stored_proofs = StoredProofs(made_by, context.trusted, bindings)
         self._origins = OriginChanges(context.connection, self._bindings_with)
         self._parts = PeriodPartitions(context.connection, bindings, self._stored_proofs, self._origins)
-        self._secondary_timelines = SecondaryTimelines()
+        self._secondary_timelines = _SecondaryTimelines()
         #: By table: the new states of slots; the proofs of rollup slots that are judged at the end; and the slots of
         #: several partitions, which are judged at the end from all of these.
         self._states: dict[int, dict[Slot, States]] = {}
@@ -613,7 +613,7 @@ class BasePresence:
 # Many partitions may have one value of such a dimension, so a value leaves its timeline only with the last of them.
 
 
-class SecondaryTimelines:
+class _SecondaryTimelines:
     """Collects the changes of one commit to the values of other times in the tables of a fact."""
 
     def __init__(self) -> None:

@@ -104,7 +104,7 @@ class MoveChanges:
         stored = self._stored(source, [move.key for move in change.moves])
         for partition in stored.values():
             if partition.live.is_open:
-                raise open_partition(source, partition.live.values)
+                raise _open_partition(source, partition.live.values)
         moves_by_key = {partition_key(target, move.values): move for move in change.moves}
         if len(moves_by_key) < len(stored):
             raise InternalError(f"two partitions would have one name in '{target.name}'")
@@ -333,7 +333,7 @@ class MoveChanges:
         self._context.log("EXCHANGE_PARTITION", source, partitions=len(stored), target=target.name)
 
 
-def open_partition(table: Table, values: PartitionValues) -> IntegrityError:
+def _open_partition(table: Table, values: PartitionValues) -> IntegrityError:
     """Returns the error for a RENAME or EXCHANGE of a partition that a stream fills."""
     return IntegrityError(
         f"the partition {_name(table, values)} of '{table.name}' is open: a stream still fills it",

@@ -32,8 +32,8 @@ from rewriter.uris import has_credentials, is_uri
 
 COMMENT = "comment"
 IMMUTABLE = "immutable"
-PACKED = "rewriter.packed"
-AUTO_COMPACT = "rewriter.auto_compact.files"
+_PACKED = "rewriter.packed"
+_AUTO_COMPACT = "rewriter.auto_compact.files"
 EXPOSE = "rewriter.expose"
 
 #: Spark's reserved properties, and their replacements.
@@ -71,7 +71,7 @@ def is_packed(table: Table) -> bool:
     return (
         can_be_packed(table)
         and not is_exposed(table)
-        and table.properties.get(PACKED, "true").strip().lower() == "true"
+        and table.properties.get(_PACKED, "true").strip().lower() == "true"
     )
 
 
@@ -81,8 +81,8 @@ def can_be_packed(table: Table) -> bool:
 
 
 def is_about_packing(key: str) -> bool:
-    """Returns whether a property is ``PACKED``, in any case."""
-    return key.lower() == PACKED
+    """Returns whether a property is ``_PACKED``, in any case."""
+    return key.lower() == _PACKED
 
 
 def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
@@ -100,9 +100,9 @@ def checked_packing(key: str, value: str, table: Table) -> tuple[str, str]:
             else f"The table {table.name} cannot have packed files: it is not a managed, partitioned table of Parquet.",
             condition="INVALID_FILE_PROPERTY",
             object=key,
-            hint=f"{PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
+            hint=f"{_PACKED} = 'false' gives each partition files of its own; 'true' is the default.",
         )
-    return PACKED, text
+    return _PACKED, text
 
 
 def is_exposed(table: Table) -> bool:
@@ -156,13 +156,13 @@ def not_exposable(name: str, reason: str, hint: str) -> NotSupportedError:
 
 def auto_compact_files(table: Table) -> int | None:
     """Returns the number of small files of a partition at which a stream compacts it; ``None`` if it never does."""
-    text = table.properties.get(AUTO_COMPACT, "")
+    text = table.properties.get(_AUTO_COMPACT, "")
     return int(text) if text.isdecimal() and not table.external else None
 
 
 def is_about_auto_compact(key: str) -> bool:
-    """Returns whether a property is ``AUTO_COMPACT``, in any case."""
-    return key.lower() == AUTO_COMPACT
+    """Returns whether a property is ``_AUTO_COMPACT``, in any case."""
+    return key.lower() == _AUTO_COMPACT
 
 
 def checked_auto_compact(key: str, value: str, table: Table) -> tuple[str, str]:
@@ -180,9 +180,9 @@ def checked_auto_compact(key: str, value: str, table: Table) -> tuple[str, str]:
             else f"'{value}' is not a number of files from 2 on.",
             condition="INVALID_FILE_PROPERTY",
             object=key,
-            hint=f"{AUTO_COMPACT} = '20' lets streams and appends compact a partition that has 20 small files.",
+            hint=f"{_AUTO_COMPACT} = '20' lets streams and appends compact a partition that has 20 small files.",
         )
-    return AUTO_COMPACT, str(number)
+    return _AUTO_COMPACT, str(number)
 
 
 def not_empty(table: Table, values: PartitionValues) -> AnalysisError:

@@ -17,14 +17,14 @@ from rewriter.timeline.kinds.registry import DEFAULT
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
-PREFIX = "cube.storagetable.partition.timeline.cache."
+_PREFIX = "cube.storagetable.partition.timeline.cache."
 #: Whether the timelines of the table are present. ``false`` never lasts: setting it rebuilds them in the same commit.
-PRESENT = f"{PREFIX}present"
+PRESENT = f"{_PREFIX}present"
 
 _SUFFIX = ".storage.class"
-_CLASS = re.compile(rf"{re.escape(PREFIX)}(?P<period>[^.]+)\.(?P<column>.+){re.escape(_SUFFIX)}", re.IGNORECASE)
+_CLASS = re.compile(rf"{re.escape(_PREFIX)}(?P<period>[^.]+)\.(?P<column>.+){re.escape(_SUFFIX)}", re.IGNORECASE)
 _HINT = (
-    f"Write {PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; the catalog maintains all others."
+    f"Write {_PREFIX}<PERIOD>.<column>{_SUFFIX} for a class, {PRESENT} for a rebuild; the catalog maintains all others."
 )
 
 
@@ -57,7 +57,7 @@ def layout_of(layouts: Mapping[Period, TimeLayout], kind: UpdatePeriod) -> TimeL
 
 def is_about_timelines(key: str) -> bool:
     """Returns True if a property belongs to the timelines of its table."""
-    return key.lower().startswith(PREFIX)
+    return key.lower().startswith(_PREFIX)
 
 
 def is_present_key(key: str) -> bool:
@@ -67,7 +67,7 @@ def is_present_key(key: str) -> bool:
 
 def class_key(period: UpdatePeriod, column: str) -> str:
     """Returns the key of the property for a timeline's class."""
-    return f"{PREFIX}{period.name}.{column}{_SUFFIX}"
+    return f"{_PREFIX}{period.name}.{column}{_SUFFIX}"
 
 
 def read_choice(key: str, value: str) -> Choice:

@@ -44,7 +44,7 @@ MAX_SIZE = 500
 
 #: The maximum nesting: SQLite's parser has a stack of a hundred, of which an AND or OR takes three, a field of unknown
 #: length before another one fifteen, and the statement around the condition some.
-MAX_DEPTH = 24
+_MAX_DEPTH = 24
 _DEPTH_OF_A_LENGTH = 5
 
 #: The ranges that each field is known to be in; ``None`` for a field without such ranges.
@@ -170,7 +170,7 @@ class _Tests:
         exact, size = True, 0
         for part in (*open_fields, *(part for part in parts if not isinstance(part, FieldIn))):
             test = self._of(part, field_ranges)
-            if test is None or size + test.size > MAX_SIZE or test.depth >= MAX_DEPTH:
+            if test is None or size + test.size > MAX_SIZE or test.depth >= _MAX_DEPTH:
                 exact = False
                 continue
             tests.append(test)
@@ -262,7 +262,7 @@ def _any(branches: Iterable[_Test | None]) -> _Test | None:
     tests = []
     size = 0
     for test in branches:
-        if test is None or size + test.size > MAX_SIZE or test.depth >= MAX_DEPTH:
+        if test is None or size + test.size > MAX_SIZE or test.depth >= _MAX_DEPTH:
             return None
         tests.append(test)
         size += test.size

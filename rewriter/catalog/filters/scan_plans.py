@@ -5,7 +5,7 @@ range expresses. Laid out over the key, equalities on leading columns and then r
 keys, ``[start ScanMarker, end ScanMarker)``; the remaining conditions are the scan's filter. Scans that overlap or
 touch are merged, so no key is visited twice.
 
-Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``MAX_PRODUCT`` conjunctions; beyond that, the
+Two bounds keep a plan small. An AND of ORs is multiplied out only up to ``_MAX_PRODUCT`` conjunctions; beyond that, the
 longer OR is reduced to the ranges that its branches allow column by column, and stays as a test. If there are more than
 ``MAX_SCANS`` ranges, neighbours are joined and tested by the filter. So a plan visits surplus keys only between
 joined neighbours, and if a large AND of ORs was reduced to ranges of each column.
@@ -35,7 +35,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, after, merged
 from rewriter.catalog.model.objects import Column
 
 #: The maximum number of conjunctions that an AND of ORs is multiplied out to.
-MAX_PRODUCT = 64
+_MAX_PRODUCT = 64
 #: The maximum number of key ranges of one plan: as many as one statement reads.
 MAX_SCANS = 256
 
@@ -161,7 +161,7 @@ class PartitionFilterGenerator:
             if isinstance(part, FieldIn):
                 continue
             plan = self.plan(part)
-            if len(combined.plans) * len(plan.plans) > max(MAX_PRODUCT, len(combined.plans), len(plan.plans)):
+            if len(combined.plans) * len(plan.plans) > max(_MAX_PRODUCT, len(combined.plans), len(plan.plans)):
                 exact = False
                 if len(plan.plans) >= len(combined.plans):
                     plan = self._outline(plan)

@@ -20,9 +20,9 @@ from rewriter.errors import Error
 PAGE = 1000
 #: The first and the longest wait between reads without new events, in seconds. A reader that sees a commit which the
 #: follower has not read yet ends the wait.
-SHORTEST_WAIT, LONGEST_WAIT = 0.02, 2.0
+_SHORTEST_WAIT, LONGEST_WAIT = 0.02, 2.0
 #: The seconds between deletions of old entries of the log, if the follower deletes them.
-PURGED_EVERY = 3600.0
+_PURGED_EVERY = 3600.0
 #: How often metrics are logged at most, in seconds.
 LOGGED_EVERY = 60.0
 
@@ -37,7 +37,7 @@ class Follower:
         self._database = database
         self._cache = cache
         self._retention = retention
-        self._purged_at = -PURGED_EVERY
+        self._purged_at = -_PURGED_EVERY
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,12 +103,12 @@ class Follower:
         return renewed
 
     def _purge(self) -> None:
-        if self._retention is not None and time.monotonic() - self._purged_at > PURGED_EVERY:
+        if self._retention is not None and time.monotonic() - self._purged_at > _PURGED_EVERY:
             self._purged_at = time.monotonic()
             purge_events(self._database, self._retention)
 
     def _run(self) -> None:
-        wait, logged = SHORTEST_WAIT, time.monotonic()
+        wait, logged = _SHORTEST_WAIT, time.monotonic()
         before = self._cache.metrics()
         while not self._stopped.is_set():
             self._cache.behind.clear()
@@ -117,7 +117,7 @@ class Follower:
                 if event_count:
                     self.refresh()
                 self._purge()
-                wait = SHORTEST_WAIT if event_count else min(2 * wait, LONGEST_WAIT)
+                wait = _SHORTEST_WAIT if event_count else min(2 * wait, LONGEST_WAIT)
             except Error as error:
                 # Readers get the same error and report it. Here the read is tried again, less and less often.
                 LOGGER.warning("the catalog's log cannot be read now: %s", error.message)

@@ -29,7 +29,7 @@ LOGGER = logging.getLogger("rewriter.catalog.cache")
 #: How many partitions or objects one statement reads: decoding them takes less than a thread's turn.
 PAGE = 200
 #: How long a list of transactions is used, in seconds. An older one costs one more read, never a wrong result.
-LIST_LIFETIME_SECONDS = 120.0
+_LIST_LIFETIME_SECONDS = 120.0
 
 #: Called between two pages; True ends the work.
 Stop = Callable[[], bool]
@@ -89,12 +89,12 @@ def prewarm(database: Database, cache: CatalogCache, stop: Stop = lambda: False)
     """Reads the definitions, timelines and partitions of all objects into the cache until it is full. Returns the
     number of tables. Results of readers have priority: a prewarm never evicts them.
     """
-    list_read_at, object_count = -LIST_LIFETIME_SECONDS, 0
+    list_read_at, object_count = -_LIST_LIFETIME_SECONDS, 0
     sequence, transactions = 0, ValidTxnList(0, frozenset())
     for object_id in _object_ids(database):
         if stop():
             break
-        if time.monotonic() - list_read_at > LIST_LIFETIME_SECONDS:
+        if time.monotonic() - list_read_at > _LIST_LIFETIME_SECONDS:
             with database.read() as connection:
                 version, sequence, transactions, _ = transaction_list(connection)
             database.check_version(*version)

@@ -15,17 +15,17 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, escape, p
 from rewriter.catalog.model.objects import PARTITIONS, Column, PartitionValues, Table, TableKind
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 
-DIRECTORIES = "rewriter.directories"
+_DIRECTORIES = "rewriter.directories"
 
 #: The values of each property, the default first.
-_CHOICES = {DIRECTORIES: ("names", "values"), PARTITIONS: ("registered", "discovered")}
+_CHOICES = {_DIRECTORIES: ("names", "values"), PARTITIONS: ("registered", "discovered")}
 _ESCAPED_RUN = re.compile("(?:%[0-9A-Fa-f]{2})+")
 _TEXTS = ("string", "varchar", "char")
 
 
 def has_value_directories(table: Table) -> bool:
     """Returns True if a level of the table's paths is a value alone."""
-    return table.properties.get(DIRECTORIES) == "values"
+    return table.properties.get(_DIRECTORIES) == "values"
 
 
 def is_discovered(table: Table) -> bool:

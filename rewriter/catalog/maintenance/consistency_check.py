@@ -80,9 +80,9 @@ def findings(database: Database) -> Iterator[Finding]:
         known_tables = file_garbage.tables(connection)
         yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})
         for known_table in known_tables:
-            for object_name, problem in check_table(connection, known_table):
+            for object_name, problem in _check_table(connection, known_table):
                 yield Finding(object_name, problem)
-            copies = () if known_table.dropped is not None else check_copies(connection, known_table.table)
+            copies = () if known_table.dropped is not None else _check_copies(connection, known_table.table)
             for object_name, problem in copies:
                 yield Finding(object_name, problem)
         yield from _same_paths(connection)
@@ -366,7 +366,7 @@ def _name(names: dict[int, str], object_id: int) -> str:
 # The invariants of the copies of one table on secondary clusters: their ranges, and their files.
 
 
-def check_copies(connection: sa.Connection, table: Table) -> Iterator[Problem]:
+def _check_copies(connection: sa.Connection, table: Table) -> Iterator[Problem]:
     """Yields all problems of the copies of a live table. O(its ranges and copied files)."""
     row = schema.partition_copies.c
     query = sa.select(row.cluster, row.start_key, row.end_key).where(row.table_id == table.id)
@@ -396,7 +396,7 @@ def _files(connection: sa.Connection, table: Table, by_cluster: dict[str, tuple[
         if outside([key], by_cluster.get(cluster, ())):
             yield table.name, f"the copied file {path} on {cluster} belongs to no copy"
         packed = part_in(part, path)
-        problem = file_problem(loaded(path, warehouse), size if packed is None else packed.file_bytes)
+        problem = _file_problem(loaded(path, warehouse), size if packed is None else packed.file_bytes)
         if problem is not None:
             yield table.name, f"the copied file {problem}"
     partitions = sa.select(partition.key, partition.rows, partition.files).where(
@@ -431,7 +431,7 @@ class _FileTotals:
     rows: int | None
 
 
-def check_table(connection: sa.Connection, table_row: StoredTable) -> Iterator[Problem]:
+def _check_table(connection: sa.Connection, table_row: StoredTable) -> Iterator[Problem]:
     """Yields all problems of a table. VACUUM may have removed a dropped one's files. O(its rows and live files)."""
     table = table_row.table
     yield from _check_partition_keys(connection, table)
@@ -549,12 +549,12 @@ def _check_partition_files(connection: sa.Connection, table: Table) -> Iterator[
         if table.external:
             yield table.name, f"it is external, but has a row for the file {path}"
             continue
-        problem = file_problem(path, size)
+        problem = _file_problem(path, size)
         if problem is not None:
             yield table.name, f"the file {problem}"
 
 
-def file_problem(path: str, size: int) -> str | None:
+def _file_problem(path: str, size: int) -> str | None:
     """Returns why a file is not the one that was written; ``None`` if it exists with its size."""
     try:
         actual_size = stored_size(path)

@@ -31,7 +31,7 @@ from rewriter.errors import DataError, IntegrityError, OperationalError
 from rewriter.terminal_text import printable
 
 #: The ``format`` of the header.
-FORMAT = "rewriter catalog dump 1"
+_FORMAT = "rewriter catalog dump 1"
 
 _EXCLUDED_TABLES = (
     schema.schema_version.name,
@@ -55,7 +55,7 @@ def dump(database: Database, warehouse: Path) -> Iterator[str]:
     with database.read() as connection:
         identity = connection.execute(sa.select(schema.warehouse.c.identity)).scalar()
         warehouse_fields = {"identity": identity, "warehouse": str(warehouse)}
-        yield _line({"format": FORMAT, "version": database.version, **warehouse_fields, "columns": columns})
+        yield _line({"format": _FORMAT, "version": database.version, **warehouse_fields, "columns": columns})
         for table in tables:
             query = sa.select(table).order_by(*table.primary_key.columns)
             with connection.execute(query.execution_options(yield_per=_BATCH)) as result:
@@ -190,7 +190,7 @@ def _check_content(connection: sa.Connection) -> None:
 
 def _header(line: str) -> Mapping[str, Any]:
     header = _read(line, 1)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise _invalid("its first line is not the header of a dump")
     return header
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 #: The property that holds them; users cannot set properties with this prefix.
-PROPERTY = "rewriter.statistics"
+_PROPERTY = "rewriter.statistics"
 
 #: The property of an external partition that holds the digest of the files that rollups were computed from, or, for a
 #: rollup partition, that CHECK FACT accepted.
@@ -49,7 +49,7 @@ class Statistics:
 
     def to_property(self) -> dict[str, str]:
         """Returns the property that ``statistics_in`` reads."""
-        return {PROPERTY: json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))}
+        return {_PROPERTY: json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))}
 
 
 def statistics_in(properties: Mapping[str, str]) -> Statistics | None:
@@ -58,7 +58,7 @@ def statistics_in(properties: Mapping[str, str]) -> Statistics | None:
     Unreadable statistics count as none, because they are only additional.
     """
     try:
-        data = json.loads(properties[PROPERTY])
+        data = json.loads(properties[_PROPERTY])
         columns = {name: ColumnStatistics(**figures) for name, figures in data.pop("columns").items()}
         return Statistics(**data, columns=columns)
     except (KeyError, ValueError, TypeError, AttributeError):
@@ -75,7 +75,7 @@ def is_reserved(key: str) -> bool:
     """Returns True if a property is maintained by the catalog itself, or for clients of the metastore, and users cannot
     set it.
     """
-    return key.lower().startswith((PROPERTY, FILES, OF_CLIENTS))
+    return key.lower().startswith((_PROPERTY, FILES, OF_CLIENTS))
 
 
 def without_statistics(properties: Mapping[str, str]) -> dict[str, str]:

@@ -15,10 +15,10 @@ from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.errors import AnalysisError
 
 _PREFIX = "rewriter.partition_commit."
-TRIGGER, DELAY, IDLE, POLICIES = (f"{_PREFIX}{name}" for name in ("trigger", "delay", "idle_timeout", "policies"))
-_KEYS = (TRIGGER, DELAY, IDLE, POLICIES)
+_TRIGGER, _DELAY, _IDLE, _POLICIES = (f"{_PREFIX}{name}" for name in ("trigger", "delay", "idle_timeout", "policies"))
+_KEYS = (_TRIGGER, _DELAY, _IDLE, _POLICIES)
 
-PARTITION_TIME, PROCESS_TIME = "partition time", "process time"
+_PARTITION_TIME, _PROCESS_TIME = "partition time", "process time"
 METASTORE, SUCCESS_FILE = "metastore", "success-file"
 
 _DURATION = re.compile(r"(\d{1,9}) *(second|minute|hour|day)s?")
@@ -61,14 +61,14 @@ class CommittedPartition:
 
 def rule_of(properties: Mapping[str, str]) -> PartitionCommitRule | None:
     """Returns the rule that a table's properties declare; ``None`` if partitions count from their first batch on."""
-    trigger = properties.get(TRIGGER)
+    trigger = properties.get(_TRIGGER)
     if trigger is None:
         return None
-    idle = properties.get(IDLE)
-    names = [name.strip() for name in properties.get(POLICIES, METASTORE).split(",")]
+    idle = properties.get(_IDLE)
+    names = [name.strip() for name in properties.get(_POLICIES, METASTORE).split(",")]
     return PartitionCommitRule(
-        by_partition_time=trigger == PARTITION_TIME,
-        delay=_duration(properties.get(DELAY, "0 seconds")) or 0,
+        by_partition_time=trigger == _PARTITION_TIME,
+        delay=_duration(properties.get(_DELAY, "0 seconds")) or 0,
         idle_timeout=None if idle is None else _duration(idle),
         policies=tuple(name for name in names if name != METASTORE),
     )
@@ -94,11 +94,11 @@ def checked_partition_commit(key: str, value: str, table: Table) -> tuple[str, s
         )
     if name not in _KEYS:
         raise _invalid(f"There is no property {key}.", key, f"The properties are {', '.join(_KEYS)}.")
-    if name == TRIGGER:
-        if text not in (PARTITION_TIME, PROCESS_TIME):
-            raise _invalid(f"'{value}' is not a trigger.", key, f"Write '{PARTITION_TIME}' or '{PROCESS_TIME}'.")
+    if name == _TRIGGER:
+        if text not in (_PARTITION_TIME, _PROCESS_TIME):
+            raise _invalid(f"'{value}' is not a trigger.", key, f"Write '{_PARTITION_TIME}' or '{_PROCESS_TIME}'.")
         return name, text
-    if name == POLICIES:
+    if name == _POLICIES:
         names = [policy.strip() for policy in value.split(",")]
         if METASTORE not in names or "" in names or len(set(names)) < len(names):
             raise _invalid(

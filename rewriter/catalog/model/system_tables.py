@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rewriter.catalog.model.objects import Column, Namespace, Table, TableKind, full_name
 from rewriter.errors import NotSupportedError
 
-INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"
+_INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"
 
 #: The ids of system tables begin here, downwards: no other table has them.
 _FIRST_ID = -900_000
@@ -47,7 +47,7 @@ class _Definition(NamedTuple):
 _OF_TABLE = "table_schema string*, table_name string*"
 
 _DEFINITIONS: Mapping[str, Mapping[str, _Definition]] = {
-    INFORMATION_SCHEMA: {
+    _INFORMATION_SCHEMA: {
         "schemata": _Definition(
             "Databases",
             "catalog_name string, schema_name string, comment string, location string",
@@ -123,7 +123,7 @@ SYSTEM_TABLES: Mapping[str, SystemTable] = _made()
 
 #: Their databases, which are in no catalog.
 SYSTEM_DATABASES: Mapping[str, Namespace] = {
-    INFORMATION_SCHEMA: Namespace(-1, INFORMATION_SCHEMA, comment="Objects of the catalog"),
+    _INFORMATION_SCHEMA: Namespace(-1, _INFORMATION_SCHEMA, comment="Objects of the catalog"),
     SYSTEM: Namespace(-2, SYSTEM, comment="State of the catalog and of the session"),
 }
 

@@ -5,7 +5,7 @@ plan restricts that column. Its entries (``schema.partition_fields``) name each 
 values that the filter tests, so only the rows of matching keys are looked up. One index serves the whole filter, so no
 key is visited twice.
 
-The choice compares counts of entries. An entry of another column counts ``LOOK_UP`` times, for the row that it may
+The choice compares counts of entries. An entry of another column counts ``_LOOK_UP`` times, for the row that it may
 lead to. At most n entries of each path are counted, n growing by ``GROWTH``, until at least one path is counted to its
 end; the cheapest of these wins. So the choice equals that of exact counts, and costs a constant multiple of the
 cheapest path. If even that path has more entries than can be gathered, the keys are scanned, which needs no memory.
@@ -28,7 +28,7 @@ from rewriter.catalog.store.database import Database
 #: The maximum number of keys of a secondary index held in memory.
 MOST_GATHERED = 50_000
 #: The cost of an entry of a secondary index, in entries of the index of keys.
-LOOK_UP = 2
+_LOOK_UP = 2
 #: The first bound of the counts, and how it grows.
 FIRST_COUNT, GROWTH = 1024, 8
 
@@ -103,18 +103,18 @@ def choose(database: Database, scanned: Sequence[KeyRange], indexes: Sequence[In
     if not scanned or not indexes:
         return Choice(None, 0, not scanned)
     bound = FIRST_COUNT
-    while bound <= LOOK_UP * MOST_GATHERED:
+    while bound <= _LOOK_UP * MOST_GATHERED:
         complete: list[tuple[int, Choice]] = []
         key_count = queries.entry_count(database, schema.partitions.c.key, scanned, bound + 1)
         if key_count <= bound:
             complete.append((key_count, Choice(None, key_count, True)))
         for index in indexes:
-            entry_limit = bound // LOOK_UP
+            entry_limit = bound // _LOOK_UP
             entry_count = queries.entry_count(
                 database, schema.partition_fields.c.place, index.search_ranges, entry_limit + 1
             )
             if entry_count <= entry_limit:
-                complete.append((LOOK_UP * entry_count, Choice(index, entry_count, True)))
+                complete.append((_LOOK_UP * entry_count, Choice(index, entry_count, True)))
         if complete:
             return min(complete, key=lambda counted_choice: counted_choice[0])[1]
         bound *= GROWTH

@@ -113,7 +113,7 @@ def partition_history(connection: sa.Connection, table_id: int, ids: ValidWriteI
     first = newest
     while first in predecessors:
         first = predecessors[first]
-    moments = commit_moments(connection, table_id, {first, newest})
+    moments = _commit_moments(connection, table_id, {first, newest})
     return History(moments.get(first), moments.get(newest), newest)
 
 
@@ -121,10 +121,10 @@ def object_created(connection: sa.Connection, object_id: int) -> float | None:
     """Returns the time at which a table, view, cube or fact was created."""
     row = schema.objects
     first = connection.execute(sa.select(sa.func.min(row.c.made)).where(row.c.object_id == object_id)).scalar()
-    return None if first is None else commit_moments(connection, object_id, {first}).get(first)
+    return None if first is None else _commit_moments(connection, object_id, {first}).get(first)
 
 
-def commit_moments(connection: sa.Connection, object_id: int, write_ids: Collection[int]) -> dict[int, float]:
+def _commit_moments(connection: sa.Connection, object_id: int, write_ids: Collection[int]) -> dict[int, float]:
     """Returns the times at which the transactions that hold these write ids of an object committed."""
     write_id_rows, transaction = schema.write_ids, schema.transactions
     query = (
@@ -132,7 +132,7 @@ def commit_moments(connection: sa.Connection, object_id: int, write_ids: Collect
         .join_from(write_id_rows, transaction, transaction.c.transaction_id == write_id_rows.c.transaction_id)
         .where(write_id_rows.c.object_id == object_id, write_id_rows.c.write_id.in_(sorted(write_ids)))
     )
-    return {write_id: stored_moment(moment) for write_id, moment in connection.execute(query)}
+    return {write_id: _stored_moment(moment) for write_id, moment in connection.execute(query)}
 
 
 #: The seconds since 1970 at which the years 1 and 10000 begin, in UTC.
@@ -144,7 +144,7 @@ def has_date(seconds: object) -> bool:
     return isinstance(seconds, int | float) and not isinstance(seconds, bool) and _FIRST_YEAR <= seconds < _LAST_YEAR
 
 
-def stored_moment(seconds: object) -> float:
+def _stored_moment(seconds: object) -> float:
     """Returns a stored time. Raises ``OperationalError`` DAMAGED_CATALOG if it is none, or has no date."""
     if not has_date(seconds):
         raise damaged("the time of a transaction", str(seconds), "it is not a number of seconds since 1970")
@@ -197,8 +197,8 @@ def transaction_records(
         yield TransactionRecord(
             id_,
             state if has_ended else "open",
-            stored_moment(begun_at),
-            stored_moment(heartbeat_at),
+            _stored_moment(begun_at),
+            _stored_moment(heartbeat_at),
             snapshot,
             commit if has_ended else None,
             tuple(sorted(written.get(id_, ()))),
@@ -235,5 +235,5 @@ def commit_times(database: Database, ids: Collection[int]) -> dict[int, float]:
         for start in range(0, len(wanted), _MOST_IDS):
             chunk = wanted[start : start + _MOST_IDS]
             query = sa.select(row.transaction_id, row.heartbeat_at).where(row.transaction_id.in_(chunk))
-            times |= {id: stored_moment(moment) for id, moment in connection.execute(query)}
+            times |= {id: _stored_moment(moment) for id, moment in connection.execute(query)}
     return times

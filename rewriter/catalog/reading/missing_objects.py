@@ -49,7 +49,7 @@ def another_kind(
         return view_instead(object_)
     if kind is Table and isinstance(object_, Cube | Fact):
         facts = facts_of(object_.name) if isinstance(object_, Cube) else (object_,)
-        return object_not_found(kind, name, storage_hint(object_, facts, current))
+        return object_not_found(kind, name, _storage_hint(object_, facts, current))
     return object_not_found(
         kind, name, f"'{object_.name}' is a {kind_of(object_)}{_facts(kind, object_, facts_of, current)}."
     )
@@ -67,7 +67,7 @@ def _facts(kind: Kind, object_: Object, facts_of: Callable[[str], Iterable[Fact]
 _MOST_NAMED = 6
 
 
-def storage_hint(object_: Cube | Fact, facts: Iterable[Fact], current: str) -> str:
+def _storage_hint(object_: Cube | Fact, facts: Iterable[Fact], current: str) -> str:
     """Returns the hint for a cube or a fact that is named where a table is needed: its storage tables."""
     periods: dict[str, list[str]] = {}
     for fact in facts:

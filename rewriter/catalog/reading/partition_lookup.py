@@ -39,9 +39,9 @@ from rewriter.grammar.unparse import quote_name
 #: The maximum number of rows read by one statement.
 PAGE = 10_000
 #: The maximum number of key ranges that an explanation lists.
-MAX_SHOWN_RANGES = 64
+_MAX_SHOWN_RANGES = 64
 #: The bound of the counted keys for an estimate if there is only one access path.
-ESTIMATED = 10_000
+_ESTIMATED = 10_000
 
 _Row = TypeVar("_Row", bytes, Partition)
 #: Reads at most so many rows of some key ranges, in key order, for which the condition is TRUE.
@@ -209,7 +209,7 @@ class Lookup:
         visited = queries.entry_count(self.database, entries, key_ranges)
         exact, estimate = self.choice.exact, self.choice.entries
         if not self.indexes:
-            exact, estimate = visited <= ESTIMATED, min(visited, ESTIMATED)
+            exact, estimate = visited <= _ESTIMATED, min(visited, _ESTIMATED)
         shown = [key_range_text(columns, head_bytes, key_range) for key_range in key_ranges]
         common = len(set(filters)) == 1
         if not common:
@@ -220,8 +220,8 @@ class Lookup:
             shown = [text + test for text, test in zip(shown, tests, strict=True)]
         if not shown:
             shown = ["nothing"]
-        if len(shown) > MAX_SHOWN_RANGES:
-            shown = [*shown[:MAX_SHOWN_RANGES], f"… and {len(shown) - MAX_SHOWN_RANGES} more"]
+        if len(shown) > _MAX_SHOWN_RANGES:
+            shown = [*shown[:_MAX_SHOWN_RANGES], f"… and {len(shown) - _MAX_SHOWN_RANGES} more"]
         filter_lines = [f"filter: {filter_text(table.partition_columns, filters[0])}"] if common and filters[0] else []
         estimated = f"{'' if exact else '≥ '}{estimate:,}"
         counts = f"keys: {estimated} estimated, {visited:,} visited, {self.count():,} found"

@@ -39,13 +39,13 @@ TimelineKey = tuple[int, str, int]
 StoredTimelines = Mapping[TimelineKey, Sequence[OrdinalRange]]
 
 #: The maximum number of values of one ``IN (…)``.
-CHUNK = 900
+_CHUNK = 900
 
 #: The limit of a query without one.
 _ALL = (1 << 63) - 1
 
 
-def chunks(items: Sequence[Any], size: int = CHUNK) -> Iterator[Sequence[Any]]:
+def chunks(items: Sequence[Any], size: int = _CHUNK) -> Iterator[Sequence[Any]]:
     """Yields the items in lists of at most ``size``, so that no statement has too many parameters."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
@@ -375,7 +375,7 @@ def _partition_rows(
     if condition is not None or ids.invalid:
         with database.read() as connection:
             query = prepared_statements.search(
-                connection, row.c.key, columns, all_conditions(visible(row, ids), condition), ranges
+                connection, row.c.key, columns, _all_conditions(visible(row, ids), condition), ranges
             )
             return _in_key_order(connection, query, ranges, limit)
     parameters: dict[str, object] = {"high": ids.high_water_mark, "most": limit}
@@ -439,7 +439,7 @@ def _limit_parameter() -> sa.BindParameter[int]:
     return sa.bindparam("most", _ALL, sa.BigInteger)
 
 
-def all_conditions(
+def _all_conditions(
     conditions: tuple[sa.ColumnElement[bool], ...], condition: sa.ColumnElement[bool] | None
 ) -> tuple[sa.ColumnElement[bool], ...]:
     return conditions if condition is None else (*conditions, condition)
@@ -478,7 +478,7 @@ def partition_count(
 ) -> int:
     """Returns the number of visible partitions in key ranges. One statement for up to ``range_query.MOST`` ranges."""
     row = schema.partitions
-    conditions = all_conditions(visible(row, ids), condition)
+    conditions = _all_conditions(visible(row, ids), condition)
     return sum(
         _count(connection, prepared_statements.search(connection, row.c.key, (row.c.key,), conditions, chunk))
         for chunk in chunks(ranges, prepared_statements.MOST)
@@ -495,7 +495,7 @@ def row_total(
     not counted. One statement for up to ``range_query.MOST`` ranges.
     """
     row = schema.partitions
-    conditions = all_conditions(visible(row, ids), condition)
+    conditions = _all_conditions(visible(row, ids), condition)
     total = 0
     for chunk in chunks(ranges, prepared_statements.MOST):
         columns = (row.c.key, row.c.rows, row.c.files)
@@ -522,7 +522,7 @@ def edge_key(
     One statement for each range until one is found.
     """
     row = schema.partitions
-    conditions = all_conditions((*visible(row, ids), row.c.files > 0, row.c.rows > 0), condition)
+    conditions = _all_conditions((*visible(row, ids), row.c.files > 0, row.c.rows > 0), condition)
     for key_range in reversed(ranges) if last else ranges:
         query = prepared_statements.search(connection, row.c.key, (row.c.key,), conditions, [key_range])
         key = connection.execute(query.order_by(row.c.key.desc() if last else row.c.key).limit(1)).scalar()

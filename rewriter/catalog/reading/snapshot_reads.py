@@ -32,7 +32,7 @@ from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 #: The most partitions, files and ranges of timelines that the next snapshot takes over: some 20 MB.
 MOST_ROWS = 20_000
 #: The most results that it takes over.
-MOST_RESULTS = 2_000
+_MOST_RESULTS = 2_000
 
 
 #: A table, and which of its partitions: those with keys in ranges, those that satisfy a filter, or all.
@@ -74,7 +74,7 @@ class SnapshotReads:
         """Returns whether the results are few enough for the next snapshot to keep them."""
         listings = (*self.partitions.values(), *self.satisfying.values(), *self.files.values(), *self.by_kind.values())
         results = len(self.by_name) + len(self.write_ids) + len(self.timelines) + len(listings)
-        if results > MOST_RESULTS:
+        if results > _MOST_RESULTS:
             return False
         ranges = sum([len(ranges) for stored in self.stored.values() for ranges in stored.values()])
         ranges += sum([len(held) for by_cluster in self.copied_ranges.values() for held in by_cluster.values()])

@@ -107,7 +107,7 @@ class _Walk:
                 continue
             value, encoded = parsed_value
             fields = (*level.fields, encoded)
-            if self.scan_filter is None or may_hold(self.scan_filter, fields):
+            if self.scan_filter is None or _may_hold(self.scan_filter, fields):
                 yield _Level(path, (*level.values, value), fields)
         if files:
             names = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
@@ -264,15 +264,15 @@ def in_parallel(
     return results
 
 
-def may_hold(scan_filter: ScanFilter, fields: Sequence[bytes]) -> bool:
+def _may_hold(scan_filter: ScanFilter, fields: Sequence[bytes]) -> bool:
     """Returns whether a filter may be TRUE of a key that begins with these fields; exact if they are all of its fields.
 
     Filters are monotone in their predicates, so a predicate about a field that is unknown so far counts as TRUE.
     """
     if isinstance(scan_filter, AllOf):
-        return all(may_hold(part, fields) for part in scan_filter.parts)
+        return all(_may_hold(part, fields) for part in scan_filter.parts)
     if isinstance(scan_filter, AnyOf):
-        return any(may_hold(part, fields) for part in scan_filter.parts)
+        return any(_may_hold(part, fields) for part in scan_filter.parts)
     if isinstance(scan_filter, FieldsIn):
         return max(scan_filter.indexes) >= len(fields) or scan_filter.holds(fields)
     if isinstance(scan_filter, Computed | NotOfNulls):

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 LONGEST_WAIT = 1.0
 
 
-class ForkGuard:
+class _ForkGuard:
     """The calls in progress, by thread. One exists in a process: ``driver_calls`` enters it."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class ForkGuard:
         self._depths = {thread: self._depths[thread]} if thread in self._depths else {}
 
 
-_GUARD = ForkGuard()
+_GUARD = _ForkGuard()
 os.register_at_fork(before=_GUARD.before_fork, after_in_parent=_GUARD.after_fork, after_in_child=_GUARD.in_child)
 
 

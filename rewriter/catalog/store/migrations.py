@@ -118,7 +118,7 @@ def _unproven_rollups(connection: Connection) -> None:
     newest = connection.execute(select(counter.c.value).where(counter.c.name == "commit")).scalar_one()
     if "trusted" not in connection.execute(select(counter.c.name)).scalars().all():
         connection.execute(counter.insert(), {"name": "trusted", "value": newest})
-    trust_external_rollups(connection)
+    _trust_external_rollups(connection)
 
 
 def _identity(connection: Connection) -> None:
@@ -189,7 +189,7 @@ def _origins(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE partitions ADD COLUMN origins TEXT"))
     (index,) = (candidate for candidate in table.indexes if candidate.name == "partitions_with_origins")
     index.create(connection, checkfirst=True)
-    note_trusted_sources(connection)
+    _note_trusted_sources(connection)
 
 
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
@@ -309,7 +309,7 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
 # that did not note which rollups rest on them.
 
 
-def trust_external_rollups(connection: Connection) -> None:
+def _trust_external_rollups(connection: Connection) -> None:
     """Declares the external tables of all live facts TRUSTED if they hold rollups. O(objects)."""
     row = schema.objects
     query = select(row.c.row_id, row.c.kind, row.c.object_id, row.c.name, row.c.definition)
@@ -333,7 +333,7 @@ def trust_external_rollups(connection: Connection) -> None:
             connection.execute(update(row).where(row.c.row_id == row_id).values(definition=changed))
 
 
-def note_trusted_sources(connection: Connection) -> None:
+def _note_trusted_sources(connection: Connection) -> None:
     """Notes of the proven partitions of all live facts which tables that are TRUSTED now they were computed from.
 
     They rest on the declaration alone: the times that they have read are unknown. O(partitions of these facts).

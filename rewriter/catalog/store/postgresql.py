@@ -19,7 +19,7 @@ from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
 #: The parameters of a connection, unless the URL sets them; seconds. They also detect a server whose host is down.
-CONNECTION = {
+_CONNECTION = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -28,7 +28,7 @@ CONNECTION = {
 }
 
 #: Settings of a connection; the ``options`` of the URL come after them and win.
-SETTINGS = {
+_SETTINGS = {
     # The maximum wait of a writer for another one's short transaction, and of any statement for its end.
     "lock_timeout": "60s",
     # Bytes in a statement's text are spelled with a backslash.
@@ -85,7 +85,7 @@ def backend(url: str | sa.URL) -> Backend:
     parsed = _parsed(url)
     query = dict(parsed.query)
     extra = query.pop("options", "")
-    settings = " ".join(f"-c{name}={value}" for name, value in SETTINGS.items())
+    settings = " ".join(f"-c{name}={value}" for name, value in _SETTINGS.items())
     try:
         engine = sa.create_engine(
             parsed.set(query=query),
@@ -94,7 +94,7 @@ def backend(url: str | sa.URL) -> Backend:
                 "options": f"{settings} {extra if isinstance(extra, str) else ' '.join(extra)}".rstrip(),
                 # Statements are planned for their actual values, and a pooler may be in between.
                 "prepare_threshold": None,
-                **{name: value for name, value in CONNECTION.items() if name not in query},
+                **{name: value for name, value in _CONNECTION.items() if name not in query},
             },
             pool_size=4,
             max_overflow=-1,

@@ -34,7 +34,7 @@ def backend(path: Path) -> Backend:
         pool_size=4,
         max_overflow=-1,
     )
-    file = SameFile(path)
+    file = _SameFile(path)
     sa.event.listen(engine, "do_connect", file.check)
     sa.event.listen(engine, "connect", _prepare)
     sa.event.listen(engine, "checkout", file.check)
@@ -63,7 +63,7 @@ def _use_write_ahead_log(dbapi: Any) -> None:
             return
 
 
-class SameFile:
+class _SameFile:
     """Refuses to continue if another file has replaced the one that was opened first.
 
     A connection stays with the file that it has opened, which no other process finds any more. Cached reads of one
@@ -212,7 +212,7 @@ def readonly_backend(path: Path) -> Backend:
         pool_size=4,
         max_overflow=-1,
     )
-    same_file = SameFile(path)
+    same_file = _SameFile(path)
     sa.event.listen(engine, "do_connect", same_file.check)
     sa.event.listen(engine, "checkout", same_file.check)
     sa.event.listen(engine, "checkout", source.check)

@@ -21,9 +21,9 @@ from rewriter.catalog.store.server_clock import NOW
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError
 
 #: A run that has not reported for this long, in seconds, belongs to a dead process.
-EXPIRY_SECONDS = 30.0
+_EXPIRY_SECONDS = 30.0
 
-RUNNING, FINISHED, STOPPED, FAILED, LOST = "running", "finished", "stopped", "failed", "lost"
+_RUNNING, FINISHED, STOPPED, FAILED, _LOST = "running", "finished", "stopped", "failed", "lost"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def begin_run(connection: sa.Connection, stream: str, table_id: int, checkpoint:
     connection.execute(sa.delete(row).where(row.c.stream == stream))
     run = uuid.uuid4().hex
     values = {
-        "stream": stream, "table_id": table_id, "run": run, "checkpoint": checkpoint, "state": RUNNING,
+        "stream": stream, "table_id": table_id, "run": run, "checkpoint": checkpoint, "state": _RUNNING,
         "stopping": False, "started_at": NOW, "heartbeat_at": NOW, "process": _this_process(), "rows": 0,
         "message": None,
     }  # fmt: skip
@@ -79,7 +79,7 @@ def report(connection: sa.Connection, run: str, rows: int) -> bool:
     ``ConflictError`` STREAM_TAKEN_OVER if another run has begun since.
     """
     row = schema.streams
-    is_own = sa.and_(row.c.run == run, row.c.state == RUNNING)
+    is_own = sa.and_(row.c.run == run, row.c.state == _RUNNING)
     if connection.execute(sa.update(row).where(is_own).values(heartbeat_at=NOW, rows=rows)).rowcount != 1:
         raise ConflictError(
             "Another process has begun a new run of the stream, because this one did not report for a while.",
@@ -101,7 +101,7 @@ def request_stop(connection: sa.Connection, stream: str) -> StreamRun:
     ``AnalysisError`` STREAM_NOT_FOUND.
     """
     run, row = _existing(connection, stream), schema.streams
-    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == RUNNING).values(stopping=True))
+    connection.execute(sa.update(row).where(row.c.stream == stream, row.c.state == _RUNNING).values(stopping=True))
     return run
 
 
@@ -129,13 +129,13 @@ def _existing(connection: sa.Connection, stream: str) -> StreamRun:
 
 
 def _check_ended(run: StreamRun) -> None:
-    if run.state == RUNNING:
+    if run.state == _RUNNING:
         raise ConflictError(
             f"The stream {run.stream} is running in {run.process}.",
             condition="STREAM_RUNNING",
             object=run.stream,
             hint=f"STOP STREAM {run.stream} ends it. A process of another host that was killed loses its stream after "
-            f"{EXPIRY_SECONDS:.0f} seconds.",
+            f"{_EXPIRY_SECONDS:.0f} seconds.",
         )
 
 
@@ -167,8 +167,8 @@ def _run(values: Sequence[Any]) -> StreamRun:
     *recorded, silent_seconds = values
     run = StreamRun(*recorded)
     # A report from the future is one of a clock that was set back.
-    is_lost = abs(silent_seconds) > EXPIRY_SECONDS or _has_ended(run.process)
-    return replace(run, state=LOST) if run.state == RUNNING and is_lost else run
+    is_lost = abs(silent_seconds) > _EXPIRY_SECONDS or _has_ended(run.process)
+    return replace(run, state=_LOST) if run.state == _RUNNING and is_lost else run
 
 
 def _this_process() -> str:

@@ -104,16 +104,16 @@ class Workspace:
         snapshot = Snapshot.take(private)
         with private.write() as connection:
             Transaction.apply_alone(private, connection, snapshot, changes)
-            yield net_changes(connection, self._snapshot, (*self._changes, *changes), keys, self._write_id)
+            yield _net_changes(connection, self._snapshot, (*self._changes, *changes), keys, self._write_id)
             if not kept:
                 connection.rollback()
         if kept:
             self._note(changes)
 
     def net(self, keys: Mapping[int, WrittenKeys]) -> Sequence[Change]:
-        """Returns the net changes of all statements (``net_changes``). ``keys`` are those that they have written."""
+        """Returns the net changes of all statements (``_net_changes``). ``keys`` are those that they have written."""
         with self.database().read() as connection:
-            return net_changes(connection, self._snapshot, self._changes, keys, self._write_id)
+            return _net_changes(connection, self._snapshot, self._changes, keys, self._write_id)
 
     def database(self) -> Database:
         """Returns the private catalog. The commit of each statement is the next number after that of the snapshot."""
@@ -152,7 +152,7 @@ class Workspace:
         private = Database(Path(self._folder.path) / "workspace.db", warehouse=warehouse)
         with self._source.read() as source, private.write() as target:
             queries.check_readable(source, self._snapshot.sequence)
-            copy_objects(source, target, self._snapshot.sequence)
+            _copy_objects(source, target, self._snapshot.sequence)
         return private
 
     def _copy(self, changes: Sequence[Change]) -> None:
@@ -162,7 +162,7 @@ class Workspace:
         if missing:
             with self._source.read() as source, self._private.write() as target:
                 queries.check_readable(source, self._snapshot.sequence)
-                copy_tables(source, target, missing, self._snapshot.sequence)
+                _copy_tables(source, target, missing, self._snapshot.sequence)
             self._copied |= missing
 
 
@@ -172,7 +172,7 @@ class Workspace:
 _BATCH = 10_000
 
 
-def copy_objects(source: sa.Connection, target: sa.Connection, sequence: int) -> None:
+def _copy_objects(source: sa.Connection, target: sa.Connection, sequence: int) -> None:
     """Copies all objects as the snapshot of a commit sees them, and the counters of a catalog. O(objects)."""
     row, maker, ender = schema.objects.c, schema.write_ids.alias("maker"), schema.write_ids.alias("ender")
     visible = (
@@ -195,7 +195,7 @@ def copy_objects(source: sa.Connection, target: sa.Connection, sequence: int) ->
         target.execute(sa.update(counter).where(counter.c.name == name).values(value=newest))
 
 
-def copy_tables(source: sa.Connection, target: sa.Connection, tables: Collection[int], sequence: int) -> None:
+def _copy_tables(source: sa.Connection, target: sa.Connection, tables: Collection[int], sequence: int) -> None:
     """Copies all versions of the partitions, files and timelines of tables that the snapshot of a commit may see.
 
     A row that a later commit has ended is live in the copy. O(rows of the tables), in batches.
@@ -309,7 +309,7 @@ class _Versions:
         return any(row.as_of != REGISTERED for row in self.own)
 
 
-def net_changes(
+def _net_changes(
     connection: sa.Connection,
     snapshot: Snapshot,
     changes: Sequence[Change],

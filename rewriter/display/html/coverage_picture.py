@@ -51,7 +51,7 @@ class Shape(NamedTuple):
 
 
 #: What is drawn later lies above.
-SHAPES = {
+_SHAPES = {
     ChartState.OUTSIDE: Shape("#8a8f98", 0.85, 0.15, "outside of its storage's time"),
     ChartState.EXISTING: Shape("#8fb3dd", 0.3, 0.4, "exists"),
     ChartState.TAKEN: Shape("#3b7dd8", 0.0, 1.0, "taken"),
@@ -136,7 +136,7 @@ def _drawing(chart: CoverageChart) -> tuple[list[str], int]:
         parts += _separators(row.bounds, chart.window, top + 4)
         parts.append(_at_the_right(top + 14, row.number))
     used = [
-        shape for shape in (*SHAPES.values(), MISSING) if any(bar.shape is shape for row in rows for bar in row.bars)
+        shape for shape in (*_SHAPES.values(), MISSING) if any(bar.shape is shape for row in rows for bar in row.bars)
     ]
     lines = len(rows) + 2
     if chart.is_whole:
@@ -161,7 +161,7 @@ def _rows(chart: CoverageChart, window: TimeRange) -> Iterator[_Row]:
         yield _Row("missing", [bar], [], chart.lacking)
     if chart.outdated and not chart.is_whole:
         title = f"of it outdated: {counted(len(chart.outdated), 'range')}"
-        bar = _Bar("outdated", chart.outdated, SHAPES[ChartState.OUTDATED], title)
+        bar = _Bar("outdated", chart.outdated, _SHAPES[ChartState.OUTDATED], title)
         yield _Row("of it outdated", [bar], [], "")
 
 
@@ -184,7 +184,7 @@ def _without_middle(name: str, longest: int) -> str:
 
 
 def _bars(row: ChartRow) -> Iterator[_Bar]:
-    for state, shape in SHAPES.items():
+    for state, shape in _SHAPES.items():
         if state in row.ordinals:
             title = f"{row.table} {row.period.name}: {shape.name}, {counted(row.count(state), 'partition')}"
             yield _Bar(state.value, row.ranges(state), shape, title)
@@ -192,7 +192,7 @@ def _bars(row: ChartRow) -> Iterator[_Bar]:
 
 def _group(bar: _Bar, window: TimeRange, top: int) -> str:
     y, height = top + bar.shape.top * _BAR, max(2.0, bar.shape.height * _BAR)
-    is_good = bar.shape in (SHAPES[ChartState.TAKEN], SHAPES[ChartState.EXISTING])
+    is_good = bar.shape in (_SHAPES[ChartState.TAKEN], _SHAPES[ChartState.EXISTING])
     rectangles = "".join(
         f'<rect x="{span.left:.2f}" y="{y:g}" width="{span.right - span.left:.2f}" height="{height:g}"'
         f"{_PART if span.is_part else ''}/>"
@@ -304,7 +304,7 @@ def chart_data(chart: CoverageChart) -> dict[str, object]:
         "clock": _clock(chart.calendar, window),
         "rows": rows,
         "shapes": {
-            **{state.value: _shape(shape, state.meaning) for state, shape in SHAPES.items()},
+            **{state.value: _shape(shape, state.meaning) for state, shape in _SHAPES.items()},
             "missing": _shape(MISSING, "no query gets rows of it"),
         },
     }
@@ -318,7 +318,7 @@ def _title(chart: CoverageChart) -> str:
 def _row(row: ChartRow, window: TimeRange) -> Mapping[str, object]:
     starts = row.period.start
     states = {}
-    for state in SHAPES:
+    for state in _SHAPES:
         ordinals = row.ordinals.get(state, ())
         times = [(starts(run.start), starts(run.end), len(run)) for run in ordinals]
         kept = [(TimeRange(start, end), count) for start, end, count in times if start < end]

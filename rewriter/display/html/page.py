@@ -23,11 +23,11 @@ def coverage_page(*charts: CoverageChart) -> str:
     parts: list[str] = []
     for number, chart in enumerate(charts, 1):
         name = "chart" if number == 1 else f"chart{number}"
-        parts += [f"<h1>{html_text(chart.title, 200)}</h1>", chart_html(chart, name)]
+        parts += [f"<h1>{html_text(chart.title, 200)}</h1>", _chart_html(chart, name)]
     return page(charts[0].title, parts, [resource("chart.js")])
 
 
-def chart_html(chart: CoverageChart, name: str) -> str:
+def _chart_html(chart: CoverageChart, name: str) -> str:
     """Returns the place of a chart in a page: its picture, which ``chart.js`` replaces, and its data. ``name`` is the
     id of the place.
     """
@@ -107,7 +107,7 @@ def result_html(result: Result) -> str:
         except Error as error:
             parts.append(f"<p><b>Error:</b> {html_text(error.headline)}</p>")
         else:
-            parts.append(table_html([column.name for column in result.columns], rows))
+            parts.append(_table_html([column.name for column in result.columns], rows))
             total = f" of {result.rowcount:,}" if result.rowcount > len(rows) and not is_all else ""
             more = "" if is_all else f"{total}; more rows follow"
             notes.append(f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'}{more}")
@@ -131,7 +131,7 @@ def coverage_html(coverage: Coverage) -> str:
     return _block([*([text] if missing else []), *_pictures(coverage)] or ["<p>The query reads no cube.</p>"])
 
 
-def table_html(names: Sequence[str], rows: Sequence[Row]) -> str:
+def _table_html(names: Sequence[str], rows: Sequence[Row]) -> str:
     """Returns a table of rows that are few. Numbers stand to the right."""
     names, rows = names[:MOST_COLUMNS], [tuple(row)[:MOST_COLUMNS] for row in rows]
     right = [is_numeric([row[index] for row in rows]) for index in range(len(names))]

@@ -102,7 +102,7 @@ class DuckDBEngine:
         self._is_closed = False
         self._schemas = FileSchemas()
         self._object_files = ObjectFileSystems()
-        self._prepared = PreparedQueries()
+        self._prepared = _PreparedQueries()
         #: The connections of queries that are running now, in any thread; and those for the next queries, by whether
         #: they read managed files alone.
         self._busy: set[duckdb.DuckDBPyConnection] = set()
@@ -552,7 +552,7 @@ class PreparedQuery:
     statement: duckdb.Statement
 
 
-class PreparedQueries:
+class _PreparedQueries:
     """The prepared queries of one database, by the identity of the ``EngineQuery``.
 
     An entry ends with the last reference to its query: a caller that runs a query again keeps the query. Entries may be

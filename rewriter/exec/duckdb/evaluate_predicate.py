@@ -60,7 +60,7 @@ def satisfying(
         raise EngineError(f"A condition must be a BOOLEAN, not {translation.columns[1][1]}.")
     import duckdb
 
-    database = evaluation_database()
+    database = _evaluation_database()
     connection = database.connection.cursor()
     try:
         # The optimizer rewrites ``b + 1 < 7`` as ``b < 6``, which does not fail where the condition does.
@@ -153,7 +153,7 @@ class EvaluationDatabase:
 _OPENING = threading.Lock()
 
 
-def evaluation_database() -> EvaluationDatabase:
+def _evaluation_database() -> EvaluationDatabase:
     """Returns the database of this process. The first call opens it."""
     with _OPENING:  # Two threads must not open one each.
         return _new_database()
@@ -181,7 +181,7 @@ def constant_value(expression: str, parameters: Mapping[str, object]) -> tuple[S
     translation = translate(EngineQuery(f"SELECT ({expression})", (), parameters))
     import duckdb
 
-    database = evaluation_database()
+    database = _evaluation_database()
     connection = database.connection.cursor()
     try:
         database.macros.define(translation.sql)

@@ -42,7 +42,7 @@ _DATE = "date"
 _INSTANTS = ("timestamp-millis", "timestamp-micros")
 
 
-class AvroWriter:
+class _AvroWriter:
     """Writes tables of one schema into a new file. Every column may be NULL."""
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
@@ -69,7 +69,7 @@ class AvroWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return AvroWriter(path, schema)
+    return _AvroWriter(path, schema)
 
 
 def _avro_type(field: pa.Field) -> object:
@@ -231,7 +231,7 @@ def _records(file: IO[bytes], header: Mapping[str, Any]) -> Iterator[dict[str, A
     yield from fastavro.reader(_Rest(beginning.getvalue(), file))
 
 
-def read_columns(
+def _read_columns(
     path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file: exactly these columns, of these types. A column that the file lacks is NULL.
@@ -364,6 +364,6 @@ READER = FileReader(
     _check,
     check_head=lambda path, options: _rows(path),
     rows=_rows,
-    pieces=read_columns,
+    pieces=_read_columns,
     has_local_times=True,
 )

@@ -27,7 +27,7 @@ _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _FIELD, _ESCAPE, _NULL = "field.delim", "escape.delim", "serialization.null.format"
 
 
-def read_columns(
+def _read_columns(
     path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file as texts. Empty texts of columns that are no strings are NULL. Raises ``ValueError``
@@ -39,7 +39,7 @@ def read_columns(
     import pyarrow as pa
 
     are_strings = [pa.types.is_string(field.type) for field in columns]
-    rows = read_rows(path, open_file, len(columns), options)
+    rows = _read_rows(path, open_file, len(columns), options)
     while chunk := list(islice(rows, _ROWS)):
         arrays = [
             pa.array(texts if is_string else [text or None for text in texts], pa.string())
@@ -48,7 +48,7 @@ def read_columns(
         yield pa.RecordBatch.from_arrays(arrays, names=columns.names)
 
 
-def read_rows(path: str, open_file: OpenFile, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
+def _read_rows(path: str, open_file: OpenFile, count: int, options: Mapping[str, str]) -> Iterator[list[str | None]]:
     """Yields the first ``count`` fields of each line; ``None`` is NULL."""
     if path.lower().endswith(_COMPRESSED):
         raise ValueError("it is compressed, which is not supported")
@@ -56,12 +56,12 @@ def read_rows(path: str, open_file: OpenFile, count: int, options: Mapping[str, 
     absent: list[str | None] = [None] * count
     with open_file(path) as file:
         for line in file:
-            fields = split_fields(line.removesuffix("\n"), separator, escape)[:count]
+            fields = _split_fields(line.removesuffix("\n"), separator, escape)[:count]
             texts = [None if field == null else _unescaped(field, escape) for field in fields]
             yield texts + absent[len(texts) :]
 
 
-def split_fields(line: str, separator: str, escape: str | None) -> list[str]:
+def _split_fields(line: str, separator: str, escape: str | None) -> list[str]:
     """Returns the fields of a line as they are stored."""
     parts = line.split(separator)
     if escape is None or escape not in line:
@@ -84,7 +84,7 @@ def _unescaped(field: str, escape: str | None) -> str:
     return re.sub(f"{re.escape(escape)}(.)", lambda match: _LETTERS.get(match[1], match[1]), field, flags=re.DOTALL)
 
 
-class TextWriter:
+class _TextWriter:
     """Writes tables of one schema into a new file. The options are those of the reader."""
 
     def __init__(self, path: str, options: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ class TextWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return TextWriter(path, options)
+    return _TextWriter(path, options)
 
 
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
@@ -131,17 +131,17 @@ def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:
 
 
 def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
-    for _ in read_rows(path, open_text, 1, options):
+    for _ in _read_rows(path, open_text, 1, options):
         yield
 
 
 def _values(path: str, columns: Sequence[str], options: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
-    for number, row in enumerate(read_rows(path, open_text, len(columns), options), 1):
+    for number, row in enumerate(_read_rows(path, open_text, len(columns), options), 1):
         yield from ((number, name, value) for name, value in zip(columns, row, strict=True) if value is not None)
 
 
 WRITER = FileFormat("textfile", _open, has_row_groups=False)
-READER = FileReader(_schema, _check, values=_values, pieces=read_columns)
+READER = FileReader(_schema, _check, values=_values, pieces=_read_columns)
 
 
 def _unstorable(name: str, reason: str) -> ValueError:

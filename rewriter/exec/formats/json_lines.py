@@ -24,7 +24,7 @@ _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 _ROWS = 10_000
 
 
-class JsonWriter:
+class _JsonWriter:
     """Writes tables of one schema into a new file."""
 
     def __init__(self, path: str) -> None:
@@ -33,7 +33,7 @@ class JsonWriter:
     def write_table(self, table: pa.Table) -> None:
         """Writes rows. Raises ``ValueError`` for times outside of the years 1 to 9999."""
         for batch in table.to_batches(max_chunksize=_ROWS):
-            columns = [texts_of(name, column) for name, column in zip(table.column_names, batch.columns, strict=True)]
+            columns = [_texts_of(name, column) for name, column in zip(table.column_names, batch.columns, strict=True)]
             self._file.writelines(f"{text}\n" for text in _objects(table.column_names, columns, batch.num_rows))
 
     def close(self) -> None:
@@ -41,7 +41,7 @@ class JsonWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return JsonWriter(path)
+    return _JsonWriter(path)
 
 
 def _objects(names: Sequence[str], columns: Sequence[Sequence[str]], count: int) -> list[str]:
@@ -53,7 +53,7 @@ def _objects(names: Sequence[str], columns: Sequence[Sequence[str]], count: int)
     return [f"{{{','.join(row)}}}" for row in zip(*fields, strict=True)]
 
 
-def texts_of(name: str, array: pa.Array) -> list[str]:
+def _texts_of(name: str, array: pa.Array) -> list[str]:
     """Returns the values of an array, which belong to the column ``name``, as JSON."""
     import base64
 
@@ -79,7 +79,7 @@ def _nested_texts(name: str, array: pa.Array) -> list[str]:
     import pyarrow.compute as pc
 
     if pa.types.is_struct(array.type):
-        parts = [texts_of(name, part) for part in array.flatten()]
+        parts = [_texts_of(name, part) for part in array.flatten()]
         texts = _objects([field.name for field in array.type], parts, len(array))
     else:
         opening, closing = "[", "]"
@@ -88,10 +88,10 @@ def _nested_texts(name: str, array: pa.Array) -> list[str]:
             # Arrow flattens lists, but not maps.
             array = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
             keys, values = array.flatten().flatten()
-            pairs = zip(keys.to_pylist(), texts_of(name, values), strict=True)
+            pairs = zip(keys.to_pylist(), _texts_of(name, values), strict=True)
             entry_texts = [f"{_quoted(key)}:{text}" for key, text in pairs]
         else:
-            entry_texts = texts_of(name, array.flatten())
+            entry_texts = _texts_of(name, array.flatten())
         texts, start = [], 0
         for length in pc.list_value_length(array).to_pylist():
             end = start + (length or 0)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: In days since 1970: 1582-10-15, the first day of the Gregorian calendar.
-FIRST_GREGORIAN_DAY = -141_427
+_FIRST_GREGORIAN_DAY = -141_427
 #: In microseconds since 1970: 1677-09-22 and 2262-04-11, which nanoseconds can express.
-FIRST_INSTANT, LAST_INSTANT = -9_223_286_400_000_000, 9_223_286_400_000_000
+_FIRST_INSTANT, _LAST_INSTANT = -9_223_286_400_000_000, 9_223_286_400_000_000
 SECOND = 1_000_000
 
 
-class OrcWriter:
+class _OrcWriter:
     """Writes tables of one schema into a new ORC file."""
 
     def __init__(self, path: str) -> None:
@@ -38,7 +38,7 @@ class OrcWriter:
         """Writes rows. Raises ``ValueError`` for times that not every reader finds again."""
         for name, column in zip(table.column_names, table.columns, strict=True):
             for chunk in column.chunks:
-                check_times(name, chunk)
+                _check_times(name, chunk)
         self._writer.write(table)
 
     def close(self) -> None:
@@ -46,10 +46,10 @@ class OrcWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return OrcWriter(path)
+    return _OrcWriter(path)
 
 
-def check_times(name: str, values: pa.Array) -> None:
+def _check_times(name: str, values: pa.Array) -> None:
     """Raises ``ValueError`` for a date or timestamp, also within nested values, that is not written."""
     for array in _scalars(values):
         refused = _refused(array)
@@ -67,10 +67,10 @@ def _refused(array: pa.Array) -> str | None:
 
     if pa.types.is_date32(array.type):
         days = array.cast(pa.int32())
-        mask = pc.less(days, FIRST_GREGORIAN_DAY)
+        mask = pc.less(days, _FIRST_GREGORIAN_DAY)
     elif pa.types.is_timestamp(array.type):
         instants = array.cast(pa.timestamp("us", tz=array.type.tz)).cast(pa.int64())
-        outside = pc.or_(pc.less(instants, FIRST_INSTANT), pc.greater(instants, LAST_INSTANT))
+        outside = pc.or_(pc.less(instants, _FIRST_INSTANT), pc.greater(instants, _LAST_INSTANT))
         seconds = pc.multiply(pc.divide(instants, SECOND), SECOND)
         mask = pc.or_(outside, pc.and_(pc.less(instants, 0), pc.not_equal(seconds, instants)))
     else:
@@ -98,7 +98,7 @@ def _scalars(array: pa.Array) -> Iterator[pa.Array]:
         yield from _scalars(child)
 
 
-def read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
+def _read_columns(path: str, names: Sequence[str]) -> Iterator[pa.Table]:
     """Yields the columns of the file that have one of these names, ignoring case; a table for each stripe.
 
     Timestamps are in microseconds. Raises ``ValueError`` for columns that cannot be found by name, and for times that
@@ -173,7 +173,7 @@ def _check(path: str, options: Mapping[str, str]) -> Iterator[None]:
 
 
 def _pieces(path: str, open_file: OpenFile, columns: pa.Schema, options: Mapping[str, str]) -> Iterator[pa.Table]:
-    return read_columns(path, columns.names)
+    return _read_columns(path, columns.names)
 
 
 WRITER = FileFormat("orc", _open, has_row_groups=True)

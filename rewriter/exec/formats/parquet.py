@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class ParquetWriter:
+class _ParquetWriter:
     """Writes tables of one schema into a new file; each is one row group."""
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
@@ -32,7 +32,7 @@ class ParquetWriter:
 
 
 def _open(path: str, schema: pa.Schema, options: Mapping[str, str]) -> FileWriter:
-    return ParquetWriter(path, schema)
+    return _ParquetWriter(path, schema)
 
 
 def _schema(path: str, options: Mapping[str, str]) -> pa.Schema:

@@ -73,7 +73,7 @@ class ConnectedSpark:
 
     def is_lost(self, error: BaseException) -> bool:
         """Tests whether an error came because the server, or what it knew of this session, is gone."""
-        return is_lost(error)
+        return _is_lost(error)
 
     def abandon(self) -> EngineError:
         """Ends the sessions of a server that is gone, and returns the error for its statement."""
@@ -150,7 +150,7 @@ def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
         return _prepared(*own_sessions, {**own_settings(session, {}), **conf})
     except PySparkException as error:
         address = _address_of(session)
-        if is_lost(error):
+        if _is_lost(error):
             raise unreachable(_SERVER, address, "it does not respond as one") from None
         raise EngineError(
             f"The Spark Connect server at {address} gives no session: {str(error).strip().splitlines()[0]}",
@@ -160,7 +160,7 @@ def over(session: SparkSession, conf: Mapping[str, str]) -> ConnectedSpark:
         ) from None
 
 
-def is_lost(error: BaseException) -> bool:
+def _is_lost(error: BaseException) -> bool:
     """Tests whether an error came because the server, or what it knew of this session, is gone."""
     from grpc import StatusCode
 
@@ -204,7 +204,7 @@ def _check_files(session: SparkSession) -> None:
         try:
             lines = [row[0] for row in session.read.text(file_uri(path)).collect()]
         except PySparkException as error:
-            if is_lost(error):
+            if _is_lost(error):
                 raise
             lines = []
     finally:

@@ -110,7 +110,7 @@ class SparkEngine:
         #: of a statement.
         self._queries = 0
         self._groups: Counter[str] = Counter()
-        self._views = KeptViews()
+        self._views = _KeptViews()
         self._prewarming: EngineState = "idle"
 
     @property
@@ -228,7 +228,7 @@ class SparkEngine:
         """
         check_written(write.format, write.columns)
         with self._frame(query, write.directory) as frame:
-            rows = assigned(frame, write)
+            rows = _assigned(frame, write)
             os.makedirs(write.directory, exist_ok=True)
             if write.used_sink.kind in (SinkKind.SINGLE, SinkKind.SORTED):
                 rows = _with_few_tasks(rows, query, write)
@@ -371,7 +371,7 @@ class SparkEngine:
                 raise
             with self._lock:
                 if self._started is started:
-                    self._started, self._views = None, KeptViews()
+                    self._started, self._views = None, _KeptViews()
             raise started.abandon() from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
@@ -485,7 +485,7 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 # Keeps the views of queries that may run again.
 
 
-class KeptViews:
+class _KeptViews:
     """The views of queries over files that never change, by the identity of the ``EngineQuery``.
 
     When a query ends, its views wait in ``expired``: the thread that drops the last reference may be any. Entries may
@@ -533,7 +533,7 @@ class KeptViews:
 # The columns of a query as a table declares them, before a write.
 
 
-def assigned(frame: DataFrame, write: Write) -> DataFrame:
+def _assigned(frame: DataFrame, write: Write) -> DataFrame:
     """Returns the columns by position, as the table declares them; dynamic partition columns as texts of their
     values.
     """

@@ -21,7 +21,7 @@ from pathlib import Path
 from rewriter.errors import JavaNotFoundError
 from rewriter.scratch_directories import ScratchDirectory
 
-MINIMUM_VERSION = 17
+_MINIMUM_VERSION = 17
 _MODULE = "jdk.incubator.vector"
 _HINT = (
     "The command pip install 'rewriter[java]' includes Java. Or install Java, on Debian and Ubuntu with "
@@ -120,8 +120,8 @@ def _java_problem(java: str) -> str | None:
     if modules is None:
         return "cannot be run"
     version = modules.get("java.base", "").split(".")[0].split("-")[0]
-    if not version.isdigit() or int(version) < MINIMUM_VERSION:
-        return f"is Java {version or '8 or older'}, and Spark needs {MINIMUM_VERSION} or newer"
+    if not version.isdigit() or int(version) < _MINIMUM_VERSION:
+        return f"is Java {version or '8 or older'}, and Spark needs {_MINIMUM_VERSION} or newer"
     if _MODULE not in modules:
         return f"lacks the module {_MODULE}"
     return None

@@ -86,7 +86,7 @@ class StartedSpark:
         context._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
         context.setJobGroup(group, description, False)
         # Tasks have the settings of the session only in jobs that Spark itself runs for a query.
-        context.setLocalProperty(BATCH_BYTES, SESSION_SETTINGS[BATCH_BYTES])
+        context.setLocalProperty(_BATCH_BYTES, _SESSION_SETTINGS[_BATCH_BYTES])
 
     def cancel(self, group: str) -> None:
         """Stops the jobs of the group, from any thread, and those that it would start. Its queries fail soon after."""
@@ -299,7 +299,7 @@ def _start_context(master: str, settings: Mapping[str, str]) -> None:
 
 
 def _static_settings(master: str) -> dict[str, str]:
-    directory = process_directory()
+    directory = _process_directory()
     logging = os.path.join(directory, "log4j2.properties")
     with open(logging, "w") as file:
         file.write(_LOGGING)
@@ -321,7 +321,7 @@ def _static_settings(master: str) -> dict[str, str]:
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
         # Checksum files beside data files are useless here, and double the number of files.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        **SESSION_SETTINGS,
+        **_SESSION_SETTINGS,
     }
     if master.startswith("local"):
         # Without these, Spark does not start on a machine whose name does not resolve.
@@ -329,7 +329,7 @@ def _static_settings(master: str) -> dict[str, str]:
     return settings
 
 
-def process_directory() -> str:
+def _process_directory() -> str:
     """Returns a directory for this process's Spark, removed when the process ends."""
     global _directory
     if _directory is None:
@@ -338,7 +338,7 @@ def process_directory() -> str:
 
 
 def _log_path() -> str:
-    return os.path.join(process_directory(), "spark.log")
+    return os.path.join(_process_directory(), "spark.log")
 
 
 def _tail(path: str, size: int = 8192) -> list[str]:
@@ -352,9 +352,9 @@ def _tail(path: str, size: int = 8192) -> list[str]:
 
 # The settings of our sessions of Spark: those that results need, and those of its user for everything else.
 
-BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 #: Settings of all our sessions: results depend on them, or the memory that a result takes.
-SESSION_SETTINGS: Mapping[str, str] = {
+_SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.storeAssignmentPolicy": "ANSI",
@@ -365,7 +365,7 @@ SESSION_SETTINGS: Mapping[str, str] = {
     "spark.sql.parquet.filterPushdown.decimal": "false",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     # Of rows of a megabyte each, the 10,000 rows of a batch would take the whole memory.
-    BATCH_BYTES: str(4 << 20),
+    _BATCH_BYTES: str(4 << 20),
     "spark.sql.pyspark.inferNestedDictAsStruct.enabled": "false",
 }
 #: Settings that save time. Those of the user are preferred.
@@ -405,7 +405,7 @@ def own_settings(session: Any, defaults: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in explicit.items()
-        if name not in SESSION_SETTINGS
+        if name not in _SESSION_SETTINGS
         and value != {**_FAST_SETTINGS, **defaults}.get(name)
         and (known := engine_setting(name)) is not None
         and known.accepts(value)
@@ -423,7 +423,7 @@ def apply_settings(session: Any, own: Mapping[str, str], defaults: Mapping[str, 
         if known is not None and not known.accepts(value) and session.conf.isModifiable(name):
             session.conf.unset(name)
     small = _SMALL_SETTINGS if is_small else {}
-    for name, value in {**_FAST_SETTINGS, **defaults, **small, **SESSION_SETTINGS, **own}.items():
+    for name, value in {**_FAST_SETTINGS, **defaults, **small, **_SESSION_SETTINGS, **own}.items():
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-FORMAT = "rewriter_csv_lines"
+_FORMAT = "rewriter_csv_lines"
 
 
 def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schema: StructType | str) -> DataFrame:
@@ -26,10 +26,10 @@ def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schem
     Reads about a million lines a second per core. A line with a delimiter, or an unterminated quote, fails the query
     with FAILED_READ_FILE.
     """
-    return file_rows(session, FORMAT, paths, {"separator": separator}, schema)
+    return file_rows(session, _FORMAT, paths, {"separator": separator}, schema)
 
 
-def data_source() -> Any:
+def _data_source() -> Any:
     """Returns the class of the data source, which each session has to register. It uses nothing of this package."""
 
     def batches(path: str, separator: str, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -61,4 +61,4 @@ def data_source() -> Any:
             text = f"[FAILED_READ_FILE] The file {path} cannot be read after row {count}: {reason}."
             raise ValueError(text) from None
 
-    return file_source(FORMAT, read_file)
+    return file_source(_FORMAT, read_file)

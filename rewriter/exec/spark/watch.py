@@ -15,7 +15,7 @@ from time import monotonic
 from rewriter.errors import EngineError, InterfaceError
 
 #: The setting of Spark that has the seconds, and its default.
-TIMEOUT_SETTING, DEFAULT_SECONDS = "spark.rewriter.executorTimeout", 120.0
+TIMEOUT_SETTING, _DEFAULT_SECONDS = "spark.rewriter.executorTimeout", 120.0
 #: The pause between two looks, in seconds. Shorter work is not looked at.
 _PAUSE_SECONDS = 1.0
 
@@ -23,7 +23,7 @@ _PAUSE_SECONDS = 1.0
 def seconds_of(text: str | None) -> float:
     """Returns the seconds of the setting. Raises ``InterfaceError`` for a text that is no number of them."""
     try:
-        seconds = DEFAULT_SECONDS if text is None else float(text)
+        seconds = _DEFAULT_SECONDS if text is None else float(text)
     except ValueError:
         seconds = -1
     if not seconds > 0:
@@ -44,7 +44,7 @@ class Watch:
         address: str,
         is_running: Callable[[], bool],
         count: Callable[[], int] | None = None,
-        seconds: float = DEFAULT_SECONDS,
+        seconds: float = _DEFAULT_SECONDS,
     ) -> None:
         self._address = address
         self._is_running = is_running
@@ -74,7 +74,7 @@ class Watch:
                     continue
                 missing_since = missing_since or monotonic()
                 if monotonic() - missing_since >= self._seconds:
-                    failures.append(no_executors(self._address, self._seconds))
+                    failures.append(_no_executors(self._address, self._seconds))
                     with suppress(Exception):
                         cancel()
                     return
@@ -105,7 +105,7 @@ class Watch:
 # - when a cluster gives a waiting statement no executor.
 
 #: The seconds until an address counts as unreachable.
-REACH_SECONDS = 10.0
+_REACH_SECONDS = 10.0
 
 #: What Spark says when an application has ended, or the session of a server: the process may live on.
 _LOST = re.compile(
@@ -127,12 +127,12 @@ def says_lost(text: str) -> bool:
 def reach(engine: str, addresses: Iterable[tuple[str, int]], shown: str) -> None:
     """Raises ``EngineError`` ENGINE_UNREACHABLE unless something listens at one of the addresses.
 
-    ``engine`` and ``shown`` are what the message says. Costs a connection, or up to ``REACH_SECONDS`` for each address.
+    ``engine`` and ``shown`` are what the message says. Costs a connection, or ``_REACH_SECONDS`` for each address.
     """
     reason = "it has no address"
     for host, port in addresses:
         try:
-            socket.create_connection((host.strip("[]"), port), REACH_SECONDS).close()
+            socket.create_connection((host.strip("[]"), port), _REACH_SECONDS).close()
             return
         except (OSError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -164,7 +164,7 @@ def lost(address: str) -> EngineError:
     )
 
 
-def no_executors(address: str, seconds: float) -> EngineError:
+def _no_executors(address: str, seconds: float) -> EngineError:
     """Returns ENGINE_UNREACHABLE for a cluster without executors."""
     return EngineError(
         f"Spark at {address} had no executor for {seconds:.0f} s: all workers are gone, or other applications have all "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-FORMAT = "rewriter_files"
+_FORMAT = "rewriter_files"
 
 
 def worker_rows(
@@ -49,10 +49,10 @@ def worker_rows(
         "columns": base64.b64encode(columns.serialize()).decode(),
         "options": dict(relation.options),
     }
-    return file_rows(session, FORMAT, paths, plan, schema)
+    return file_rows(session, _FORMAT, paths, plan, schema)
 
 
-def data_source() -> Any:
+def _data_source() -> Any:
     """Returns the class of the data source, which each session has to register."""
     from pyspark import cloudpickle
 
@@ -85,4 +85,4 @@ def data_source() -> Any:
             text = f"[FAILED_READ_FILE] The file {path} cannot be read: {reason}."
             raise ValueError(text) from None
 
-    return file_source(FORMAT, read_file)
+    return file_source(_FORMAT, read_file)

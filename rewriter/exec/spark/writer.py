@@ -27,7 +27,7 @@ from rewriter.exec.write_target import file_target, packed_columns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FORMAT = "rewriter_partitions"
+_FORMAT = "rewriter_partitions"
 
 
 def data_source() -> Any:
@@ -75,7 +75,7 @@ def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[Writ
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
     os.close(handle)
     try:
-        frame.write.format(FORMAT).mode("append").option("plan", _plan(write, report, found)).save()
+        frame.write.format(_FORMAT).mode("append").option("plan", _plan(write, report, found)).save()
         with open(report, encoding="utf-8") as file:
             files = tuple(starmap(written_file, json.load(file)))
     finally:
@@ -91,7 +91,7 @@ def _source() -> Any:
     from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
 
     # Local names travel with the class; names of this module would be imported by the workers.
-    name_of_format, make_sink = FORMAT, FileTableSink
+    name_of_format, make_sink = _FORMAT, FileTableSink
     make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
     make_limit, make_shared = PartitionLimit, SharedPartitions
 

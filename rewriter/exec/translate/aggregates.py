@@ -107,13 +107,13 @@ def _delimiter(e: Expressions, node: exp.Expr) -> tuple[str, str]:
     return text, text
 
 
-STRING_AGGREGATE_RULES: dict[str, AggregateRule] = {"listagg": _list, "string_agg": _list}
-STRING_AGGREGATE_LINES = tuple(
+_STRING_AGGREGATE_RULES: dict[str, AggregateRule] = {"listagg": _list, "string_agg": _list}
+_STRING_AGGREGATE_LINES = tuple(
     (
         f"{function}([DISTINCT] x[, 'delimiter']) [WITHIN GROUP (ORDER BY …)]",
         "FLOAT and DOUBLE; DISTINCT of other arguments than STRING columns; a delimiter that is not a literal",
     )
-    for function in STRING_AGGREGATE_RULES
+    for function in _STRING_AGGREGATE_RULES
 )
 
 
@@ -283,7 +283,7 @@ def _comparable(e: Expressions, aggregate: AggregateCall, value: Typed) -> str:
     return plain_cast(value.sql, value.type)
 
 
-PERCENTILE_RULES: dict[str, AggregateRule] = {
+_PERCENTILE_RULES: dict[str, AggregateRule] = {
     "median": _median,
     "percentile": _percentile,
     "percentile_cont": _within("rw_percentile"),
@@ -294,7 +294,7 @@ PERCENTILE_RULES: dict[str, AggregateRule] = {
     "mode": _mode,
 }
 _PERCENTAGES = "DISTINCT; strings; percentages that are arrays or not literal"
-PERCENTILE_LINES = (
+_PERCENTILE_LINES = (
     ("median(x)", "DISTINCT; strings"),
     ("percentile(x, p)", "DISTINCT; strings; percentages that are no literals, or arrays of others; frequencies"),
     ("percentile_cont(p) WITHIN GROUP (ORDER BY x)", _PERCENTAGES),
@@ -511,10 +511,10 @@ _OF_NUMBERS = frozenset(name for name, rule in _RULES.items() if rule in (_sum, 
 #: The rules of other aggregates.
 _CALL_RULES: dict[str, AggregateRule] = {
     **conditionals.RULES,
-    **PERCENTILE_RULES,
+    **_PERCENTILE_RULES,
     **RULES,
     **arrays.RULES,
-    **STRING_AGGREGATE_RULES,
+    **_STRING_AGGREGATE_RULES,
 }
 #: The aggregates that are translated with DISTINCT.
 _DISTINCT = ("count", "sum", "avg", "mean", "min", "max")
@@ -697,10 +697,10 @@ FUNCTIONS = {
         ("bit_or(x)", "DISTINCT; other than integers"),
         ("bit_xor(x)", "DISTINCT; other than integers"),
         *conditionals.LINES,
-        *PERCENTILE_LINES,
+        *_PERCENTILE_LINES,
         *LINES,
         *arrays.LINES,
-        *STRING_AGGREGATE_LINES,
+        *_STRING_AGGREGATE_LINES,
     ),
     **functions(_SECTION, ("grouping(key)", _grouping), ("grouping_id([key, …])", _grouping_id)),
 }

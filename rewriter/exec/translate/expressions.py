@@ -160,7 +160,7 @@ class OuterScope(Scope):
 
 #: Translates a subquery in a scope; returns its SQL, its columns' types, and whether it names columns of the scope:
 #: Spark lists them in the names of expressions.
-Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...], bool]]
+_Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...], bool]]
 
 
 class Expressions:
@@ -172,7 +172,7 @@ class Expressions:
         self,
         text: SqlText,
         parameters: Mapping[str, object],
-        subquery: Subquery,
+        subquery: _Subquery,
         allowed: Mapping[type[exp.Expr] | str, Allowed],
     ) -> None:
         self.text = text

@@ -52,7 +52,7 @@ class Cte:
 
 Ctes = Mapping[str, Cte]
 #: Translates a query in a scope, under common table expressions.
-Translate = Callable[[exp.Expr, Scope, Ctes], Query]
+_Translate = Callable[[exp.Expr, Scope, Ctes], Query]
 
 
 @dataclass
@@ -69,7 +69,7 @@ class _From:
 class FromClauses:
     """Translates these clauses for the queries of one text."""
 
-    def __init__(self, expressions: Expressions, relations: Sequence[Relation], translate: Translate) -> None:
+    def __init__(self, expressions: Expressions, relations: Sequence[Relation], translate: _Translate) -> None:
         self.expressions = expressions
         self.text = expressions.text
         self.relations = {relation.name.lower(): relation for relation in relations}
@@ -206,7 +206,7 @@ class FromClauses:
     def _pivot(self, node: exp.Expr, from_: _From) -> None:
         """Applies PIVOT and UNPIVOT behind a relation or a join to all relations so far."""
         for pivot in node.args.get("pivots") or ():
-            result = pivoted(self.expressions, pivot, from_.sql, from_.sources, self.alias)
+            result = _translated_pivot(self.expressions, pivot, from_.sql, from_.sources, self.alias)
             from_.sql, from_.sources, from_.has_cross_join = result.sql, list(result.sources), False
 
     def _common_names(self, sources: Sequence[Source], source: Source, join: exp.Join) -> list[str]:
@@ -416,7 +416,7 @@ class _Column:
     name: str | None
 
 
-def pivoted(
+def _translated_pivot(
     e: Expressions, node: exp.Pivot, sql: str, sources: Sequence[Source], new_alias: Callable[[], str]
 ) -> Pivoted:
     """Translates PIVOT or UNPIVOT of the relation ``sql``, the text after FROM. Raises the errors of ``translate``."""

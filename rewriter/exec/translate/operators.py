@@ -102,7 +102,7 @@ def _comparison(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         return Typed(f"({first} IS NOT DISTINCT FROM {second})", BOOLEAN, infix("<=>", left.name, right.name))
     operator = _COMPARISONS[type(node)]
     compared = f"({first} {operator} {second})"
-    if bounded := with_decimal_literal(operands, (left, right), operator, compared):
+    if bounded := _with_decimal_literal(operands, (left, right), operator, compared):
         return bounded
     name = infix("=" if operator == "<>" else operator, left.name, right.name)
     if operator == "<>" and name is not None:
@@ -144,9 +144,9 @@ def _between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     (value_for_high, high_sql), _ = e.cast_to_common_type([value, high], node, binary=True, operands=upper)
     name = call("between", value.name, low.name, high.name)
     above, below = f"{value_sql} >= {low_sql}", f"{value_for_high} <= {high_sql}"
-    if bounded := with_decimal_literal(lower, (value, low), ">=", f"({above})"):
+    if bounded := _with_decimal_literal(lower, (value, low), ">=", f"({above})"):
         above = bounded.sql
-    if bounded := with_decimal_literal(upper, (value, high), "<=", f"({below})"):
+    if bounded := _with_decimal_literal(upper, (value, high), "<=", f"({below})"):
         below = bounded.sql
     return Typed(f"({above} AND {below})", BOOLEAN, name)
 
@@ -155,9 +155,9 @@ def _in(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     e.allow_only(node, "this", "expressions", "query")
     assert isinstance(node, exp.In)
     if node.args.get("query") is not None:
-        return in_query(e, node, scope)
+        return _in_query(e, node, scope)
     if isinstance(node.this, exp.Tuple) and node.expressions:
-        return in_tuples(e, node, scope)
+        return _in_tuples(e, node, scope)
     value = e.translate(node.this, scope)
     if not node.expressions:
         e.text.wrong("IN needs at least one value.", "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "42000", node)
@@ -271,7 +271,7 @@ NODES: dict[type[exp.Expr] | str, Allowed] = {
 _PLACES = "IN (SELECT …) as an operand of another expression than AND, OR, NOT, CASE and IF"
 
 
-def in_query(e: Expressions, node: exp.In, scope: Scope) -> Typed:
+def _in_query(e: Expressions, node: exp.In, scope: Scope) -> Typed:
     """Translates ``a IN (SELECT …)`` and ``(a, b) IN (SELECT …)``."""
     is_tuple = isinstance(node.this, exp.Tuple)
     operands = list(node.this.expressions) if is_tuple else [node.this]
@@ -395,7 +395,7 @@ def _has_query(node: exp.Expr) -> bool:
     return isinstance(node, exp.In) and node.args.get("query") is not None
 
 
-def in_tuples(e: Expressions, node: exp.In, scope: Scope) -> Typed:
+def _in_tuples(e: Expressions, node: exp.In, scope: Scope) -> Typed:
     """Translates ``(a, b) IN ((1, 2), …)``. As Spark compares structs, a NULL in a tuple is equal to NULL."""
     operands = node.this.expressions
     values = [e.comparable(e.translate(operand, scope), operand, "IN of tuples") for operand in operands]
@@ -450,7 +450,7 @@ def _tuple_name(nodes: Sequence[exp.Expr], values: Sequence[Typed], quote: str) 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def with_decimal_literal(
+def _with_decimal_literal(
     nodes: tuple[exp.Expr, exp.Expr], values: tuple[Typed, Typed], operator: str, sql: str
 ) -> Typed | None:
     """Returns the comparison ``sql`` as Spark shows and evaluates it, or None if it is not of an integer with a decimal

@@ -135,7 +135,7 @@ class _Queries:
                     "DUPLICATED_CTE_NAMES", "42602", cte, cte.alias,
                 )  # fmt: skip
             names.add(cte.alias.lower())
-            if clause.args.get("recursive") and names_itself(cte):
+            if clause.args.get("recursive") and _names_itself(cte):
                 visible[cte.alias.lower()] = self._recursive(cte, outer_scope, visible, parts)
                 continue
             query = self.query(cte.this, outer_scope, visible)
@@ -148,14 +148,14 @@ class _Queries:
     def _recursive(self, cte: exp.Expr, outer_scope: Scope, ctes: Ctes, parts: list[str]) -> Cte:
         """Adds the queries of a recursive common table expression to ``parts``."""
         self.expressions.construct("WITH RECURSIVE name AS (SELECT … UNION ALL SELECT … FROM name …)")
-        recursion = recursive_parts(self.expressions, cte, self.lists.is_aggregate)
+        recursion = _recursive_parts(self.expressions, cte, self.lists.is_aggregate)
         anchor = self.query(recursion.anchor, outer_scope, ctes)
         columns = self.clauses.renamed(anchor.columns, cte.args["alias"], cte)
         rows, read, result = (self.clauses.alias() for _ in range(3))
-        inner = Cte(rows, (*columns, (STEP, STEP_TYPE)))
+        inner = Cte(rows, (*columns, (_STEP, _STEP_TYPE)))
         step = self.query(recursion.step, outer_scope, {**ctes, cte.alias.lower(): inner})
         types = [type_ for _, type_ in columns]
-        items = ", ".join(step_items(self.expressions, cte, types, step.columns[:-1]))
+        items = ", ".join(_step_items(self.expressions, cte, types, step.columns[:-1]))
         first = ", ".join([*(f"c{number}" for number in range(len(types))), f"0 AS c{len(types)}"])
         parts.append(f"{rows} AS (SELECT {first} FROM ({anchor.sql}) UNION ALL SELECT {items} FROM ({step.sql}))")
         parts.append(f"{read} AS MATERIALIZED (SELECT * FROM {rows})")
@@ -174,7 +174,7 @@ class _Queries:
         head, ctes = self._with(node, outer_scope, ctes)
         from_sql, sources = self.clauses.clause(node, outer_scope, ctes)
         scope = Scope(sources, outer_scope if outer_scope.sources else None, dict(ctes), _windows(e, node))
-        check_calls(e, node, self.lists.is_aggregate)
+        _check_calls(e, node, self.lists.is_aggregate)
         if node.args.get("where"):
             e.construct("WHERE")
         where = f" WHERE {e.test(node.args['where'].this, scope, 'WHERE').sql}" if node.args.get("where") else ""
@@ -201,7 +201,7 @@ class _Queries:
         selected = self.lists.selected(items, group, distinct=distinct is not None)
         sql = f"SELECT {'DISTINCT ' if distinct else ''}{selected}{from_sql}{where}{group.sql}{having}"
         sql += self.lists.qualify(node, items, scope)
-        sql += self.lists.order(node, items, scope, distinct is not None) + limits(self.expressions, node)
+        sql += self.lists.order(node, items, scope, distinct is not None) + _limits(self.expressions, node)
         if ALL_KEYS in sql and group.set_keys is not None:
             sql = sql.replace(ALL_KEYS, f"grouping({', '.join(group.set_keys)})" if group.set_keys else "0")
         columns = tuple((item.name, item.value.declared) for item in items)
@@ -321,7 +321,7 @@ class _Queries:
         items = [Item(column.name, column.typed(), None, True) for column in columns]
         selected = ", ".join(f"{column.sql} AS c{number}" for number, column in enumerate(columns))
         scope = Scope((Source(None, tuple(columns)),))
-        tail = self.lists.order(node, items, scope, by_output=False) + limits(self.expressions, node)
+        tail = self.lists.order(node, items, scope, by_output=False) + _limits(self.expressions, node)
         return Query(f"SELECT {selected} FROM ({query.sql}) AS {alias}{tail}", query.columns)
 
 
@@ -345,7 +345,7 @@ def _is_chain_link(node: exp.Expr, distinct: bool) -> bool:
 # number of its step, and the rows are read through a test of both limits.
 
 #: The name of the column with the number of a step, which no column of a user has.
-STEP = "step of the recursion"
+_STEP = "step of the recursion"
 #: Spark's limits: of steps, and of rows.
 _MOST_STEPS, _MOST_ROWS = 100, 1_000_000
 _WRITE = "Write SELECT … UNION ALL SELECT … FROM name …, where only the second query reads the name."
@@ -359,7 +359,7 @@ class RecursiveParts:
     step: exp.Select
 
 
-def names_itself(cte: exp.Expr) -> bool:
+def _names_itself(cte: exp.Expr) -> bool:
     """Tests whether the query of a common table expression reads its own name."""
     return bool(_references(cte.this, cte.alias))
 
@@ -368,7 +368,7 @@ def _references(node: exp.Expr, name: str) -> list[exp.Table]:
     return [table for table in node.find_all(exp.Table) if not table.db and table.name.lower() == name.lower()]
 
 
-def recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> RecursiveParts:
+def _recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> RecursiveParts:
     """Returns the parts of an expression that reads itself. Raises Spark's errors for other forms."""
     body, name = cte.this, cte.alias
     is_union = isinstance(body, exp.Union) and not any(body.args.get(key) for key in ("order", "limit", "offset"))
@@ -397,15 +397,15 @@ def recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.E
     if any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in select.expressions):
         e.text.refuse("SELECT * in a recursive query", select, "Name the columns.")
     step = select.copy()
-    step.append("expressions", exp.Add(this=exp.column(STEP, quoted=True), expression=exp.Literal.number(1)))
-    within_limit = exp.LT(this=exp.column(STEP, quoted=True), expression=exp.Literal.number(_MOST_STEPS))
+    step.append("expressions", exp.Add(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(1)))
+    within_limit = exp.LT(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(_MOST_STEPS))
     where = step.args.get("where")
     condition = within_limit if where is None else exp.And(this=exp.Paren(this=where.this), expression=within_limit)
     step.set("where", exp.Where(this=condition))
     return RecursiveParts(body.this, step)
 
 
-def step_items(
+def _step_items(
     e: Expressions, node: exp.Expr, types: Sequence[SqlType], columns: Sequence[tuple[str, SqlType]]
 ) -> list[str]:
     """Returns the columns of a step's query, cast to the types of the first query. ``columns`` are those of the query
@@ -448,7 +448,7 @@ def limited(rows: str, name: str, count: int) -> str:
 
 
 #: The type of the number of a step.
-STEP_TYPE = INT
+_STEP_TYPE = INT
 
 
 # LIMIT and OFFSET: whole numbers, and sums, differences and products of them.
@@ -456,7 +456,7 @@ STEP_TYPE = INT
 _LARGEST = 2**31 - 1
 
 
-def limits(e: Expressions, node: exp.Expr) -> str:
+def _limits(e: Expressions, node: exp.Expr) -> str:
     """Translates LIMIT and OFFSET of a query."""
     sql = ""
     for key in ("limit", "offset"):
@@ -520,7 +520,7 @@ def _number(e: Expressions, node: exp.Expr, clause: str) -> int:
 # Aggregates and window functions where a query cannot have them: the errors are Spark's.
 
 
-def check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp.Expr], bool]) -> None:
+def _check_calls(e: Expressions, select: exp.Select, is_aggregate: Callable[[exp.Expr], bool]) -> None:
     """Raises ``EngineError`` for an aggregate in WHERE, a window function in WHERE or HAVING, an aggregate in the
     argument of another, and an aggregate in the condition of FILTER.
     """

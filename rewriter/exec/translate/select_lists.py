@@ -245,7 +245,7 @@ class SelectLists:
             key for key in (order.expressions if order else ())
             if not any(column.name.lower() in names for column in key.find_all(exp.Column))
         ]  # fmt: skip
-        check_ungrouped(self.expressions, parts, group.keys, scope, grouped=select.args.get("group") is not None)
+        _check_ungrouped(self.expressions, parts, group.keys, scope, grouped=select.args.get("group") is not None)
 
     def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
         item = None
@@ -465,7 +465,7 @@ def _without_alias(node: exp.Expr) -> exp.Expr:
 # DuckDB finds them, too, but calls them by the names of the translation.
 
 
-def check_ungrouped(
+def _check_ungrouped(
     e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[str], scope: Scope, *, grouped: bool
 ) -> None:
     """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that no key of GROUP BY contains;

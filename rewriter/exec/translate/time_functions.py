@@ -29,7 +29,7 @@ _SECOND = 1_000_000
 _SECONDS = decimal(8, 6)
 
 
-def time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
+def _time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
     """Translates a date or timestamp, or a string, which is read as ``text_type``."""
     value = e.translate(node, scope)
     if value.text is not None:
@@ -48,10 +48,10 @@ def time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType 
 
 
 def _one_time(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType = DATE) -> Typed:
-    return time_value(e, e.arguments(node, 1)[0], scope, text_type)
+    return _time_value(e, e.arguments(node, 1)[0], scope, text_type)
 
 
-def whole_number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
+def _whole_number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates an integer."""
     value = e.translate(node, scope)
     if not value.type.is_integer and value.type != VOID:
@@ -80,13 +80,13 @@ def _unit_sql(unit_text: str, unit: str) -> str:
 
 def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    unit, value = _unit(e, first, scope), time_value(e, second, scope, TIMESTAMP)
+    unit, value = _unit(e, first, scope), _time_value(e, second, scope, TIMESTAMP)
     return Typed(_truncated(unit, value, TIMESTAMP, _TRUNCATIONS), TIMESTAMP, call("date_trunc", unit.name, value.name))
 
 
 def _trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, unit = time_value(e, first, scope), _unit(e, second, scope)
+    value, unit = _time_value(e, first, scope), _unit(e, second, scope)
     units = {text: unit for text, unit in _TRUNCATIONS.items() if unit in ("year", "quarter", "month", "week")}
     return Typed(_truncated(unit, value, DATE, units), DATE, call("trunc", value.name, unit.name))
 
@@ -126,7 +126,7 @@ def _field(function: str, offset: str, value: Typed) -> str:
 
 def _extracted(e: Expressions, node: exp.Expr, field: str, source: exp.Expr, scope: Scope) -> tuple[Typed, SqlType]:
     key = field.lower().removesuffix("s" if field.lower() in _PLURALS else "")
-    value = time_value(e, source, scope, _text_type(key))
+    value = _time_value(e, source, scope, _text_type(key))
     if key == "second":
         micros = plain_cast(f"microsecond({plain_cast(value.sql, TIMESTAMP)})", decimal(8, 0))
         sql = plain_cast(f"{micros} * CAST('0.000001' AS DECIMAL(7,6))", _SECONDS)
@@ -184,7 +184,7 @@ def _parsed(e: Expressions, node: exp.Expr, value: Typed, format: str, tolerant:
 
 def _date_format(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, format = time_value(e, first, scope, TIMESTAMP), _word(e, second, scope)
+    value, format = _time_value(e, first, scope, TIMESTAMP), _word(e, second, scope)
     return Typed(_formatted(e, node, value.sql, format), STRING, call("date_format", value.name, format))
 
 
@@ -215,7 +215,7 @@ def _short_name(format: str) -> Translation:
 
 def _next_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, word = time_value(e, first, scope), _word(e, second, scope)
+    value, word = _time_value(e, first, scope), _word(e, second, scope)
     days = [number for number, day in enumerate(_WEEK, start=1) if word.upper() in (day[:2], day[:3], day)]
     if not days:
         e.refuse(node, f"The day of the week '{word}'")
@@ -225,20 +225,20 @@ def _next_day(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _make_timestamp(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [whole_number(e, part, scope) for part in e.arguments(node, 6)]
+    parts = [_whole_number(e, part, scope) for part in e.arguments(node, 6)]
     name = call("make_timestamp", *(part.name for part in parts))
     return Typed(f"rw_make_timestamp({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", TIMESTAMP, name)
 
 
 def _make_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    parts = [whole_number(e, part, scope) for part in e.arguments(node, 3)]
+    parts = [_whole_number(e, part, scope) for part in e.arguments(node, 3)]
     name = call("make_date", *(part.name for part in parts))
     return Typed(f"make_date({', '.join(plain_cast(part.sql, BIGINT) for part in parts)})", DATE, name)
 
 
 def _add_months(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
-    value, months = time_value(e, first, scope), whole_number(e, second, scope)
+    value, months = _time_value(e, first, scope), _whole_number(e, second, scope)
     sql = f"{plain_cast(value.sql, DATE)} + to_months({plain_cast(months.sql, INT)})"
     return Typed(plain_cast(sql, DATE), DATE, call("add_months", value.name, months.name))
 
@@ -280,7 +280,7 @@ def _unix(divisor: int) -> Translation:
 
 def _from_unix(factor: int) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-        value = whole_number(e, e.arguments(node, 1)[0], scope)
+        value = _whole_number(e, e.arguments(node, 1)[0], scope)
         return Typed(_moment(value, factor), TIMESTAMP, call(_name(e, node), value.name))
 
     return translate
@@ -292,7 +292,7 @@ def _moment(value: Typed, factor: int) -> str:
 
 def _from_unixtime(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     argument, *options = e.arguments(node, 1, 2)
-    value = whole_number(e, argument, scope)
+    value = _whole_number(e, argument, scope)
     format = _word(e, options[0], scope) if options else _DEFAULT_FORMAT
     name = call("from_unixtime", value.name, format)
     return Typed(_formatted(e, node, _moment(value, _SECOND), format), STRING, name)
@@ -306,7 +306,7 @@ def _unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _date_from_unix_date(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
-    days = whole_number(e, e.arguments(node, 1)[0], scope)
+    days = _whole_number(e, e.arguments(node, 1)[0], scope)
     if days.type == BIGINT:
         e.refuse(node, "DATE_FROM_UNIX_DATE of a BIGINT")
     sql = plain_cast(f"DATE '1970-01-01' + {plain_cast(days.sql, INT)}", DATE)
@@ -416,7 +416,7 @@ def _added(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     unit = _time_difference_unit(e, first)
     if unit.upper() not in _STEPS:
         e.refuse(node, f"The unit {unit}")
-    amount, value = whole_number(e, second, scope), time_value(e, third, scope, TIMESTAMP)
+    amount, value = _whole_number(e, second, scope), _time_value(e, third, scope, TIMESTAMP)
     if amount.type == BIGINT:
         e.refuse(node, f"{str(e.text.called(node)).upper()} of a BIGINT")
     function, factor = _STEPS[unit.upper()]
@@ -433,7 +433,7 @@ def _added_days(operator: str) -> Translation:
         if operator == "+" and len(node.expressions) == 3:
             return _added(e, node, scope)
         first, second = e.arguments(node, 2)
-        value, days = time_value(e, first, scope), whole_number(e, second, scope)
+        value, days = _time_value(e, first, scope), _whole_number(e, second, scope)
         if days.type == BIGINT:
             e.refuse(node, f"{str(e.text.called(node)).upper()} of a BIGINT")
         sql = f"{plain_cast(value.sql, DATE)} {operator} {plain_cast(days.sql, INT)}"
@@ -450,7 +450,7 @@ def _days_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if len(node.expressions) == 3:
         return _units_between(e, node, scope)
     first, second = e.arguments(node, 2)
-    end, start = time_value(e, first, scope), time_value(e, second, scope)
+    end, start = _time_value(e, first, scope), _time_value(e, second, scope)
     sql = f"date_diff('day', {plain_cast(start.sql, DATE)}, {plain_cast(end.sql, DATE)})"
     return Typed(plain_cast(sql, INT), INT, call(str(e.text.called(node)), end.name, start.name))
 
@@ -459,7 +459,7 @@ def _units_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Returns the number of whole units between two times, towards zero."""
     first, *times = e.arguments(node, 3)
     unit = _time_difference_unit(e, first)
-    start, end = (time_value(e, time, scope, TIMESTAMP) for time in times)
+    start, end = (_time_value(e, time, scope, TIMESTAMP) for time in times)
     moments = [plain_cast(value.sql, TIMESTAMP) for value in (start, end)]
     if unit.upper() in _MICROS:
         sql = f"((epoch_us({moments[1]}) - epoch_us({moments[0]})) // {_MICROS[unit.upper()]})"
@@ -472,7 +472,7 @@ def _units_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _months_between(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     *times, rounded = [*e.arguments(node, 2, 3), None][:3]
-    first, second = (time_value(e, time, scope, TIMESTAMP) for time in times if time is not None)
+    first, second = (_time_value(e, time, scope, TIMESTAMP) for time in times if time is not None)
     is_rounded = Typed("true", BOOLEAN, "true") if rounded is None else e.condition(rounded, scope)
     moments = [plain_cast(value.sql, TIMESTAMP) for value in (first, second)]
     months = f"rw_months_between({', '.join(moments)})"
@@ -527,7 +527,7 @@ def _shifted(is_local: bool) -> Translation:
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         first, second = e.arguments(node, 2)
-        value, zone = time_value(e, first, scope, TIMESTAMP), e.translate(second, scope)
+        value, zone = _time_value(e, first, scope, TIMESTAMP), e.translate(second, scope)
         moment = plain_cast(value.sql, TIMESTAMP)
         name = call(str(e.text.called(node)), value.name, zone.name)
         if zone.type == VOID:

@@ -32,7 +32,7 @@ _TO_PEERS = "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 @dataclass(frozen=True)
 class _Function:
-    """A translated function without OVER. ``frame`` is Spark's name of the frame that it always has."""
+    """A translated function without OVER. ``_frame`` is Spark's name of the frame that it always has."""
 
     sql: str
     type: SqlType
@@ -42,7 +42,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Definition:
-    """The window of a function. ``sql`` is OVER with its definition. ``keys`` and ``frame`` are its parts in Spark's
+    """The window of a function. ``sql`` is OVER with its definition. ``keys`` and ``_frame`` are its parts in Spark's
     name of the column; ``keys`` are ``None`` if one of them has no name.
     """
 
@@ -111,7 +111,7 @@ def _ranked(e: Expressions, call_: AggregateCall, window: _Definition, scope: Sc
         e.refuse(call_.node, f"{name} without {without}")
     if call_.order is not None or (call_.ignore_nulls is not None and call_.function not in _NULLS):
         e.refuse(call_.node, f"{name} with IGNORE NULLS, RESPECT NULLS or WITHIN GROUP")
-    entry = ENTRIES.get(call_.function)
+    entry = _ENTRIES.get(call_.function)
     if entry is not None:
         e.entries.add(entry)
     return _RULES[call_.function](e, call_, scope)
@@ -145,7 +145,7 @@ def _definition(e: Expressions, window: exp.Expr, scope: Scope) -> _Definition:
     keys = [_key(e, key, value) for key, value in zip(order.expressions if order else (), sorted_values, strict=True)]
     clauses = [("PARTITION BY", parts)] if parts else []
     clauses += [("ORDER BY", keys)] if keys else []
-    typed_frame = None if spec is None else frame(e, spec, sorted_values)
+    typed_frame = None if spec is None else _frame(e, spec, sorted_values)
     words = [f"{word} {', '.join(value.sql for value in values)}" for word, values in clauses]
     names = None
     if all(value.name is not None for value in (*parts, *keys)):
@@ -273,7 +273,7 @@ FUNCTIONS = functions(
     ("lead(x[, n[, default]]) [IGNORE NULLS]", _refuse_without_over, "a default of another type"),
     ("nth_value(x, n) [IGNORE NULLS]", _refuse_without_over, "without ORDER BY; n that is not a literal"),
 )
-ENTRIES: dict[object, Entry | None] = {name: allowed.entry for name, allowed in FUNCTIONS.items()}
+_ENTRIES: dict[object, Entry | None] = {name: allowed.entry for name, allowed in FUNCTIONS.items()}
 
 
 # Frames of windows: ROWS, and RANGE with a distance.
@@ -306,7 +306,7 @@ class _Bound:
     unit: str = ""
 
 
-def frame(e: Expressions, spec: exp.Expr, keys: Sequence[Typed]) -> Frame:
+def _frame(e: Expressions, spec: exp.Expr, keys: Sequence[Typed]) -> Frame:
     """Translates a frame of a window that is sorted by ``keys``."""
     e.allow_only(spec, "kind", "start", "start_side", "end", "end_side")
     kind = str(spec.args.get("kind") or "").upper()

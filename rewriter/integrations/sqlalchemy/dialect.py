@@ -29,7 +29,7 @@ from rewriter.statements.resolve.named_objects import columns_of_view
 # a view that only an engine can determine.
 
 #: The name of the index that stands for the partition columns, as that of Trino's dialect.
-PARTITION_INDEX = "partition"
+_PARTITION_INDEX = "partition"
 
 
 class CatalogReflection:
@@ -91,7 +91,7 @@ class CatalogReflection:
         if not isinstance(object_, Table) or not object_.partition_columns:
             return []
         names = [column.name for column in object_.partition_columns]
-        return [{"name": PARTITION_INDEX, "column_names": names, "unique": False}]
+        return [{"name": _PARTITION_INDEX, "column_names": names, "unique": False}]
 
     @reflection.cache
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
@@ -232,7 +232,7 @@ _WORDS = frozenset(
 )
 
 
-class BackquotedNames(IdentifierPreparer):
+class _BackquotedNames(IdentifierPreparer):
     """Quotes all names but words of small ASCII letters, digits and underscores that are no keywords."""
 
     reserved_words = RESERVED_WORDS | _WORDS
@@ -248,7 +248,7 @@ class BackquotedNames(IdentifierPreparer):
 # none. Values that would have to be generated (computed columns, identity) are refused.
 
 
-class DefinitionCompiler(compiler.DDLCompiler):
+class _DefinitionCompiler(compiler.DDLCompiler):
     """Writes CREATE, DROP and COMMENT. An empty statement is not executed."""
 
     def get_column_specification(self, column: Any, **kwargs: Any) -> str:
@@ -308,7 +308,7 @@ class DefinitionCompiler(compiler.DDLCompiler):
 # Queries and INSERT in Spark's SQL.
 
 
-class QueryCompiler(compiler.SQLCompiler):
+class _QueryCompiler(compiler.SQLCompiler):
     """Writes the constructs in which Spark differs from SQLAlchemy's standard."""
 
     def render_literal_value(self, value: Any, type_: Any) -> str:
@@ -440,10 +440,10 @@ class RewriterDialect(CatalogReflection, default.DefaultDialect):
     default_paramstyle = "qmark"
     supports_statement_cache = True
 
-    statement_compiler = QueryCompiler
-    ddl_compiler = DefinitionCompiler
+    statement_compiler = _QueryCompiler
+    ddl_compiler = _DefinitionCompiler
     type_compiler_cls = TypeCompiler
-    preparer: Any = BackquotedNames
+    preparer: Any = _BackquotedNames
     colspecs = COLUMN_TYPES
     construct_arguments = _ARGUMENTS
 

@@ -44,7 +44,7 @@ class SparkType(sqltypes.UserDefinedType[Any]):
         return self.text
 
 
-class Instant(sqltypes.DateTime):
+class _Instant(sqltypes.DateTime):
     """A TIMESTAMP. Without ``timezone`` its values are naive and in UTC."""
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any] | None:
@@ -54,7 +54,7 @@ class Instant(sqltypes.DateTime):
         return _instant_literal
 
 
-class Day(sqltypes.Date):
+class _Day(sqltypes.Date):
     """A DATE. A datetime becomes its day."""
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
@@ -64,14 +64,14 @@ class Day(sqltypes.Date):
         return lambda value: f"DATE '{_day(value).isoformat()}'"
 
 
-class Decimals(sqltypes.Numeric[Any]):
+class _Decimals(sqltypes.Numeric[Any]):
     """A DECIMAL. Its literals never become a DOUBLE."""
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
         return _number_literal
 
 
-class Floats(sqltypes.Float[Any]):
+class _Floats(sqltypes.Float[Any]):
     """A DOUBLE, or a FLOAT of at most 24 bits. Its literals are exact."""
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
@@ -80,10 +80,10 @@ class Floats(sqltypes.Float[Any]):
 
 #: What the dialect has instead of SQLAlchemy's types.
 COLUMN_TYPES: dict[type[Any], type[Any]] = {
-    sqltypes.DateTime: Instant,
-    sqltypes.Date: Day,
-    sqltypes.Numeric: Decimals,
-    sqltypes.Float: Floats,
+    sqltypes.DateTime: _Instant,
+    sqltypes.Date: _Day,
+    sqltypes.Numeric: _Decimals,
+    sqltypes.Float: _Floats,
 }
 
 _SCALARS: dict[str, Callable[[], sqltypes.TypeEngine[Any]]] = {

@@ -28,9 +28,9 @@ from rewriter.metastore.adoption.plan import Places, alteration
 from rewriter.metastore.adoption.report import Counts
 
 #: How often a commit is tried that conflicts with others.
-ATTEMPTS = 5
+_ATTEMPTS = 5
 #: The partitions of one table that are refused one by one. After these, the rest of their batch is refused with them.
-MOST_SINGLE = 100
+_MOST_SINGLE = 100
 #: Errors that are about what is committed, and not about the catalog's database.
 REFUSALS = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 
@@ -61,7 +61,7 @@ def committed(catalog: Catalog, changes: Callable[[State], tuple[Sequence[Change
     New objects with the id 0 get one. The function is called again after a conflict. Raises the errors of the commit,
     and ``ConflictError`` after some attempts.
     """
-    for attempt in range(ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         state = State(catalog)
         made, result = changes(state)
         if not made:
@@ -71,7 +71,7 @@ def committed(catalog: Catalog, changes: Callable[[State], tuple[Sequence[Change
                 transaction.commit([_with_id(change, transaction) for change in made])
                 return result
         except ConflictError:
-            if attempt == ATTEMPTS - 1:
+            if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("the last attempt returns or raises")
 
@@ -153,7 +153,7 @@ class PartitionCommits:
             committed(self.catalog, lambda state: (self._changes(state, added, altered), None))
         except REFUSALS as error:
             self.places.restore(before)
-            if number == 1 or self._single >= MOST_SINGLE:
+            if number == 1 or self._single >= _MOST_SINGLE:
                 self._single += number
                 self._lost += [write.values for write, _ in altered]
                 self.refused(values, error)

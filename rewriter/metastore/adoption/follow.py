@@ -12,7 +12,7 @@ from rewriter.metastore.adoption.run import Import
 from rewriter.metastore.adoption.source import EVENTS
 
 #: Seconds between two looks at the notifications, and between two comparisons of everything without notifications.
-INTERVAL, WITHOUT_EVENTS = 10.0, 600.0
+INTERVAL, _WITHOUT_EVENTS = 10.0, 600.0
 #: The most requests for notifications of one look. If more are left, everything is compared.
 _MOST_REQUESTS = 100
 
@@ -38,9 +38,9 @@ class Follower:
         While the source is not available, it is tried again at each interval.
         """
         if not self.last:
-            self.say(f"The source has no notifications: everything is compared every {WITHOUT_EVENTS:.0f} seconds.")
+            self.say(f"The source has no notifications: everything is compared every {_WITHOUT_EVENTS:.0f} seconds.")
         failed = False
-        while not self.wait(self.interval if self.last or failed else max(self.interval, WITHOUT_EVENTS)):
+        while not self.wait(self.interval if self.last or failed else max(self.interval, _WITHOUT_EVENTS)):
             try:
                 report = self.step()
                 failed = False

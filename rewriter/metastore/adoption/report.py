@@ -11,7 +11,7 @@ from rewriter.terminal_text import cut
 #: The columns of the report.
 COLUMNS = ("object", "not taken", "count", "example", "reason")
 #: The different reasons for one kind of thing of one object, and the longest text of one.
-MOST_REASONS, MOST_CHARACTERS = 20, 400
+_MOST_REASONS, _MOST_CHARACTERS = 20, 400
 Row = tuple[str, str, int, str | None, str]
 
 
@@ -61,15 +61,15 @@ class Report:
     def not_taken(self, object: str, what: str, reason: str, count: int = 1, example: str | None = None) -> None:
         """Notes that something of an object was not taken: the whole ``table``, or some ``partitions`` of it.
 
-        After ``MOST_REASONS`` of one kind, others are one row.
+        After ``_MOST_REASONS`` of one kind, others are one row.
         """
-        text = cut(" ".join(reason.split()), MOST_CHARACTERS)
+        text = cut(" ".join(reason.split()), _MOST_CHARACTERS)
         with self._lock:
             reasons = self._reasons.setdefault((object, what), set())
-            if text not in reasons and len(reasons) >= MOST_REASONS:
+            if text not in reasons and len(reasons) >= _MOST_REASONS:
                 text = "Further reasons of these kinds."
             reasons.add(text)
-            shown = None if example is None else cut(example, MOST_CHARACTERS)
+            shown = None if example is None else cut(example, _MOST_CHARACTERS)
             self._found.setdefault((object, what, text), _Found(0, shown)).count += count
 
     @property

@@ -49,7 +49,7 @@ from rewriter.runtime.progress import ProgressReporter
 from rewriter.statements.resolve.location_conflicts import check_table_location, refused_locations
 
 #: The partitions of one request and one commit.
-BATCH = 2_000
+_BATCH = 2_000
 #: The batches that are fetched ahead.
 _AHEAD = 2
 _UNASKED = "The source returned it, but was asked for others."
@@ -85,7 +85,7 @@ class Import:
     selection: Selection = field(default_factory=Selection)
     report: Report = field(default_factory=Report)
     progress: ProgressReporter = field(default_factory=ProgressReporter)
-    batch: int = BATCH
+    batch: int = _BATCH
 
     def everything(self) -> frozenset[_Name]:
         """Compares all that is selected, and returns the tables and views that the source has of it.
@@ -105,7 +105,7 @@ class Import:
     def functions(self) -> None:
         """Compares the functions of the databases that are selected as a whole. One request for each of both."""
         databases = [name for name in self._source_databases() if self.selection.has_all_of(name)]
-        Functions(self.catalog, self.source, self.selection, self.report).compare(databases)
+        _Functions(self.catalog, self.source, self.selection, self.report).compare(databases)
 
     def listed(self) -> list[_Name]:
         """Returns the selected tables that the source has."""
@@ -215,8 +215,8 @@ class Import:
         table = entry.wanted.object
         if not isinstance(table, Table):
             return entry
-        text, has_said = StatisticsOf(self.source, self.report, table, entry.given).of_table()
-        return replace(entry, wanted=replace(entry.wanted, object=with_statistics(table, text)), has_said=has_said)
+        text, has_said = _StatisticsOf(self.source, self.report, table, entry.given).of_table()
+        return replace(entry, wanted=replace(entry.wanted, object=_add_statistics(table, text)), has_said=has_said)
 
     def _defined(self, found: Sequence[_Found]) -> list[_Found]:
         """Creates and changes objects. Returns those that the catalog now has as they are wanted."""
@@ -272,7 +272,7 @@ class Import:
                     hint="Rename one of them, and import again.",
                 )
             if isinstance(wanted, Table) and not entry.has_said:
-                wanted = with_statistics(wanted, live.properties.get(STATISTICS))
+                wanted = _add_statistics(wanted, live.properties.get(STATISTICS))
             if isinstance(live, Table) and isinstance(wanted, Table) and not needs_replacement(live, wanted):
                 changes = table_changes(live, replace(wanted, id=live.id))
                 if live.location != wanted.location:
@@ -319,7 +319,7 @@ class Import:
         gone = [partition for values, partition in live.items() if values not in listed.by_values]
         for some in _batches(gone, self.batch):
             counts.dropped += commits.drop(some)
-        statistics = StatisticsOf(self.source, self.report, table, one.given)
+        statistics = _StatisticsOf(self.source, self.report, table, one.given)
         fetched = _prefetched(
             _batches(listed.by_values.items(), self.batch),
             lambda some: self._fetched(database, one, reader, dict(some), statistics, live),
@@ -345,7 +345,7 @@ class Import:
         one: _Found,
         reader: PartitionReader,
         names: dict[PartitionValues, str],
-        statistics: StatisticsOf,
+        statistics: _StatisticsOf,
         live: Mapping[PartitionValues, Partition],
     ) -> tuple[list[PartitionWrite], list[PartitionValues]]:
         """Returns the partitions of these names that the catalog can have, and the values of those that it cannot.
@@ -364,7 +364,7 @@ class Import:
             if (given.dbName, given.tableName) != (one.given.dbName, table):
                 refuse("The source returned a partition of another table.", f"{given.dbName}.{given.tableName}")
                 continue
-            is_said |= says_statistics(given.parameters)
+            is_said |= _says_statistics(given.parameters)
             try:
                 write, left_out = reader.read(given)
             except REFUSALS as error:
@@ -451,7 +451,7 @@ _LISTING = "get_functions"
 
 
 @dataclass(frozen=True)
-class Functions:
+class _Functions:
     """Brings the functions of the catalog in step with those of a source. It changes only those that an import made."""
 
     catalog: Catalog
@@ -567,13 +567,13 @@ _UNKNOWN = 0
 _ACCURATE, _OF_COLUMNS = "COLUMN_STATS_ACCURATE", "COLUMN_STATS"
 
 
-def says_statistics(parameters: Mapping[str, str] | None) -> bool:
+def _says_statistics(parameters: Mapping[str, str] | None) -> bool:
     """Returns whether the parameters of a partition say that it has column statistics. It may have some if not."""
     return _OF_COLUMNS in (parameters or {}).get(_ACCURATE, "")
 
 
 @dataclass
-class StatisticsOf:
+class _StatisticsOf:
     """Reads the column statistics of one table and of its partitions.
 
     ``table`` is the table as the catalog has it or is to have it, ``given`` as the source has it.
@@ -668,6 +668,6 @@ def _with(write: PartitionWrite, text: str | None) -> PartitionWrite:
     return write if text is None else replace(write, properties={**write.properties, STATISTICS: text})
 
 
-def with_statistics(table: Table, text: str | None) -> Table:
+def _add_statistics(table: Table, text: str | None) -> Table:
     """Returns a table with that property, or as it is."""
     return table if text is None else replace(table, properties={**table.properties, STATISTICS: text})

@@ -21,7 +21,7 @@ from rewriter.metastore.wire.requests import Requests
 #: Seconds before a call is repeated on a new connection.
 PAUSES = (0.2, 1.0, 3.0)
 #: Seconds until a connection is open, and until a result begins: a list of many partitions takes minutes.
-CONNECT_SECONDS, RESULT_SECONDS = 10.0, 600.0
+_CONNECT_SECONDS, _RESULT_SECONDS = 10.0, 600.0
 #: The tables of one request.
 TABLES = 100
 #: The notifications of one request.
@@ -151,11 +151,11 @@ class Source:
     def _once(self, method: Method, result: type[Structure], arguments: dict[str, Any]) -> Any:
         if self._requests is None:
             address = (self.address.host, self.address.port)
-            self._socket = socket.create_connection(address, timeout=CONNECT_SECONDS)
+            self._socket = socket.create_connection(address, timeout=_CONNECT_SECONDS)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             self._requests = Requests(self._socket)
-        return self._requests.call(method, method.arguments(**arguments), result, RESULT_SECONDS)
+        return self._requests.call(method, method.arguments(**arguments), result, _RESULT_SECONDS)
 
     def _refused(self, method: Method, error: Exception) -> OperationalError:
         if isinstance(error, TApplicationException) and error.type == TApplicationException.UNKNOWN_METHOD:
@@ -196,7 +196,7 @@ def _slim_partitions() -> type[Structure]:
 
 # The address of a metastore: ``thrift://host:port``.
 
-DEFAULT_PORT = 9083
+_DEFAULT_PORT = 9083
 _ADDRESS = re.compile(r"thrift://(?:\[([0-9A-Fa-f:.%]+)\]|([^\s/:\[\]@?#]+))(?::([0-9]{1,5}))?/?", re.IGNORECASE)
 
 
@@ -205,7 +205,7 @@ class Address:
     """The host and the port of a metastore."""
 
     host: str
-    port: int = DEFAULT_PORT
+    port: int = _DEFAULT_PORT
 
     @classmethod
     def parse(cls, text: str) -> Address:
@@ -215,7 +215,7 @@ class Address:
         Address(host='metastore.example', port=9083)
         """
         match = _ADDRESS.fullmatch(text.strip())
-        port = int(match[3] or DEFAULT_PORT) if match else 0
+        port = int(match[3] or _DEFAULT_PORT) if match else 0
         if match is None or not 0 < port < 65536:
             raise InterfaceError(
                 "The address of the metastore is not a URI of the form thrift://host:port.",

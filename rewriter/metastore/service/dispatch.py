@@ -74,9 +74,9 @@ def _run(calls: Calls, message: Message, service: Service, client: Client) -> st
     except ErrorStructure as error:
         return _send_error(calls, message, method, error)
     except Error as error:
-        declared = thrift_error(error, method)
+        declared = _thrift_error(error, method)
         if declared is None:
-            calls.refuse(message, TApplicationException.INTERNAL_ERROR, message_of(error))
+            calls.refuse(message, TApplicationException.INTERNAL_ERROR, _message_of(error))
             return error.condition
         field, exception = declared
         calls.reply(message, method.result(**{field: exception}))
@@ -146,18 +146,18 @@ _LONGEST = 2000
 _OTHERS = ("MetaException", "InvalidOperationException", "InvalidObjectException")
 
 
-def thrift_error(error: Error, method: Method) -> tuple[str, ErrorStructure] | None:
+def _thrift_error(error: Error, method: Method) -> tuple[str, ErrorStructure] | None:
     """Returns the field and the exception of a method's result that say the error; ``None`` if it declares none."""
     preferred = next((names for ends, names in _KINDS if error.condition.endswith(ends)), ())
     by_name = {class_.__name__: (field, class_) for field, class_ in method.errors.items()}
     for name in (*preferred, *_OTHERS):
         if name in by_name:
             field, class_ = by_name[name]
-            return field, class_(message=message_of(error))
+            return field, class_(message=_message_of(error))
     return None
 
 
-def message_of(error: Error) -> str:
+def _message_of(error: Error) -> str:
     """Returns the text of an error, with its condition and hint."""
     hint = f" {error.hint}" if error.hint else ""
     message = error.message if len(error.message) <= _LONGEST else f"{error.message[:_LONGEST]}…"

@@ -60,7 +60,7 @@ class Choice:
     """The chosen group: its cover, the range that it should cover, and why others were excluded.
 
     Partitions were searched in ``target``. ``beyond`` lies behind open ends and is missing, too. ``newest`` is the end
-    of all existing partitions of all candidates, if an end was open. ``remedies`` say how existing rollups can be made
+    of all existing partitions of all candidates, if an end was open. ``_remedies`` say how existing rollups can be made
     to serve where time is missing. ``raw`` says that the base rows are events with a time of their own.
     """
 
@@ -149,7 +149,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         reader,
         by_bytes=settings.cost_in_bytes,
     )
-    doubts = DoubtReader(reader, lines, finest)
+    doubts = _DoubtReader(reader, lines, finest)
     choices = [_judge(group, base, target, demand, lines, valid, priced, settings, doubts) for group in groups]
     # Rows without a time belong to the result, too: a fact that does not have them is incomplete.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
@@ -182,7 +182,7 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
         begin=closing.begin,
         end=closing.end,
         newest=newest,
-        remedies=(*extent_sentences(best_sources, lines, best.cover.missing | closing.beyond), *best.remedies),
+        remedies=(*_extent_sentences(best_sources, lines, best.cover.missing | closing.beyond), *best.remedies),
     )
 
 
@@ -239,7 +239,7 @@ def _judge(
     valid: Mapping[Source, RangeSet],
     priced: Costs,
     settings: Settings,
-    doubts: DoubtReader,
+    doubts: _DoubtReader,
 ) -> tuple[Choice, tuple[Source, ...]]:
     """Returns one group's choice, and its candidates; ``lines`` are the timelines of all of them, ``valid`` their
     windows.
@@ -272,7 +272,7 @@ def _judge(
     outdated = outdated & best.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     cost = priced.described(best.cost)
-    helping = remedies(sources, lines, best.missing, target)
+    helping = _remedies(sources, lines, best.missing, target)
     choice = Choice(base.period, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
     return replace(choice, raw=base.is_raw), tuple(sources)
 
@@ -458,7 +458,7 @@ def nearest_aligned(time_range: TimeRange, base: Period, calendar: Calendar) -> 
 # Statements that make existing but unused rollup partitions serve, suggested where a query misses their time.
 
 
-def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
+def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
     """Returns one sentence for each fact or table whose rollups would serve time that is missing from the target.
 
     CHECK FACT … ACCEPT and REFRESH FACT need all base periods of a rollup. If some no longer exist, only loading them
@@ -485,7 +485,7 @@ def remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, tar
     return tuple(dict.fromkeys(sentences))
 
 
-def extent_sentences(sources: Sequence[Source], lines: Timelines, missing: RangeSet) -> tuple[str, ...]:
+def _extent_sentences(sources: Sequence[Source], lines: Timelines, missing: RangeSet) -> tuple[str, ...]:
     """Returns where the existing partitions begin and end, each if time beyond it is missing."""
     existing = extent((source.period, line) for source in sources for line in lines[source].existing)
     if existing is None or not missing:
@@ -554,11 +554,11 @@ def _bounds(source: Source, time: RangeSet) -> str:
 # Explains why existing partitions are not used: the catalog's notes on them, and the gaps in their base.
 
 #: The maximum number of reasons that are shown for one candidate.
-MOST_REASONS = 3
+_MOST_REASONS = 3
 
 
 @dataclass(frozen=True)
-class DoubtReader:
+class _DoubtReader:
     """Reads the reasons on demand: plans that serve everything read none."""
 
     reader: CatalogReader
@@ -599,8 +599,8 @@ def unproven_reason(reasons: Sequence[str]) -> str:
     others.
     """
     shown_reasons = [reason for reason in reasons if reason != INCOMPLETE] or [BEFORE_FACT]
-    omitted = len(shown_reasons) - MOST_REASONS
-    return "; ".join([*shown_reasons[:MOST_REASONS], *([f"{omitted} more reasons"] if omitted > 0 else [])])
+    omitted = len(shown_reasons) - _MOST_REASONS
+    return "; ".join([*shown_reasons[:_MOST_REASONS], *([f"{omitted} more reasons"] if omitted > 0 else [])])
 
 
 def incomplete_reason(base: Period, lacking: RangeSet) -> str:

@@ -37,7 +37,7 @@ d. Let the calendar partitions (months and longer) of a cover be given, and ``[b
 e. So the best cover is a shortest path over the starts and ends of calendar slots and, for each, the Mondays around it
    (cut to the segment): from a slot's start to its end; from a bound by D to the next Monday; from there by W to the
    Monday before the next bound; from there by D to that bound, or by W past its week. A run of slots that every best
-   path takes is one step (``forced_runs`` states the condition).
+   path takes is one step (``_forced_runs`` states the condition).
 
 **Names.** In a chain only partitions of the same time may cost the same in 1 to 4, and the first by name is taken; a
 slot and finer ones inside it never do (b). The path is searched from its end. If two ways on from an instant are equal
@@ -130,7 +130,7 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     Cost: that of ``Chain.fill``, which depends on the runs of partitions and on the holes that no coarser partition
     covers, not on the number of partitions. Only if weeks and calendar periods both exist, calendar partitions inside
     the target (12 to 17 a year) cost a few look-ups each, except inside runs of the coarsest that are settled
-    (``forced_runs``): if years cost so little that no week can win, a hundred years of them are as much work as one.
+    (``_forced_runs``): if years cost so little that no week can win, a hundred years of them are as much work as one.
 
     >>> from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
     >>> from rewriter.timeline.time_bounds import parse_instant
@@ -289,7 +289,7 @@ def fill_with_weeks(segment: Segment, calendar: Chain, weeks: Chain, days: Chain
     ``days`` the chain without weeks.
 
     Cost: that of both chains, plus a few look-ups of a price for each calendar partition inside the segment. Of those
-    that are settled (``forced_runs``), only the last are examined, until a path reaches one without a week over its
+    that are settled (``_forced_runs``), only the last are examined, until a path reaches one without a week over its
     start.
     """
     weekly_filling = weeks.fill([segment])
@@ -301,7 +301,7 @@ def fill_with_weeks(segment: Segment, calendar: Chain, weeks: Chain, days: Chain
     )
     path = _Path(segment, by_week, by_day, weeks.levels[0].candidates[0].period)
     start, position = segment
-    for priced, run in reversed(forced_runs(segment, calendar, weeks, days, by_day)):
+    for priced, run in reversed(_forced_runs(segment, calendar, weeks, days, by_day)):
         begin = priced.period.start
         path.extend(_steps((begin(run.end), position), calendar), begin(run.end))
         position, stop = begin(run.end), run.end
@@ -442,7 +442,7 @@ def _earlier(first: PricedCandidate | None, second: PricedCandidate | None) -> b
 # start of the run, and all of them are taken. Both comparisons are strict, so that no name decides.
 
 
-def forced_runs(
+def _forced_runs(
     segment: Segment, calendar: Chain, weeks: Chain, days: Chain, by_day: CostIndex
 ) -> list[tuple[PricedCandidate, OrdinalRange]]:
     """Returns the runs of the coarsest calendar partitions in the segment that meet the condition above, in order of

@@ -24,8 +24,8 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import earlier
 from rewriter.timeline.timeline import PartitionTimeline
 
-OLDEST = "the start of the oldest existing period"
-NEWEST = "the end of the newest existing period"
+_OLDEST = "the start of the oldest existing period"
+_NEWEST = "the end of the newest existing period"
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def close_ends(
     """
     if not is_open(requested):
         return ClosedRanges(requested)
-    begin = None if existing is None else OpenEnd(existing.start, OLDEST)
-    end = None if existing is None else OpenEnd(existing.end, NEWEST)
+    begin = None if existing is None else OpenEnd(existing.start, _OLDEST)
+    end = None if existing is None else OpenEnd(existing.end, _NEWEST)
     if promise is not None and (end is None or promise.at > end.at):
         end = promise
     # If the position of an end is unknown, an open range is empty, and so lies beyond it.

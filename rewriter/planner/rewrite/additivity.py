@@ -129,7 +129,7 @@ def judge(select: exp.Select, nodes: Sequence[exp.Expr], subject: Subject) -> Ad
     for node in aggregates:
         if id(node) not in functions:
             verdict.aggregate(node)
-    if not is_aggregated(select, aggregates) and not subject.tested:
+    if not _is_aggregated(select, aggregates) and not subject.tested:
         verdict.reason(ReasonKind.ROWS, "the query returns rows, not aggregates", select)
     for node in nodes:
         verdict.other(node)
@@ -141,11 +141,11 @@ def is_aggregate(node: exp.Expr) -> bool:
     return _folds(type(node)) and not _names_groups(type(node))
 
 
-def is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
+def _is_aggregated(select: exp.Select, nodes: Iterable[exp.Expr]) -> bool:
     """Tests whether a block returns groups (or distinct rows), not the rows that it reads."""
     if select.args.get("group") is not None or select.args.get("distinct") is not None:
         return True
-    return any(is_aggregate(node) and not in_window(node) for node in nodes)
+    return any(is_aggregate(node) and not _in_window(node) for node in nodes)
 
 
 def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[exp.Expr]]:
@@ -163,7 +163,7 @@ def windows(select: exp.Select, nodes: Sequence[exp.Expr]) -> tuple[list[exp.Exp
     grouped = (
         select.args.get("group") is not None
         or bool(inner)
-        or any(is_aggregate(node) and not in_window(node) for node in nodes)
+        or any(is_aggregate(node) and not _in_window(node) for node in nodes)
     )
     return ([], functions) if grouped else (functions, [])
 
@@ -176,7 +176,7 @@ def _function(window: exp.Window) -> exp.Expr | None:
     return node if isinstance(node, exp.Func) else None
 
 
-def in_window(node: exp.Expr) -> bool:
+def _in_window(node: exp.Expr) -> bool:
     """Tests whether a node is the function of a window."""
     parent = node.parent
     while isinstance(parent, _WRAPPERS):
@@ -310,7 +310,7 @@ class _Verdict:
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_function_name(node)} generates rows", node)
-        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or in_window(node)):
+        elif not (_is_structure(type(node)) or is_scalar(node) or _is_ours(node) or _in_window(node)):
             text = "this is not known to be a deterministic function of single values"
             self.reason(ReasonKind.NOT_DETERMINISTIC, text, node)
 
@@ -463,7 +463,7 @@ def row_aggregates(
     if not cube.counters:
         return
     for node in nodes:
-        if not _is_of_base_rows(node) or id(node) in rewritten or in_window(node):
+        if not _is_of_base_rows(node) or id(node) in rewritten or _in_window(node):
             continue
         call = node.parent if isinstance(node.parent, exp.WithinGroup) else node
         measures = {measure for column in find_all(call, exp.Column) if (measure := measure_of(column)) is not None}

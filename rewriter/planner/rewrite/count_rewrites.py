@@ -225,7 +225,7 @@ def _end_of_call(text: QueryText, span: Span) -> int:
 # select lists on the way.
 
 #: The column of a relation that counts events and is never NULL: NULL means that the relation is absent.
-PRESENT = "rw_events"
+_PRESENT = "rw_events"
 
 
 class Counters:
@@ -257,8 +257,8 @@ class Counters:
 
     @property
     def presence_name(self) -> str:
-        """``PRESENT``, or a name like it that the cube does not have."""
-        return self._unused_name(PRESENT)
+        """``_PRESENT``, or a name like it that the cube does not have."""
+        return self._unused_name(_PRESENT)
 
     def _unused_name(self, name: str) -> str:
         used_names = {column.lower() for column in self._source.cube.column_order}

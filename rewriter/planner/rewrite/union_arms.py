@@ -120,9 +120,9 @@ def partition_column(arm: Arm, name: str, cube: Cube) -> str:
     """
     period = cube.calendar.of(arm.layout.period)
     if name.lower() == arm.storage_table.time.lower():
-        start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else start_expression(arm.layout)
+        start = "CAST(NULL AS TIMESTAMP)" if arm.null_time else _start_expression(arm.layout)
     elif any(name.lower() == other.time.lower() for other in arm.storage_table.others):
-        start = start_expression(layout_of(arm.storage_table, name, period))
+        start = _start_expression(layout_of(arm.storage_table, name, period))
     else:
         return quote_identifier(name)
     if isinstance(period, ZonedPeriod):
@@ -141,7 +141,7 @@ def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
     return f"SELECT {', '.join(items)} WHERE 1 = 0"
 
 
-def start_expression(layout: TimeLayout) -> str:
+def _start_expression(layout: TimeLayout) -> str:
     """Returns the first instant of a partition's period, as Spark SQL over the layout's columns; in a zone, its wall
     time.
     """
@@ -222,7 +222,7 @@ def _range(columns: Sequence[str], layout: TimeLayout, ordinals: OrdinalRange) -
     if not layout.text_ordered and first != last:
         # The values' own order differs from the order of time.
         start, end = (timestamp_literal(layout.period.start(o)) for o in (ordinals.start, ordinals.end - 1))
-        return f"{start_expression(layout)} BETWEEN {start} AND {end}"
+        return f"{_start_expression(layout)} BETWEEN {start} AND {end}"
     if first == last:
         return " AND ".join(f"{column} = {value}" for column, value in zip(columns, first, strict=True))
     return f"{_bounded(columns, first, '>')} AND {_bounded(columns, last, '<')}"
@@ -326,7 +326,7 @@ _compares = one_of(
 _groups = one_of(exp.Group, exp.GroupingSets, exp.Cube, exp.Rollup, exp.Grouping, exp.GroupingId)
 
 
-def is_merging(type_: str) -> bool:
+def _is_merging(type_: str) -> bool:
     """Tests whether two values of a type, in the catalog's spelling, may be equal and yet distinguishable.
 
     ``double`` and ``array<float>`` are, ``string`` is not.
@@ -346,7 +346,7 @@ def merged_uses(
     ``nodes`` are the block's own and the conditions inlined with the reference, ``correlated`` the columns in
     subqueries that may be the cube's, with the values that they represent.
     """
-    dimensions = {column.name.lower() for column in source.cube.dimensions if is_merging(column.type)}
+    dimensions = {column.name.lower() for column in source.cube.dimensions if _is_merging(column.type)}
     if dimensions:
         yield from _Uses(block, source, columns, dimensions).found(nodes, correlated)
 

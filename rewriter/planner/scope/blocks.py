@@ -110,7 +110,7 @@ class OtherSource:
 class Block:
     """One SELECT and its sources, in order.
 
-    ``effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
+    ``_effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
     subqueries' columns are replaced by their values. Its nodes keep their places in the text. ``shown`` are the counts
     that the block also selects (``CountedRows``).
     """
@@ -141,7 +141,7 @@ class Block:
         """The names, in lower case, that USING or NATURAL join by. Unqualified, they may be columns of another
         relation.
         """
-        return joined_names(self.select, self.cubes, self.others)
+        return _joined_names(self.select, self.cubes, self.others)
 
 
 @dataclass(frozen=True)
@@ -315,11 +315,11 @@ def _block(select: exp.Select, cubes: tuple[CubeSource, ...], tables: dict[int, 
             others.append(OtherSource(relation.alias or relation.name, None))
     others += [OtherSource(view.alias, None) for view in select.args.get("laterals") or ()]
     through = [source for source in cubes if source.levels]
-    effective_select = effective(select, through, joined_names(select, cubes, others)) if through else select
+    effective_select = _effective(select, through, _joined_names(select, cubes, others)) if through else select
     return Block(select, effective_select, cubes, tuple(others))
 
 
-def joined_names(
+def _joined_names(
     select: exp.Select, cubes: Sequence[CubeSource], other_sources: Sequence[OtherSource]
 ) -> frozenset[str]:
     """Returns the names that USING and NATURAL join by, in lower case."""
@@ -331,7 +331,7 @@ def joined_names(
     return frozenset(names)
 
 
-def effective(select: exp.Select, sources: Sequence[CubeSource], joined_columns: frozenset[str]) -> exp.Select:
+def _effective(select: exp.Select, sources: Sequence[CubeSource], joined_columns: frozenset[str]) -> exp.Select:
     """Returns a copy of a block in which the columns of inlined sources are replaced by their values.
 
     Names in ``joined`` stay, because they may be columns of another relation.

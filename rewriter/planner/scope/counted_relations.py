@@ -88,7 +88,7 @@ class CountedRelations:
         are_single = returns_first_rows(select, relation, cubes)
         calls: list[exp.Count | exp.CountIf | exp.Avg] = []
         first: tuple[exp.Count | exp.CountIf | exp.Avg, Cube] | None = None
-        for call in counting_calls(select, relation):
+        for call in _counting_calls(select, relation):
             is_average = isinstance(call, exp.Avg)
             for cube in () if are_single and not is_average else cubes:
                 if any(measure.counted_by for measure in cube.measures) if is_average else cube.counters:
@@ -99,7 +99,7 @@ class CountedRelations:
             return None
         call, cube = first
         try:
-            if are_single or shows_star(select):
+            if are_single or _shows_star(select):
                 raise _NotCounted
             sources = relations(select)
             if any(self._inlining.rows_of(source) for source in sources if source is not relation):
@@ -182,7 +182,7 @@ class CountedRelations:
 
     def _selects(self, query: exp.Expr) -> list[exp.Select]:
         selects: list[exp.Select] = []
-        for select in united_selects(query):
+        for select in _united_selects(query):
             if select is None:
                 raise _NotCounted
             selects.append(select)
@@ -190,7 +190,7 @@ class CountedRelations:
 
     def _passes(self, select: exp.Select, united: Sequence[exp.Select]) -> bool:
         """Tests whether ``*`` passes on the columns that its relation also selects."""
-        if not shows_star(select):
+        if not _shows_star(select):
             return False
         if len(united) > 1 or len(relations(select)) > 1:
             raise _NotCounted  # they would not stand in the positions of those of the other SELECTs
@@ -362,7 +362,7 @@ def _type_of_null(value: exp.Expr) -> str:
 def _hides(reference: exp.Table) -> bool:
     """Tests whether the SELECT that reads a CTE shows only columns that it names."""
     select = reference.parent_select
-    if select is None or shows_star(select) or not any(relation is reference for relation in relations(select)):
+    if select is None or _shows_star(select) or not any(relation is reference for relation in relations(select)):
         return False
     return not any(join.args.get("method") for join in select.args.get("joins") or ())
 
@@ -447,7 +447,7 @@ class CountedRows:
     averages: tuple[CountedAverage, ...]
 
 
-def counting_calls(select: exp.Select, relation: exp.Expr) -> list[exp.Count | exp.CountIf | exp.Avg]:
+def _counting_calls(select: exp.Select, relation: exp.Expr) -> list[exp.Count | exp.CountIf | exp.Avg]:
     """Returns the calls of COUNT and AVG in a block, or in a PIVOT of its relation, that depend on the number of
     rows.
     """
@@ -462,13 +462,13 @@ def counts_all_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Count) and not node.expressions and isinstance(node.this, exp.Star | exp.Literal)
 
 
-def shows_star(select: exp.Select) -> bool:
+def _shows_star(select: exp.Select) -> bool:
     """Tests whether a ``*`` of a block shows all columns of its relations."""
     stars = (node for node in own_nodes(select) if isinstance(node, exp.Star))
     return any(not isinstance(node.parent, exp.Count) for node in stars)
 
 
-def united_selects(query: exp.Expr) -> Iterator[exp.Select | None]:
+def _united_selects(query: exp.Expr) -> Iterator[exp.Select | None]:
     """Yields the SELECTs whose rows a query returns as they are; ``None`` for any other part of it."""
     stack = [query]
     while stack:

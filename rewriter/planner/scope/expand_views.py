@@ -37,7 +37,7 @@ from rewriter.planner.text.derived_text import DerivedText, Piece, Replacement, 
 from rewriter.planner.text.query_text import QueryText, has_place
 
 #: The maximum nesting depth of views, as in Spark.
-DEEPEST = 100
+_DEEPEST = 100
 
 #: The parts that the name of a view may have; any other (TABLESAMPLE, time travel) would change its meaning elsewhere.
 _PARTS = ("this", "db", "catalog", "alias", "joins", "laterals", "pivots")
@@ -58,7 +58,7 @@ def expand(text: QueryText, reader: CatalogReader, created_view: str | None = No
     if replacements:
         pieces = replaced(text, Span(0, len(text.text)), replacements)
         expanded = DerivedText(text, pieces, {text.place(span): name for span, name in views.names_by_span.items()})
-    expanded = expand_ctes(expanded, reader)
+    expanded = _expand_ctes(expanded, reader)
     unread = expanded.unread() if expanded is not text else None
     if unread is not None:
         raise unread
@@ -160,9 +160,9 @@ class _Views:
                 object=view.name,
                 hint="A view cannot read itself; CREATE OR REPLACE VIEW one of them with another query.",
             )
-        if len(chain) >= DEEPEST:
+        if len(chain) >= _DEEPEST:
             raise AnalysisError(
-                f"The depth of view {view.name} exceeds the maximum view resolution depth ({DEEPEST}).",
+                f"The depth of view {view.name} exceeds the maximum view resolution depth ({_DEEPEST}).",
                 condition="VIEW_EXCEED_MAX_NESTED_DEPTH",
                 sqlstate="54K00",
                 object=view.name,
@@ -202,9 +202,9 @@ class _Views:
         if isinstance(text.tree, exp.Values):
             # sqlglot reads no alias behind VALUES … AS t(a) in parentheses.
             body = f"SELECT * FROM {body}"
-        if len(body) > LONGEST:
+        if len(body) > _LONGEST:
             raise NotSupportedError(
-                f"The view {view.name} expands to more than {LONGEST:,} characters.",
+                f"The view {view.name} expands to more than {_LONGEST:,} characters.",
                 object=view.name,
                 hint="Store the rows that it reads in a table.",
             )
@@ -277,7 +277,7 @@ def names_in(text: QueryText) -> Iterator[tuple[exp.Table, Span]]:
 # Expands CTEs over cubes that are named more than once: each reference gets a copy with its own time range.
 
 #: The longest text that views, or copies of CTEs, may expand to, in characters.
-LONGEST = 1_000_000
+_LONGEST = 1_000_000
 
 #: In addition, the copies may have this many times the length of the query's text.
 _MOST_TIMES = 10
@@ -319,7 +319,7 @@ def _is_plain(node: exp.Expr) -> bool:
     return is_scalar(node) or (isinstance(node, exp.Anonymous) and node.name.upper() in ("TIME_RANGE_IN", "NOW"))
 
 
-def expand_ctes(text: QueryText, reader: CatalogReader) -> QueryText:
+def _expand_ctes(text: QueryText, reader: CatalogReader) -> QueryText:
     """Copies shared CTEs that only project and filter a cube to each place that names them, and removes their
     definitions.
 
@@ -366,7 +366,7 @@ class _SharedCtes:
 
         Raises ``NotSupportedError`` where the copies are many times longer than the query.
         """
-        remaining_length = LONGEST + _MOST_TIMES * len(self._text.text)
+        remaining_length = _LONGEST + _MOST_TIMES * len(self._text.text)
         for cte in self._references.in_order if self._copied else ():
             if id(cte) in self._copied:
                 self._bodies[id(cte)] = self._body(cte)

@@ -183,8 +183,8 @@ class _Namer:
         left, right = node.this, node.expression
         names = [self._of(left), self._of(right)]
         for index, (literal, other, seen) in enumerate(((left, right, MIRRORED[operator]), (right, left, operator))):
-            value = decimal_literal(literal)
-            if value is not None and is_integer(other, self._integers):
+            value = _decimal_literal(literal)
+            if value is not None and _is_integer(other, self._integers):
                 bound = rounded_bound(value, seen)
                 if isinstance(bound, bool):
                     return str(bound).lower()
@@ -488,14 +488,14 @@ _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 _DIGITS = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
 
-def is_integer(node: exp.Expr | None, columns: Collection[str]) -> bool:
+def _is_integer(node: exp.Expr | None, columns: Collection[str]) -> bool:
     """Tests whether an expression of ``read_with_calls`` is known to be an integer. ``columns`` are the names, in lower
     case, of columns that are.
     """
     function = None if node is None else called(node)
     match node:
         case exp.Paren() | exp.Neg() | exp.BitwiseNot() | exp.Filter() | exp.Window():
-            return is_integer(node.this, columns)
+            return _is_integer(node.this, columns)
         case exp.Column():
             return str(node.name).removeprefix(CALL).lower() in columns
         case exp.Literal():
@@ -506,13 +506,13 @@ def is_integer(node: exp.Expr | None, columns: Collection[str]) -> bool:
             return isinstance(node, exp.IntDiv)
         case exp.Case():
             values = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
-            return all(value is None or is_integer(value, columns) for value in values)
+            return all(value is None or _is_integer(value, columns) for value in values)
         case exp.Distinct():
-            return all(is_integer(value, columns) for value in node.expressions)
+            return all(_is_integer(value, columns) for value in node.expressions)
         case exp.First():
-            return is_integer(node.this, columns)
+            return _is_integer(node.this, columns)
     if isinstance(node, (*_ARITHMETIC, *_BITS)):
-        return is_integer(node.this, columns) and is_integer(node.expression, columns)
+        return _is_integer(node.this, columns) and _is_integer(node.expression, columns)
     if function is None or node is None:
         return False
     arguments = node.expressions
@@ -522,14 +522,14 @@ def is_integer(node: exp.Expr | None, columns: Collection[str]) -> bool:
         arguments = arguments[:1]
     elif function not in _OF_INTEGERS:
         return function in _INTEGERS
-    return bool(arguments) and all(is_integer(argument, columns) for argument in arguments)
+    return bool(arguments) and all(_is_integer(argument, columns) for argument in arguments)
 
 
-def decimal_literal(node: exp.Expr) -> Decimal | None:
+def _decimal_literal(node: exp.Expr) -> Decimal | None:
     """Returns the value of a literal of the type DECIMAL; ``None`` for anything else."""
     node = node.unnest()
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
-        value = decimal_literal(node.this)
+        value = _decimal_literal(node.this)
         return None if value is None else -value
     if not isinstance(node, exp.Literal) or node.is_string or not _DIGITS.fullmatch(node.name):
         return None

@@ -50,12 +50,12 @@ def find_all(root: exp.Expr, kind: type[_Node]) -> list[_Node]:
 def settle(tree: exp.Expr) -> list[exp.Expr]:
     """Settles the joins and the long chains of a tree, and returns all its nodes, breadth first."""
     nodes = walk(tree)
-    has_changed = settle_joins(nodes)
-    has_changed |= settle_chains(nodes)
+    has_changed = _settle_joins(nodes)
+    has_changed |= _settle_chains(nodes)
     return walk(tree) if has_changed else nodes
 
 
-def settle_joins(nodes: Iterable[exp.Expr]) -> bool:
+def _settle_joins(nodes: Iterable[exp.Expr]) -> bool:
     """Attaches the joins of ``FROM a JOIN b … SELECT …`` to the SELECT, like those of ``SELECT … FROM a JOIN b``.
 
     sqlglot leaves them on the first relation, where a query that begins with SELECT has none. Joins in parentheses that
@@ -111,7 +111,7 @@ def nests_too_deeply(tokens: Iterable[Token]) -> bool:
 _LONG_CHAIN = 64
 
 
-def settle_chains(nodes: Iterable[exp.Expr]) -> bool:
+def _settle_chains(nodes: Iterable[exp.Expr]) -> bool:
     """Balances the trees of long chains of AND and of OR, as Spark's parser does.
 
     sqlglot builds a tree as deep as such a chain is long. Code that visits the ancestors of each operand, or recurses

@@ -122,7 +122,7 @@ class Constants:
             case exp.Cast() | exp.TryCast():
                 return self._cast(node)
             case exp.Interval():
-                interval = interval_literal(node)
+                interval = _interval_literal(node)
                 return Constant(Kind.INTERVAL, interval.micros, months=interval.months) if interval else None
             case exp.Add() | exp.Sub():
                 return self._sum(node)
@@ -167,7 +167,7 @@ class Constants:
             case str():
                 return Constant(Kind.STRING, text=value)
             case datetime():
-                return _if_in_range(Constant(Kind.TIMESTAMP, instant_of(value)))
+                return _if_in_range(Constant(Kind.TIMESTAMP, _instant_of(value)))
             case date():
                 return Constant(Kind.DATE, (value.toordinal() - _EPOCH_DAY) * DAY)
         return None
@@ -234,7 +234,7 @@ class Constants:
             return None
         if unit == "QUARTER":
             return Interval(months=3 * count.number)
-        return unit_interval(str(count.number), unit)
+        return _unit_interval(str(count.number), unit)
 
     def _to_date(self, node: exp.TsOrDsToDate) -> Constant | None:
         value, pattern = self.fold(node.this), node.args.get("format")
@@ -287,7 +287,7 @@ def _has_only_clock_units(node: exp.Expr) -> bool:
     )
 
 
-def instant_of(value: datetime) -> int:
+def _instant_of(value: datetime) -> int:
     """Returns a Python datetime as microseconds UTC. A datetime without a zone is taken as UTC."""
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     return (aware - _EPOCH) // timedelta(microseconds=1)
@@ -409,7 +409,7 @@ class Interval:
 NO_INTERVAL = Interval()
 
 
-def interval_literal(node: exp.Interval) -> Interval | None:
+def _interval_literal(node: exp.Interval) -> Interval | None:
     """Returns the interval that a literal means, or ``None`` if it is not a literal or Spark would not read it so."""
     amount, sign = node.this, 1
     if isinstance(amount, exp.Neg):
@@ -420,7 +420,7 @@ def interval_literal(node: exp.Interval) -> Interval | None:
         case None:
             interval = _steps(amount.name)
         case exp.Var() as unit:
-            interval = unit_interval(amount.name, unit.name)
+            interval = _unit_interval(amount.name, unit.name)
         case exp.IntervalSpan() as span:
             interval = _span(amount.name, span.this.name.upper(), span.expression.name.upper())
         case _:
@@ -428,7 +428,7 @@ def interval_literal(node: exp.Interval) -> Interval | None:
     return -interval if interval is not None and sign < 0 else interval
 
 
-def unit_interval(amount: str, unit: str) -> Interval | None:
+def _unit_interval(amount: str, unit: str) -> Interval | None:
     """Returns an amount of one unit, as in ``INTERVAL '-7' DAYS``. Only seconds may have a fraction."""
     name, match = unit.upper().removesuffix("S"), _AMOUNT.fullmatch(amount)
     if match is None or (match["fraction"] and name != "SECOND"):
@@ -447,7 +447,7 @@ def _steps(text: str) -> Interval | None:
     kinds = set()
     while at < len(text):
         step = _STEP.match(text, at)
-        interval = unit_interval(step["amount"], step["unit"]) if step is not None else None
+        interval = _unit_interval(step["amount"], step["unit"]) if step is not None else None
         if step is None or interval is None:
             return None
         kinds.add(step["unit"].upper().removesuffix("S") in _MONTHS)

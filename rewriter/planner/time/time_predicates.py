@@ -302,7 +302,7 @@ _YEARS = range(-9_999, 20_000)
 
 
 #: The maximum number of months, quarters, days or hours that are examined to find those that a field selects.
-LONGEST_LOOK = 2_500
+_LONGEST_LOOK = 2_500
 _FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
     exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY,
     exp.Hour: _P.HOURLY,
@@ -397,16 +397,16 @@ def _unit(operand: Operand) -> Period | None:
 def select(op: Callable[[int, int], bool], operand: Operand, value: Constant, bounds: RangeSet) -> RangeSet | None:
     """Returns the instants t of ``within`` with ``operand(t) op value``, for an operand whose values recur.
 
-    ``None`` if they are not certain, or ``within`` has an open end or more than ``LONGEST_LOOK`` units.
+    ``None`` if they are not certain, or ``within`` has an open end or more than ``_LONGEST_LOOK`` units.
     """
-    kind, shift, number = operand.unit, operand.chain.shift, as_number(value)
+    kind, shift, number = operand.unit, operand.chain.shift, _as_number(value)
     if kind is None or number is None or shift != NO_INTERVAL:
         return None
     if any(time_range.start == MIN_INSTANT or time_range.end == MAX_INSTANT for time_range in bounds):
         return None
     unit = operand.calendar.of(kind)
     spans = [range(unit.ordinal(time_range.start), unit.ordinal(time_range.end - 1) + 1) for time_range in bounds]
-    if sum(map(len, spans)) > LONGEST_LOOK:
+    if sum(map(len, spans)) > _LONGEST_LOOK:
         return None
     ordinals = {o for span in spans for o in span if op(_number(kind, o), number)}
     pairs = ((unit.start(o), unit.end(o)) for o in ordinals)
@@ -440,7 +440,7 @@ def _instant(operand: Operand, value: Constant) -> int | None:
     return folded.number if folded else None
 
 
-def as_number(value: Constant) -> int | None:
+def _as_number(value: Constant) -> int | None:
     """Returns the number that a constant is beside an INT: a text is cast to a number. ``None`` if it is not
     certain.
     """
@@ -451,5 +451,5 @@ def as_number(value: Constant) -> int | None:
 
 def _year_start(value: Constant) -> int | None:
     """Returns the start of the year with that number."""
-    number = as_number(value)
+    number = _as_number(value)
     return None if number is None else days_from_civil(min(max(number, _YEARS[0]), _YEARS[-1]), 1, 1) * DAY

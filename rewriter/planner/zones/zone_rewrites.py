@@ -117,8 +117,8 @@ class ZoneEdits:
                 raise self._refused(self._block.select, f"USING or NATURAL over the time dimension ({name})")
         names: set[str] = set()
         for column in self._seconds:
-            self._check_seconds(column, reckoned(column))
-            names |= names_outside(reckoned(column))
+            self._check_seconds(column, _reckoned(column))
+            names |= names_outside(_reckoned(column))
         for column in self._read:
             self._check_value(column)
         for select, times in self._selects:
@@ -127,7 +127,7 @@ class ZoneEdits:
                 self._check(use)
                 self._edit(use, self._extents[time])
                 if not (use.date or use.value):
-                    names |= names_outside(seconds_above(passed_on(use.top)))
+                    names |= names_outside(_seconds_above(passed_on(use.top)))
             if any(item.is_star for item in select.expressions):
                 names |= {name.lower() for name in self._source.cube.times} | names_outside(select.expressions[0])
             self._name_items(select, {edit.span for edit in earlier_edits})
@@ -199,8 +199,8 @@ class ZoneEdits:
                 constant = isinstance(other, exp.TsOrDsToDate) and not other.find(exp.Column)
                 self._compare(use, other.this if constant else other)
             return
-        if parent is not None and not use.date and counts_seconds(parent, top):
-            self._check_seconds(use.column, reckoned(parent))
+        if parent is not None and not use.date and _counts_seconds(parent, top):
+            self._check_seconds(use.column, _reckoned(parent))
             return
         if isinstance(parent, COMPARISONS):
             operands = list(others(parent, top))
@@ -321,7 +321,7 @@ class ZoneEdits:
         parent = top.parent
         if isinstance(parent, COMPARISONS):
             for other in others(parent, top):
-                if not is_reckoned(other, self._instants):
+                if not _is_reckoned(other, self._instants):
                     raise self._refused(other, "Comparing seconds of the time dimension with this", "Write a number.")
         elif not isinstance(parent, _PASSING):
             hint = "Add, compare, group and aggregate them; a function of time takes the time dimension itself."
@@ -581,14 +581,14 @@ _CHOOSING = (exp.If, exp.Case, exp.Coalesce)
 _ROLLING = (exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Distinct)
 
 
-def counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:
+def _counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:
     """Tests whether a node is the seconds since 1970, or parts of them, of ``operand``, an instant."""
     if not isinstance(node, SECONDS) or node.this is not operand:
         return False
     return not isinstance(node, exp.StrToUnix) or node.text("format") in ("", _DEFAULT_FORMAT)
 
 
-def reckoned(node: exp.Expr) -> exp.Expr:
+def _reckoned(node: exp.Expr) -> exp.Expr:
     """Returns the outermost arithmetic expression around a number."""
     while (parent := node.parent) is not None:
         number = isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(
@@ -600,19 +600,19 @@ def reckoned(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def seconds_above(node: exp.Expr) -> exp.Expr:
+def _seconds_above(node: exp.Expr) -> exp.Expr:
     """Returns the arithmetic around the seconds of an instant; the instant itself if its seconds are not counted."""
-    return reckoned(node.parent) if isinstance(node.parent, SECONDS) else node
+    return _reckoned(node.parent) if isinstance(node.parent, SECONDS) else node
 
 
-def is_reckoned(node: exp.Expr, instants: Collection[int]) -> bool:
+def _is_reckoned(node: exp.Expr, instants: Collection[int]) -> bool:
     """Tests whether a node is a number computed from numbers, columns and seconds of instants (``id`` of their
     columns).
     """
     if isinstance(node, _RECKONING):
-        return all(is_reckoned(operand, instants) for operand in node.iter_expressions())
+        return all(_is_reckoned(operand, instants) for operand in node.iter_expressions())
     if isinstance(node, exp.Column) and isinstance(node.parent, SECONDS):
         return id(node) in instants
     if isinstance(node, SECONDS):
-        return counts_seconds(node, node.this) and is_reckoned(node.this, instants)
+        return _counts_seconds(node, node.this) and _is_reckoned(node.this, instants)
     return isinstance(node, exp.Column | exp.Null) or (isinstance(node, exp.Literal) and not node.is_string)

@@ -189,7 +189,7 @@ def seeing(select: exp.Select) -> Iterator[exp.Select]:
 # over instants. Both engines then agree with each other and with the plan, whatever zone tables they have.
 
 #: The maximum number of offset changes in an expression. A century of summer times has 200.
-MOST_CHANGES = 1000
+_MOST_CHANGES = 1000
 
 #: The first instant of a part (``None``: from the beginning), and the part's offsets in microseconds.
 Piece = tuple[int | None, tuple[int, ...]]
@@ -206,7 +206,7 @@ def moved(expression: str, micros: int) -> str:
     return f"timestampadd({unit}, {micros // length}, {expression})"
 
 
-def offsets(calendar: Calendar, extent: TimeRange) -> list[Piece]:
+def _offsets(calendar: Calendar, extent: TimeRange) -> list[Piece]:
     """Returns the zone's offset from UTC in each part of the range."""
     pieces: list[Piece] = [(None, (calendar.offset(extent.start),))]
     pieces += [(change.instant, (change.after,)) for change in _changes(calendar, extent.start + 1, extent.end)]
@@ -220,7 +220,7 @@ def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[P
     ``period`` is of the calendar. The starts of hours and minutes have the offset of the instant itself, as in Spark.
     """
     if isinstance(period, UpdatePeriod):
-        return [(start, (offset, offset)) for start, (offset,) in offsets(calendar, extent)]
+        return [(start, (offset, offset)) for start, (offset,) in _offsets(calendar, extent)]
     if not isinstance(period, ZonedPeriod):
         assert_never(period)
     starts: list[int] = []
@@ -239,7 +239,7 @@ def truncations(period: Period, calendar: Calendar, extent: TimeRange) -> list[P
 
 def wall_time(calendar: Calendar, instant: str, extent: TimeRange) -> str:
     """Returns the wall time at an instant of the range, as a timestamp in UTC."""
-    return _text(instant, offsets(calendar, extent))
+    return _text(instant, _offsets(calendar, extent))
 
 
 def truncated(unit: str, period: Period, calendar: Calendar, instant: str, extent: TimeRange) -> str:
@@ -275,7 +275,7 @@ def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
     it searches all years up to a time like 9999.
     """
     for number, change in enumerate(calendar.transitions(start, end)):
-        if number >= MOST_CHANGES:
+        if number >= _MOST_CHANGES:
             raise NotSupportedError(
                 f"The clocks of {calendar.zone} change too often in this range for a function of time.",
                 condition="UNCERTAIN_TIME_ZONE",

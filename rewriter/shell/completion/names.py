@@ -104,7 +104,7 @@ def _subsequence(letters: str) -> re.Pattern[str]:
     return re.compile(first + "".join(rf"[^\n{letter}]*+{letter}" for letter in others))
 
 
-EMPTY = SortedNames(())
+_EMPTY = SortedNames(())
 
 
 Named = Table | Cube | Fact | View
@@ -148,7 +148,7 @@ class CommandName:
 class ObjectNames:
     """The objects of a catalog, by their names in lower case, and sorted by database and kind."""
 
-    databases: SortedNames = EMPTY
+    databases: SortedNames = _EMPTY
     by_name: Mapping[str, Named] = field(default_factory=dict)
     by_place: Mapping[tuple[str, str], SortedNames] = field(default_factory=dict)
 
@@ -159,7 +159,7 @@ class ObjectNames:
         places: dict[tuple[str, str], list[str]] = {}
         for object_ in by_name.values():
             database, name = place_of(object_.name)
-            places.setdefault((database, kind_of(object_)), []).append(name)
+            places.setdefault((database, _kind_of(object_)), []).append(name)
         return cls(SortedNames(databases), by_name, {place: SortedNames(names) for place, names in places.items()})
 
     def changed(self, databases: Iterable[str], changes: Mapping[str, Named | None]) -> ObjectNames:
@@ -174,14 +174,14 @@ class ObjectNames:
             before = by_name.pop(key, None)
             if before is not None:
                 database, name = place_of(before.name)
-                removed.setdefault((database, kind_of(before)), []).append(name)
+                removed.setdefault((database, _kind_of(before)), []).append(name)
             if object_ is not None:
                 by_name[key] = object_
                 database, name = place_of(object_.name)
-                added.setdefault((database, kind_of(object_)), []).append(name)
+                added.setdefault((database, _kind_of(object_)), []).append(name)
         by_place = dict(self.by_place)
         for place in removed.keys() | added.keys():
-            names = by_place.get(place, EMPTY)
+            names = by_place.get(place, _EMPTY)
             by_place[place] = names.edited(removed.get(place, ()), added.get(place, ()))
         return ObjectNames(SortedNames(databases), by_name, by_place)
 
@@ -199,8 +199,8 @@ class Names:
     objects: ObjectNames = NO_OBJECTS
     temporary: ObjectNames = NO_OBJECTS
     current: str = DEFAULT_DATABASE
-    functions: SortedNames = EMPTY
-    clusters: SortedNames = EMPTY
+    functions: SortedNames = _EMPTY
+    clusters: SortedNames = _EMPTY
     settings: tuple[Setting, ...] = ()
     commands: tuple[CommandName, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -245,7 +245,7 @@ def _key(object_: Named) -> str:
     return full_name(database, name).lower() if database else name.lower()
 
 
-def kind_of(object_: Named) -> str:
+def _kind_of(object_: Named) -> str:
     """Returns ``table``, ``cube``, ``fact`` or ``view``."""
     if isinstance(object_, Table):
         return "table"

@@ -32,7 +32,7 @@ from rewriter.errors import Error, only_ours
 from rewriter.shell.completion.candidates import ValuesRequest
 
 #: The most values of a column that are read.
-MOST_VALUES = 30
+_MOST_VALUES = 30
 #: The most keys that are read for them: more only where a column behind the first is not determined.
 _MOST_KEYS = 1_000
 #: The keys of one read: values that have one partition each are neighbors.
@@ -77,7 +77,7 @@ class PartitionValuesReader:
         if key in self._kept:
             return self._kept[key]
         deadline = time.monotonic() + _LONGEST_READ
-        values = tuple(values_of(snapshot, request, deadline))
+        values = tuple(_values_of(snapshot, request, deadline))
         if time.monotonic() <= deadline:  # Otherwise some may be missing.
             self._kept[key] = values
             if len(self._kept) > _MOST_KEPT:
@@ -85,8 +85,8 @@ class PartitionValuesReader:
         return values
 
 
-def values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> list[str]:
-    """Returns at most ``MOST_VALUES`` values of a request, those that were read before the deadline (of
+def _values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> list[str]:
+    """Returns at most ``_MOST_VALUES`` values of a request, those that were read before the deadline (of
     ``time.monotonic``). Raises the errors of reads.
     """
     table = request.table
@@ -108,7 +108,7 @@ def values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> li
             for value in _distinct(snapshot, table, number, key_range, deadline, found):
                 if value.lower().startswith(request.typed.lower()):
                     found[value] = None
-                if len(found) >= MOST_VALUES:
+                if len(found) >= _MOST_VALUES:
                     return list(found)
         return list(found)
     return _values_in_first(snapshot, table, number, start, given, request.typed.lower(), deadline)
@@ -140,7 +140,7 @@ def _values_in_first(
         if all(parts[place] == field for place, field in fixed):
             fields[parts[number]] = None
     values = (decode_value(columns[number].type, field) for field in sorted(fields))
-    return [value for value in values if value is not None and value.lower().startswith(typed)][:MOST_VALUES]
+    return [value for value in values if value is not None and value.lower().startswith(typed)][:_MOST_VALUES]
 
 
 def _given_values(columns: Sequence[Column], given: Sequence[tuple[str, str]]) -> dict[str, str | None]:
@@ -166,7 +166,7 @@ def _distinct(
     start, end = key_range.start, key_range.end
     size = 1
     reads = 0
-    while start < end and len(found) < MOST_VALUES and reads < 2 * MOST_VALUES and time.monotonic() <= deadline:
+    while start < end and len(found) < _MOST_VALUES and reads < 2 * _MOST_VALUES and time.monotonic() <= deadline:
         keys = list(snapshot.lookup(table, None, [KeyRange(start, end)]).found_keys(size))
         reads += 1
         fields: dict[bytes, None] = {}

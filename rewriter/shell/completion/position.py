@@ -195,13 +195,13 @@ def _position(
     if before and starts_query(before, 0):
         return position(query_expectations(tokens[skipped:], index - skipped, qualifier, in_string), True)
     if skipped and not before:
-        words = () if in_string else (*statement_words(), *_EXPLAINED)
+        words = () if in_string else (*_statement_words(), *_EXPLAINED)
         return position((Keywords(words),))
     head = before[: len(before) - 2 * len(qualifier)]
     query = _described_query(head)
     expected: tuple[Expectation, ...] = ()
     if query is None:
-        expected, query = statement_expectations(head, qualifier, in_string)
+        expected, query = _statement_expectations(head, qualifier, in_string)
     if query is not None:
         begins = skipped + query
         return position(query_expectations(tokens[begins:], index - begins, qualifier, in_string), True)
@@ -286,12 +286,12 @@ _DATABASE = ("DATABASE", "SCHEMA", "NAMESPACE", "USE", "IN", "FROM")
 _FORMATS = tuple(name.upper() for name in DATA_FORMATS)
 
 
-def statement_words() -> tuple[str, ...]:
+def _statement_words() -> tuple[str, ...]:
     """Returns the words that a statement can begin with. Loads the grammar."""
     return tuple(sorted({word for word in readers() if word.isalpha()} | first_words()))
 
 
-def statement_expectations(
+def _statement_expectations(
     tokens: Sequence[Token], qualifier: tuple[str, ...], in_string: bool
 ) -> tuple[tuple[Expectation, ...], int | None]:
     """Returns what is expected behind the tokens of a statement, or the number of the token that begins its query.
@@ -299,7 +299,7 @@ def statement_expectations(
     ``qualifier`` was typed last, with a point behind it, and is not among the tokens.
     """
     if not tokens:
-        return ((Keywords(statement_words()),), None) if not qualifier and not in_string else ((), None)
+        return ((Keywords(_statement_words()),), None) if not qualifier and not in_string else ((), None)
     expected = expected_after(tokens)
     if expected.query is not None:
         return (), expected.query
@@ -312,7 +312,7 @@ def statement_expectations(
     if qualifier:
         return names, None
     words = (*expected.words, *(("SELECT", "WITH", "VALUES") if expected.expects_query else ()))
-    functions = (Columns((subject(tokens),)), Functions()) if expected.in_expression else ()
+    functions = (Columns((_subject(tokens),)), Functions()) if expected.in_expression else ()
     return (*values, *names, *functions, Keywords(words)), None
 
 
@@ -320,10 +320,10 @@ def _values(tokens: Sequence[Token]) -> tuple[Expectation, ...]:
     compared = compared_column(tokens)
     if compared is None:
         return ()
-    return (PartitionValues((subject(tokens),), compared.column, given_values(tokens), compared.typed_literal),)
+    return (PartitionValues((_subject(tokens),), compared.column, given_values(tokens), compared.typed_literal),)
 
 
-def subject(tokens: Sequence[Token]) -> Relation:
+def _subject(tokens: Sequence[Token]) -> Relation:
     """Returns the object that a statement is about at its end: the last one behind TABLE or INTO, or its first name."""
     start = None
     for index in range(len(tokens) - 1):
@@ -381,7 +381,7 @@ def _columns(context: tuple[str, ...], tokens: Sequence[Token]) -> tuple[Expecta
         return (Keywords(tuple(period.name for period in UpdatePeriod)),)
     if last == "USING" or context[-2:] == ("STORED", "AS") or last == "FILEFORMAT":
         return (Keywords(_FORMATS),)
-    about = (subject(tokens),)
+    about = (_subject(tokens),)
     if context[0] == "CREATE" and context[1:2] != ("FACT",):
         if last == "NAME" or last in ("LT", "__LT"):
             return (Keywords(TYPES),)

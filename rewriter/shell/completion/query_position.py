@@ -20,7 +20,7 @@ from rewriter.shell.completion.expectations import (
 from rewriter.shell.completion.query_scope import CLAUSES_BY, JOIN_WORDS, Scope, is_name, scope_at
 
 #: The kinds of objects that a query reads.
-READABLE = ("table", "cube", "view")
+_READABLE = ("table", "cube", "view")
 
 _OPERATORS = ("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "IS", "ESCAPE")
 _IN_CASE = ("WHEN", "THEN", "ELSE", "END")
@@ -84,9 +84,9 @@ def _in_from(scope: Scope, before: Sequence[Token], qualifier: tuple[str, ...]) 
     if not expects_relation:
         return () if qualifier else (Keywords((*_JOINS, "ON", "USING", *_NEXT["FROM"])),)
     if qualifier:
-        return (Objects(READABLE, qualifier[-1]),)
+        return (Objects(_READABLE, qualifier[-1]),)
     words = Words(tuple(cte.alias for cte in scope.ctes), "CTE")
-    return (words, Objects(READABLE), Databases(qualifying=True), Keywords(("LATERAL", "SELECT", "VALUES")))
+    return (words, Objects(_READABLE), Databases(qualifying=True), Keywords(("LATERAL", "SELECT", "VALUES")))
 
 
 def _qualified(scope: Scope, qualifier: tuple[str, ...]) -> tuple[Expectation, ...]:

@@ -15,12 +15,12 @@ from rewriter.shell.completion.expectations import Relation
 _SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
 JOIN_WORDS = ("INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "SEMI", "ANTI", "LATERAL")
 #: The words that begin a clause; those that take BY are followed by it.
-CLAUSES = tuple(
+_CLAUSES = tuple(
     ("SELECT FROM JOIN ON USING WHERE HAVING LIMIT OFFSET QUALIFY WINDOW VALUES PIVOT UNPIVOT TABLESAMPLE").split()
 )
 CLAUSES_BY = ("GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION")
 #: Words that end a relation, and so are no alias.
-_NO_ALIAS = frozenset({*_SETS, *JOIN_WORDS, *CLAUSES, *CLAUSES_BY, "AS", "WITH", "SET", "INSERT"})
+_NO_ALIAS = frozenset({*_SETS, *JOIN_WORDS, *_CLAUSES, *CLAUSES_BY, "AS", "WITH", "SET", "INSERT"})
 #: The most queries inside queries that are followed for the columns of one.
 _MOST_NESTED = 20
 
@@ -71,7 +71,7 @@ def scope_at(tokens: Sequence[Token], index: int) -> Scope:
     return scope
 
 
-def relation_named(parts: Sequence[str], alias: str | None, ctes: Sequence[Relation]) -> Relation:
+def _relation_named(parts: Sequence[str], alias: str | None, ctes: Sequence[Relation]) -> Relation:
     """Returns the relation of a name: a CTE, or an object of the catalog."""
     if len(parts) == 1:
         for cte in ctes:
@@ -223,7 +223,7 @@ def _clause(tokens: Sequence[Token], start: int, index: int, ends: dict[int, int
                 position += 1
                 continue
             position = shut[position]
-        elif token.is_word(*CLAUSES) and not (position and tokens[position - 1].is_operator(".")):
+        elif token.is_word(*_CLAUSES) and not (position and tokens[position - 1].is_operator(".")):
             clause, begins = token.upper, position + 1
         elif token.is_word(*CLAUSES_BY) and following is not None and following.is_word("BY"):
             clause, begins = token.upper, position + 2
@@ -250,7 +250,7 @@ def _relations(
             continue
         if token.is_word("FROM", "JOIN"):
             in_from = expects = True
-        elif token.is_word(*CLAUSES) or token.is_word(*CLAUSES_BY):
+        elif token.is_word(*_CLAUSES) or token.is_word(*CLAUSES_BY):
             in_from = token.is_word("ON", "USING", "PIVOT", "UNPIVOT", "TABLESAMPLE") and in_from
             expects = False
         elif in_from and token.is_operator(","):
@@ -273,7 +273,7 @@ def _relations(
                 relations.append(_renamed(tokens, jumped, ends, Relation(alias or parts[-1])))
             else:
                 alias, jumped = _alias(tokens, after, end)
-                relations.append(relation_named(parts, alias, ctes))
+                relations.append(_relation_named(parts, alias, ctes))
             expects = False
     return tuple(relations)
 
@@ -305,7 +305,7 @@ def _output(
     in_list = False
     for index in [*_flat(start, end, ends), end]:
         token = tokens[index] if index < end else None
-        if token is None or token.is_operator(",") or (token.is_word(*CLAUSES) and not token.is_word("SELECT")):
+        if token is None or token.is_operator(",") or (token.is_word(*_CLAUSES) and not token.is_word("SELECT")):
             if in_list and item:
                 _add_output([tokens[position] for position in item], names, stars)
             item = []

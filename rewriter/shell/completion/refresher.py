@@ -25,7 +25,7 @@ from rewriter.session import Session
 from rewriter.shell.completion.names import NO_OBJECTS, Named, Names, ObjectNames, Setting, SortedNames
 
 #: Seconds between two looks at the catalog while nothing happens.
-IDLE_SECONDS = 3.0
+_IDLE_SECONDS = 3.0
 #: The most changed objects that are read one by one; for more, all are read.
 _MOST_CHANGES = 500
 
@@ -145,7 +145,7 @@ class Refresher:
         while not self._stopped:
             self._wake.clear()
             self.step()
-            self._wake.wait(IDLE_SECONDS)
+            self._wake.wait(_IDLE_SECONDS)
 
     def _refresh(self, session: str | None) -> None:
         newest = self._catalog.snapshot().sequence

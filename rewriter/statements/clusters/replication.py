@@ -143,7 +143,7 @@ class _Step:
             for file in self.originals.get(partition.key, ()):
                 if file.path in paths:
                     continue
-                levels = relative_path(self.table, file).split("/")
+                levels = _relative_path(self.table, file).split("/")
                 inside = "/".join(level for level in levels if not level.startswith(f"{WRITE_ID_LEVEL}="))
                 stem, name = os.path.split(inside)
                 target, number = f"{folder}/{inside}", 0
@@ -194,7 +194,7 @@ def _held_before(table: Table, cluster: str, partitions: Sequence[Partition], co
 # The files of a table's partitions on a secondary cluster: where they belong, and whether they are there.
 
 
-def relative_path(table: Table, file: DataFile) -> str:
+def _relative_path(table: Table, file: DataFile) -> str:
     """Returns the path of a file below the location of its table. A file that came from another table keeps the last
     levels of its path.
     """
@@ -229,7 +229,7 @@ def existing_copies(
 
 
 def _copy_of(table: Table, copy: ClusterLocation, file: DataFile) -> DataFile:
-    return file._replace(path=f"{copy.location}/{relative_path(table, file)}")
+    return file._replace(path=f"{copy.location}/{_relative_path(table, file)}")
 
 
 def register(

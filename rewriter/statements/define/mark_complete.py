@@ -25,7 +25,7 @@ from rewriter.statements.show.coverage import range_between
 from rewriter.timeline.ranges import RangeSet
 
 #: The most base periods that one statement marks.
-MOST_PERIODS = 1_000_000
+_MOST_PERIODS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | 
     table alone.
 
     Each period is marked in the first table whose storage is valid then. Raises ``DataError`` for a bound that
-    cannot be read or lies inside a base period, and for a range of more than ``MOST_PERIODS`` of them.
+    cannot be read or lies inside a base period, and for a range of more than ``_MOST_PERIODS`` of them.
     """
     base = fact.base_period
     requested = range_between(action.start, action.end, fact, context)
@@ -67,9 +67,9 @@ def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | 
             object=fact.name,
             hint=f"Write bounds at which {base.name} periods begin.",
         )
-    if sum(base.ordinal(range_.end - 1) + 1 - base.ordinal(range_.start) for range_ in requested) > MOST_PERIODS:
+    if sum(base.ordinal(range_.end - 1) + 1 - base.ordinal(range_.start) for range_ in requested) > _MOST_PERIODS:
         raise DataError(
-            f"MARK COMPLETE takes at most {MOST_PERIODS:,} {base.name} periods at once.",
+            f"MARK COMPLETE takes at most {_MOST_PERIODS:,} {base.name} periods at once.",
             condition="INVALID_TIME_RANGE",
             position=action.span,
             object=fact.name,

@@ -91,7 +91,7 @@ def alter_view(statement: s.AlterView, context: Context) -> Result:
         )
     view = context.view(statement.view)
     if isinstance(view, TemporaryView):
-        alter_temporary_view(view, statement, context)
+        _alter_temporary_view(view, statement, context)
         return Result("ALTER VIEW")
     check_query(statement.query, statement.view, view.name, context)
     with context.begin() as transaction:
@@ -113,7 +113,7 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
     name = single(statement.view)
     object_ = context.named(statement.view)
     if isinstance(object_, TemporaryView):
-        drop_temporary_view(object_, context)
+        _drop_temporary_view(object_, context)
         return Result("DROP VIEW")
     if object_ is None and statement.if_exists:
         return Result("DROP VIEW")
@@ -160,7 +160,7 @@ def create_temporary_view(statement: CreateView, context: Context) -> None:
     context.temporaries.views = context.temporaries.views.with_view(view)
 
 
-def alter_temporary_view(view: TemporaryView, statement: AlterView, context: Context) -> None:
+def _alter_temporary_view(view: TemporaryView, statement: AlterView, context: Context) -> None:
     """Gives a temporary view another query; its comment stays. Raises the errors of ``check_query``."""
     reads = check_query(statement.query, statement.view, view.name, context, temporary=True)
     query, database = statement.query.text, context.snapshot.current
@@ -168,7 +168,7 @@ def alter_temporary_view(view: TemporaryView, statement: AlterView, context: Con
     context.temporaries.views = context.temporaries.views.with_view(changed)
 
 
-def drop_temporary_view(view: TemporaryView, context: Context) -> None:
+def _drop_temporary_view(view: TemporaryView, context: Context) -> None:
     """Drops a temporary view. Temporary views that read it fail when they are used."""
     context.temporaries.views = context.temporaries.views.without(view)
 

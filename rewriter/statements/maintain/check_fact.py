@@ -234,7 +234,7 @@ def _columns(comparison: Comparison, time: str) -> list[str]:
 # files of other programs may have them, and so may tables of earlier releases.
 
 
-def null_measures(
+def _null_measures(
     arms: Sequence[Arm], cube: Cube, measures: Sequence[Measure], period: Period, context: Context
 ) -> Iterator[tuple[int, str, int]]:
     """Yields (ordinal, measure, number of rows) for each period whose rows have NULL in one of the measures, in the
@@ -261,7 +261,7 @@ def null_measures(
 
 
 #: The most differences that one comparison shows; the others are counted.
-MOST_SHOWN = 100
+_MOST_SHOWN = 100
 _RANGES_SHOWN = 3
 #: The finding in the summary of a comparison that found differences.
 _DIFFERS = "differs"
@@ -294,7 +294,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     facts = [fact, *(other for other in context.snapshot.facts_of(cube.name) if other.id != fact.id)]
     candidates = [_candidate(stored, context) for other_fact in facts for stored in stored_periods(other_fact)]
     candidates += [
-        replace(_candidate(stored, context), timeline=unproven_line(stored, context)) for stored in stored_periods(fact)
+        replace(_candidate(stored, context), timeline=_unproven_line(stored, context))
+        for stored in stored_periods(fact)
     ]
     range_ = asked(statement, fact, context, extent(candidates))
     listings = [listing.complete() for _, listing in file_listings(fact, range_, context)] if statement.accept else []
@@ -330,7 +331,7 @@ def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> Range
     """Returns the time of base periods that exist as a whole, while their storages are valid."""
     time = RangeSet.EMPTY
     for stored in bases:
-        time |= times(stored.period, fresh_line(stored, context).ranges())
+        time |= times(stored.period, _fresh_line(stored, context).ranges())
     return time
 
 
@@ -379,10 +380,10 @@ def _check_stored_period(
     incomplete = inside(context.snapshot.incomplete(name, period, stored.table.time).ranges(), period, requested)
     if incomplete:
         yield from _finding_rows(name, period, incomplete, "incomplete", cube.calendar)
-    unproven = inside(unproven_line(stored, context).ranges(), period, requested)
+    unproven = inside(_unproven_line(stored, context).ranges(), period, requested)
     if unproven:
         yield from _finding_rows(name, period, unproven, "unproven", cube.calendar)
-    fresh = inside(fresh_line(stored, context).ranges(), period, requested) | unproven
+    fresh = inside(_fresh_line(stored, context).ranges(), period, requested) | unproven
     finest = stored.fact.base_period
     if not finest.nests_in(period):
         for time in fresh:
@@ -407,7 +408,7 @@ def _check_stored_period(
     yield from _compared(name, comparison, checked, differing, context)
     if accepting is not None and checked:
         declared = not_null_measures(stored.fact, cube)
-        differing |= {ordinal for ordinal, _, _ in null_measures((*base, arm), cube, declared, period, context)}
+        differing |= {ordinal for ordinal, _, _ in _null_measures((*base, arm), cube, declared, period, context)}
         agreeing = _periods_without_differences(period, acceptable, differing)
         rejected = RangeSet.EMPTY if stored.is_base else checked - unproven
         rejected -= _periods_without_differences(period, rejected, differing)
@@ -424,22 +425,22 @@ def _check_events(
     the partition of NULL time have none.
     """
     period, name, calendar = stored.period, stored.table.table, cube.calendar
-    checked = inside(fresh_line(stored, context).ranges(), period, requested)
+    checked = inside(_fresh_line(stored, context).ranges(), period, requested)
     arm = _arm(stored, ordinals_of(period, checked), context)
     timeless = replace(arm, ranges=(), null_time=True)
     has_timeless = whole and context.snapshot.partitions(arm.table, key_ranges(timeless))
     arms = [*([arm] if checked else []), *([timeless] if has_timeless else [])]
     count = 0
-    misplaced = (partition for arm in arms for partition in misplaced_events(arm, cube, context))
+    misplaced = (partition for arm in arms for partition in _misplaced_events(arm, cube, context))
     for count, (ordinal, events) in enumerate(misplaced, start=1):
-        if count <= MOST_SHOWN:
+        if count <= _MOST_SHOWN:
             start, end = (
                 (None, None) if ordinal is None else _bounds(period.start(ordinal), period.end(ordinal), calendar)
             )
             finding = f"{events:,} event{'' if events == 1 else 's'} outside the partition's period"
             yield (name, period.name, start, end, *[None] * 4, finding, 1)
-    if count > MOST_SHOWN:
-        yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more partitions are not shown", None)
+    if count > _MOST_SHOWN:
+        yield (name, period.name, *[None] * 6, f"{count - _MOST_SHOWN} more partitions are not shown", None)
     if checked or count:
         ranges = checked.ranges
         start, end = _bounds(ranges[0].start, ranges[-1].end, calendar) if ranges else (None, None)
@@ -451,19 +452,19 @@ def _check_not_null(stored: StoredPeriod, cube: Cube, requested: RangeSet, conte
     """Yields the periods whose rows have NULL in measures that are declared NOT NULL, and a summary if any have."""
     period, name, calendar = stored.period, stored.table.table, cube.calendar
     measures = not_null_measures(stored.fact, cube)
-    checked = inside(fresh_line(stored, context).ranges(), period, requested)
-    checked |= inside(unproven_line(stored, context).ranges(), period, requested)
+    checked = inside(_fresh_line(stored, context).ranges(), period, requested)
+    checked |= inside(_unproven_line(stored, context).ranges(), period, requested)
     if not measures or not checked:
         return
     arm = _arm(stored, ordinals_of(period, checked), context)
     count = 0
-    for count, (ordinal, measure, nulls) in enumerate(null_measures((arm,), cube, measures, period, context), start=1):
-        if count <= MOST_SHOWN:
+    for count, (ordinal, measure, nulls) in enumerate(_null_measures((arm,), cube, measures, period, context), start=1):
+        if count <= _MOST_SHOWN:
             bounds = _bounds(period.start(ordinal), period.end(ordinal), calendar)
             finding = f"{nulls:,} row{' has' if nulls == 1 else 's have'} NULL, but the measure is NOT NULL"
             yield (name, period.name, *bounds, None, measure, None, None, finding, 1)
-    if count > MOST_SHOWN:
-        yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more are not shown", None)
+    if count > _MOST_SHOWN:
+        yield (name, period.name, *[None] * 6, f"{count - _MOST_SHOWN} more are not shown", None)
     if count:
         bounds = _bounds(checked.ranges[0].start, checked.ranges[-1].end, calendar)
         yield (name, period.name, *bounds, *[None] * 4, _DIFFERS, _count(period, checked))
@@ -591,10 +592,10 @@ def _compared(
     if checked:
         for count, difference in enumerate(differences(comparison, context), start=1):
             differing.add(difference.ordinal)
-            if count <= MOST_SHOWN:
+            if count <= _MOST_SHOWN:
                 yield _difference(name, comparison, difference)
-        if count > MOST_SHOWN:
-            yield (name, period.name, *[None] * 6, f"{count - MOST_SHOWN} more differences are not shown", None)
+        if count > _MOST_SHOWN:
+            yield (name, period.name, *[None] * 6, f"{count - _MOST_SHOWN} more differences are not shown", None)
     start = comparison.cube.calendar.text(checked.ranges[0].start) if checked else None
     end = comparison.cube.calendar.text(checked.ranges[-1].end) if checked else None
     finding = "nothing compared" if not checked else _DIFFERS if count else "agrees"
@@ -642,20 +643,20 @@ def _periods_without(period: Period, time: TimeRange, lacking: RangeSet) -> Rang
     return RangeSet.of(time) - times(period, ordinals_of(period, lacking))
 
 
-def fresh_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
+def _fresh_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
     """Returns the timeline of the partitions that are whole and fresh, while their storage is valid."""
     line = context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)
     return cut(line, stored.period, window(stored.storage, stored.table, context.planning.now, stored.fact.calendar))
 
 
-def unproven_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
+def _unproven_line(stored: StoredPeriod, context: Context) -> PartitionTimeline:
     """Returns the timeline of the unproven partitions, while their storage is valid."""
     line = context.snapshot.unproven(stored.table.table, stored.period, stored.table.time)
     return cut(line, stored.period, window(stored.storage, stored.table, context.planning.now, stored.fact.calendar))
 
 
 def _candidate(stored: StoredPeriod, context: Context) -> Candidate:
-    line = fresh_line(stored, context)
+    line = _fresh_line(stored, context)
     return Candidate(stored.fact.name, stored.storage.name, stored.table.table, stored.period, line)
 
 
@@ -679,7 +680,7 @@ def _arm(stored: StoredPeriod, ranges: Sequence[OrdinalRange], context: Context)
 _START = "rewriter_period_start"
 
 
-def misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int | None, int]]:
+def _misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int | None, int]]:
     """Yields (ordinal, number of events) for each partition of a RAW table that holds events of another period, or
     without a time, in the order of time. Runs one query over the arm. For the arm of NULL time, the ordinal is
     ``None``, and the events are those that have a time.

@@ -61,7 +61,7 @@ from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 #: The status of base partitions that were computed from other content, which has changed.
-LEFT_TO_INSERT = "left: it is base content that an INSERT has computed from other tables; run that INSERT again"
+_LEFT_TO_INSERT = "left: it is base content that an INSERT has computed from other tables; run that INSERT again"
 
 
 @runs(s.RefreshFact)
@@ -290,7 +290,7 @@ def _unfilled(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Co
     for was, stale in _stale_base(stored, context).items():
         for time in stale & outward:
             texts = (cube.calendar.text(time.start), cube.calendar.text(time.end))
-            yield name, period.name, *texts, was, LEFT_TO_INSERT, len(overlapping(period, time))
+            yield name, period.name, *texts, was, _LEFT_TO_INSERT, len(overlapping(period, time))
 
 
 def _stale_base(stored: StoredPeriod, context: Context) -> dict[str, RangeSet]:
@@ -356,7 +356,7 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     dimensions, measures = carried(stored.fact, cube)
     columns = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
     columns |= {time.lower() for time in stored.table.times}
-    columns |= {column.lower() for layout in layouts_of(stored).values() for column in layout.columns}
+    columns |= {column.lower() for layout in _layouts_of(stored).values() for column in layout.columns}
     rounded = set(cube.rounded_sums(table)) & {measure.name for measure in measures}
     if rounded:
         return f"skipped: {min(rounded)} is FLOAT in this table, which would round its sums"
@@ -375,7 +375,7 @@ def _write(
     arms = base_arms(base_periods(stored.fact), recomputed, context)
     uses = uses_of(arms)
     context = placed(uses, context.writing(table))
-    query = engine_query(rollup_query(stored, table, cube, arms), uses, context)
+    query = engine_query(_rollup_query(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
         sink = grouped_sink(context)
@@ -464,10 +464,10 @@ def _lacking(
 # The query of REFRESH FACT: the base of a fact, aggregated to the periods of a rollup table.
 
 
-def rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
+def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
     """Returns the base aggregated to the period, with the columns in the table's order, then the partition columns."""
     dimensions, measures = carried(stored.fact, cube)
-    layouts = layouts_of(stored)
+    layouts = _layouts_of(stored)
     starts = {time: f"t{number}" for number, time in enumerate(layouts)}
     groups = [*starts.values(), *(f"d{number}" for number in range(len(dimensions)))]
     values = {column.name.lower(): f"d{number}" for number, column in enumerate(dimensions)}
@@ -501,7 +501,7 @@ def rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[
     return SqlTemplate(tuple(parts))
 
 
-def layouts_of(stored: StoredPeriod) -> dict[str, TimeLayout]:
+def _layouts_of(stored: StoredPeriod) -> dict[str, TimeLayout]:
     """Returns how the partitions of the place name each time dimension, the leading one first."""
     table, period = stored.table, stored.period
     return {table.time: table.layouts[period]} | {other.time: other.layouts[period] for other in table.others}

@@ -48,7 +48,7 @@ from rewriter.statements.write.multi_insert import SOURCE
 from rewriter.uris import is_uri, root_and_levels
 
 #: The retention where RETAIN is left out.
-RETAINED_HOURS = 24
+_RETAINED_HOURS = 24
 #: No transaction of a staging directory shows whether its writer is alive. No writer works this long
 #: without writing.
 _STAGING_HOURS = 24
@@ -156,7 +156,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     elsewhere = {place for table in all_tables for place in (*_copy_places(table), *table.former)}
     removable = _orphans(folders, roots, _Recent(elsewhere, retained), context)
     removable += _staging(tables, None if only_table is not None else catalog.warehouse, retained)
-    exposed = unneeded_directories(all_tables, None if only_table is None else only_table.id, retained, context)
+    exposed = _unneeded_directories(all_tables, None if only_table is None else only_table.id, retained, context)
     removable += [_Removable(item.table, _EXPOSED, item.path, item.bytes, exposed=item) for item in exposed]
     if statement.dry_run:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
@@ -165,14 +165,14 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
     file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
-    remove_emptied([file.exposed for file in removed_files if file.exposed is not None], context)
+    _remove_emptied([file.exposed for file in removed_files if file.exposed is not None], context)
     live = {place for table in tables if table.dropped is None for place in table.places}
     _remove_empty(folders, live, roots, [item.path for item in removed_files])
     return _result(removed_files, _bounded([*skipped, *warnings]))
 
 
 def _retained_seconds(statement: s.Vacuum, context: Context) -> float:
-    hours = RETAINED_HOURS if statement.hours is None else statement.hours
+    hours = _RETAINED_HOURS if statement.hours is None else statement.hours
     minimum = context.settings.least_retention_hours
     if hours < minimum:
         raise DataError(
@@ -481,7 +481,7 @@ class UnneededDirectory:
     is_dropped: bool
 
 
-def unneeded_directories(
+def _unneeded_directories(
     tables: Sequence[StoredTable], only: int | None, retained: float, context: Context
 ) -> list[UnneededDirectory]:
     """Returns the directories below those of exposed tables that no state since the retention names. Follows no links.
@@ -518,7 +518,7 @@ def unneeded_directories(
     ]
 
 
-def remove_emptied(removed: Collection[UnneededDirectory], context: Context) -> None:
+def _remove_emptied(removed: Collection[UnneededDirectory], context: Context) -> None:
     """Removes the directories above removed ones that hold nothing else. Those of a live table stay: a commit may be
     about to use them.
     """

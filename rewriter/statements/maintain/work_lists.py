@@ -79,7 +79,7 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     requested = asked(statement, fact, context, everything)
     try:
         with paused():
-            work = work_list(fact, State(statement.state.lower()), requested, context)
+            work = _work_list(fact, State(statement.state.lower()), requested, context)
     except Error as error:
         raise error.at(statement.fact.span) from None
     with paused():
@@ -88,7 +88,7 @@ def show_work(statement: s.ShowWork, context: Context) -> Result:
     return listing(f"SHOW {statement.state} PARTITIONS", columns, rows)
 
 
-def work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -> tuple[Work, ...]:
+def _work_list(fact: Fact, state: State, requested: RangeSet, context: Context) -> tuple[Work, ...]:
     """Returns what is to be done for the periods of a fact that are in a state and lie in a range: base periods that
     share time with it, and rollups that lie in it as a whole.
 

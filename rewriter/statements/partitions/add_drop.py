@@ -65,7 +65,7 @@ def add_partitions(statement: s.AddPartitions, context: Context) -> Result:
     check_named(table, [item for partition in statement.partitions for item in partition.spec], context.snapshot)
     if not table.external and any(partition.location is not None for partition in statement.partitions):
         try:
-            return import_partitions(table, statement.partitions, statement.if_not_exists, context)
+            return _import_partitions(table, statement.partitions, statement.if_not_exists, context)
         except Error as error:
             writes = tuple(PartitionWrite(named_values(table, item.spec)) for item in statement.partitions)
             raise error.at(_faulty(error, statement, writes, table, context)) from None
@@ -216,7 +216,7 @@ def _spec_span(items: tuple[PartitionItem, ...], default: Span) -> Span:
 
 
 @dataclass(frozen=True)
-class Import:
+class _Import:
     """A new partition, the place of its spec in the statement, and the files that are copied into it."""
 
     values: PartitionValues
@@ -224,7 +224,7 @@ class Import:
     files: tuple[FoundFile, ...]
 
 
-def import_partitions(
+def _import_partitions(
     table: Table, additions: Sequence[PartitionLocation], if_not_exists: bool, context: Context
 ) -> Result:
     """Adds partitions of a managed table, each with a copy of the files in its LOCATION, all of them or none.
@@ -278,14 +278,14 @@ def _add(table: Table, values: Sequence[PartitionValues], if_not_exists: bool, c
         transaction.commit([AddPartitions(table, tuple(map(PartitionWrite, values)), if_not_exists)])
 
 
-def _imports(table: Table, additions: Sequence[PartitionLocation], context: Context) -> list[Import]:
+def _imports(table: Table, additions: Sequence[PartitionLocation], context: Context) -> list[_Import]:
     """Returns the imports with their files, each checked."""
     imports = []
     for item in additions:
         span = Span(item.spec[0].span.start, item.spec[-1].span.end)
         values = named_values(table, item.spec)
         if item.location is None:
-            imports.append(Import(values, span, ()))
+            imports.append(_Import(values, span, ()))
             continue
         location = absolute(item.location, context.catalog.warehouse, Name((table.name,), span))
         try:
@@ -303,11 +303,11 @@ def _imports(table: Table, additions: Sequence[PartitionLocation], context: Cont
                 check_file(table, file.path, file.path)
         except Error as error:
             raise error.at(span) from None
-        imports.append(Import(values, span, files))
+        imports.append(_Import(values, span, files))
     return imports
 
 
-def _copied(table: Table, imported: Import, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+def _copied(table: Table, imported: _Import, folder: str, context: Context) -> tuple[WrittenFile, ...]:
     target = Target(
         table, Spec(dict(enumerate(imported.values)), frozenset()), (), imported.values, {}, reordered=False
     )

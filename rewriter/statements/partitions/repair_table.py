@@ -42,9 +42,9 @@ from rewriter.statements.write.external_base_changes import (
     note_listed,
 )
 
-ABSENT_IN_CATALOG, ABSENT_ON_DISK = "missing in catalog", "missing on disk"
-CHANGED_ON_DISK = "changed on disk"
-ADDED, DROPPED, NOTED = "added", "dropped", "noted"
+_ABSENT_IN_CATALOG, _ABSENT_ON_DISK = "missing in catalog", "missing on disk"
+_CHANGED_ON_DISK = "changed on disk"
+_ADDED, _DROPPED, _NOTED = "added", "dropped", "noted"
 AMBIGUOUS, IGNORED = "ambiguous", "ignored"
 
 _ATTEMPTS = 4
@@ -111,9 +111,9 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
                 _commit(findings, context)
         except Error as error:
             raise error.at(statement.table.span) from None
-    statuses = {ABSENT_IN_CATALOG: ADDED, CHANGED_ON_DISK: NOTED} if statement.repair else {}
+    statuses = {_ABSENT_IN_CATALOG: _ADDED, _CHANGED_ON_DISK: _NOTED} if statement.repair else {}
     if statement.repair and statement.what != "ADD":
-        statuses[ABSENT_ON_DISK] = DROPPED
+        statuses[_ABSENT_ON_DISK] = _DROPPED
     rows: list[Row] = [(name, statuses.get(str(status), status), *details) for name, status, *details in findings.rows]
     rows.sort(key=lambda row: (row[0] is None, row[0] or "", row[2]))
     result = listing(kind, strings("partition", "status", "location", "reason"), rows)
@@ -165,7 +165,7 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
             partition for partition, exists in zip(registered.values(), exist, strict=True) if not exists
         ]
         for partition in findings.absent:
-            findings.note(partition.values, ABSENT_ON_DISK, directory(table, partition))
+            findings.note(partition.values, _ABSENT_ON_DISK, directory(table, partition))
     if action != "DROP":
         replaced = {partition.key for partition in findings.absent}
         _look_for_new(
@@ -184,12 +184,12 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
             if unlisted.error.condition != "PATH_NOT_FOUND":
                 raise unlisted.error
             reason = "SYNC PARTITIONS drops it" if action == "ADD" else None
-            findings.note(unlisted.partition.values, ABSENT_ON_DISK, directory(table, unlisted.partition), reason)
+            findings.note(unlisted.partition.values, _ABSENT_ON_DISK, directory(table, unlisted.partition), reason)
             if action != "ADD":  # It has vanished since the directories were checked.
                 findings.absent.append(unlisted.partition)
         for partition in findings.files.changed.values():
             effect = "rollups over it are outdated" if holds_base(binding, partition) else "the rollup is unproven"
-            findings.note(partition.values, CHANGED_ON_DISK, directory(table, partition), effect)
+            findings.note(partition.values, _CHANGED_ON_DISK, directory(table, partition), effect)
     if not is_directory(table.location):
         findings.warnings.append(f"The directory {table.location} of {table.name} does not exist.")
 
@@ -215,7 +215,7 @@ def _look_for_new(
         else:
             default = os.path.join(table.location, partition_path(table, group[0].values))
             findings.new.append(_New(group[0], group[0].path == default))
-            findings.note(group[0].values, ABSENT_IN_CATALOG, group[0].path)
+            findings.note(group[0].values, _ABSENT_IN_CATALOG, group[0].path)
     for stray in directory_listing.stray_directories:
         findings.note(None, IGNORED, stray.path, stray.reason)
     if directory_listing.hidden:

@@ -29,7 +29,7 @@ from rewriter.statements.resolve.locations import absolute, check_table_format
 from rewriter.statements.resolve.partition_specs import read_full, require_partitioned, spec_span
 
 #: The property of a table or partition that keeps its serde.
-SERDE = "rewriter.serde"
+_SERDE = "rewriter.serde"
 
 _ALWAYS = "serialization.format"
 
@@ -106,7 +106,7 @@ def set_serde(statement: s.SetSerde, context: Context) -> Result:
         _check_property(table, key, value, span)
     properties = {SERDE_PROPERTY + key: value for key, value in statement.properties}
     if statement.serde is not None:
-        properties[SERDE] = statement.serde
+        properties[_SERDE] = statement.serde
     change: Change = AlterTable(table, properties)
     if partition is not None:
         change = AlterPartitions(table, (PartitionAlteration(partition.key, properties=properties),))

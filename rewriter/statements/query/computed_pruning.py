@@ -24,7 +24,7 @@ from rewriter.runtime.statement_context import Context
 #: The most combinations of values for which one condition is computed.
 MOST_COMBINATIONS = 100_000
 #: The most conditions that are computed for one reference to a table.
-MOST_CONDITIONS = 40
+_MOST_CONDITIONS = 40
 
 
 def narrowed(plan: Plan, context: Context) -> Plan:
@@ -92,7 +92,7 @@ def _conditions(use: TableUse) -> dict[Computed, bool]:
     """
     computed: dict[Computed, bool] = {}
     for condition, of_nulls in () if use.wanted is None else conditions(use.wanted):
-        if condition in computed or len(computed) < MOST_CONDITIONS:
+        if condition in computed or len(computed) < _MOST_CONDITIONS:
             computed[condition] = computed.get(condition, False) or of_nulls
     return computed
 

@@ -39,7 +39,7 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
     explained_statement = statement.statement
     if isinstance(explained_statement, ShowPartitions):
         lookup = listed(explained_statement, context)
-        lines = [f"{lookup.table.name}: {_found_partitions(lookup)}", *indented(lookup)]
+        lines = [f"{lookup.table.name}: {_found_partitions(lookup)}", *_indented(lookup)]
     else:
         lines = []
         for spec in dropped(explained_statement, context):
@@ -47,7 +47,7 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
             conditions = ", ".join(map(render_filter, spec.conditions))
             lines += [
                 f"{lookup.table.name} PARTITION ({conditions}): {_found_partitions(lookup)}",
-                *indented(lookup),
+                *_indented(lookup),
             ]
     return explained(lines, context)
 
@@ -60,7 +60,7 @@ def explained(lines: Iterable[str], context: Context) -> Result:
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
 
 
-def indented(lookup: Lookup | Discovery) -> list[str]:
+def _indented(lookup: Lookup | Discovery) -> list[str]:
     """Returns the lines of ``Lookup.explained``, indented below the line of their table."""
     return [f"  {line}" for line in lookup.explained()]
 
@@ -99,7 +99,7 @@ def _explained(form: str, plan: Plan, route: Route, query: Query, context: Conte
     cover = "\n".join((explain_cover(plan), *words_of_plan(plan, context)))
     if form == "COVER":
         return cover
-    scan = "\n".join((*(route.lines if context.clusters else ()), scan_text(plan, query, context)))
+    scan = "\n".join((*(route.lines if context.clusters else ()), _scan_text(plan, query, context)))
     if form == "SCAN":
         return scan
     sections = (explain_rewrite(plan), cover, scan)
@@ -107,7 +107,7 @@ def _explained(form: str, plan: Plan, route: Route, query: Query, context: Conte
     return "\n\n".join(f"== {title} ==\n{text}" for title, text in zip(titles, sections, strict=True))
 
 
-def scan_text(plan: Plan, query: Query, context: Context) -> str:
+def _scan_text(plan: Plan, query: Query, context: Context) -> str:
     """Returns, for each table, the partitions, files and bytes that the query reads, and how they are found if not all
     are read.
 
@@ -181,12 +181,12 @@ def _access_paths(use: TableUse, context: Context) -> list[str]:
     """Returns, line by line, how a query finds the partitions of a table that it does not read whole."""
     lines: list[str] = []
     if is_discovered(use.table):
-        return indented(Discovery(use.table, use.wanted, context.snapshot))
+        return _indented(Discovery(use.table, use.wanted, context.snapshot))
     if use.wanted is not None:
-        lines += indented(context.snapshot.lookup(use.table, use.wanted))
+        lines += _indented(context.snapshot.lookup(use.table, use.wanted))
     if use.ranges or (use.ranges is not None and use.wanted is None):
         lookup = context.snapshot.lookup(use.table, None, use.ranges)
-        lines += indented(lookup)
+        lines += _indented(lookup)
         kept_partitions = sum(
             use.keeps(partition.values) for partition in context.snapshot.partitions(use.table, use.ranges)
         )

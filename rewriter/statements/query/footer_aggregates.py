@@ -62,7 +62,7 @@ def _is_of_footers(aggregate: TableAggregate, table: Table) -> bool:
     if column is None:
         return True
     if column in table.partition_columns:
-        return aggregate.function == "COUNT" or is_sorted(column)
+        return aggregate.function == "COUNT" or _is_sorted(column)
     may_have = has_nulls if aggregate.function == "COUNT" else has_bounds
     return may_have(_type_name(column))
 
@@ -102,7 +102,7 @@ def _footer_query(plan: Plan, table: Table, partitions: int, partition_files: It
                 _value(aggregate, table, pieces)
     pieces += in_parallel(reads.piece, [*single_files, *parts_by_path.values()])
     with paused():
-        query = values_query(plan.aggregates, [_value(aggregate, table, pieces) for aggregate in plan.aggregates])
+        query = _values_query(plan.aggregates, [_value(aggregate, table, pieces) for aggregate in plan.aggregates])
     files = len({piece.path for piece in pieces})
     return FooterQuery(query, partitions, files, len(reads.sizes), sum(reads.sizes))
 
@@ -214,7 +214,7 @@ def _text(type_name: str, value: int) -> Value:
 # Aggregates that the catalog computes: no file is listed or opened, and no partition is enumerated.
 
 #: The types of partition columns whose keys sort exactly as an engine sorts the values.
-SORTED_TYPES = frozenset(("string", "date", "tinyint", "smallint", "int", "bigint"))
+_SORTED_TYPES = frozenset(("string", "date", "tinyint", "smallint", "int", "bigint"))
 
 Value = int | str | None
 
@@ -251,10 +251,10 @@ def computed_query(plan: Plan, context: Context) -> EngineQuery | None:
                     return None
                 value = None if key is None else lookup.values_of(key)[0]
         values.append(value)
-    return values_query(plan.aggregates, values)
+    return _values_query(plan.aggregates, values)
 
 
-def values_query(aggregates: Sequence[TableAggregate], values: Sequence[Value]) -> EngineQuery:
+def _values_query(aggregates: Sequence[TableAggregate], values: Sequence[Value]) -> EngineQuery:
     """Returns a query of one row that has these values, with the names and types of the aggregates."""
     items = [
         f"CAST(:value_{number} AS {_catalog_aggregate_type_name(aggregate)}) AS {quote_identifier(aggregate.name)}"
@@ -275,8 +275,8 @@ def _is_of_keys(aggregate: TableAggregate, table: Table) -> bool:
         return True
     if aggregate.function == "COUNT":
         return column in table.partition_columns
-    return column in table.partition_columns[:1] and is_sorted(column)
+    return column in table.partition_columns[:1] and _is_sorted(column)
 
 
-def is_sorted(column: Column) -> bool:
-    return column.type.lower() in SORTED_TYPES
+def _is_sorted(column: Column) -> bool:
+    return column.type.lower() in _SORTED_TYPES

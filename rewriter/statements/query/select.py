@@ -187,7 +187,7 @@ def read_footers(plan: Plan, context: Context) -> FooterQuery | None:
     if not are_of_footers(plan):
         return None
     (use,) = plan.uses
-    if not use.table.external or is_copied(use.table, context):
+    if not use.table.external or _is_copied(use.table, context):
         count, data_files = _scanned_managed(use, context)
         return footer_query(plan, count, ((partition.values, file) for partition, file in data_files))
     partitions = _external_partitions(use, context)
@@ -255,7 +255,7 @@ def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tu
     first_files = None if most_rows is None else _first_files(use, most_rows, context)
     if first_files is not None:
         return len({file.values for file in first_files}) if table.partition_columns else 0, first_files
-    if not table.external or is_copied(table, context):
+    if not table.external or _is_copied(table, context):
         count, data_files = _scanned_managed(use, context)
         return count, tuple([scan_file(file, partition.values) for partition, file in data_files])
     partitions = _external_partitions(use, context)
@@ -267,7 +267,7 @@ def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tu
 def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFiles]:
     """Returns the number of partitions that a plan reads of a managed table, and their files, from the catalog."""
     table = use.table
-    if is_copied(table, context):
+    if _is_copied(table, context):
         partitions = _partitions_of(use, context)
         count = len(partitions) if table.partition_columns else 0
         return count, context.snapshot.copied_files(table, str(context.cluster), partitions)
@@ -288,7 +288,7 @@ def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFil
     return len(partitions), files
 
 
-def is_copied(table: Table, context: Context) -> bool:
+def _is_copied(table: Table, context: Context) -> bool:
     """Tests whether the statement reads the copies of a table that a secondary cluster has."""
     if context.cluster is None or not table.copies:
         return False
@@ -331,7 +331,7 @@ def _without_directory(table: Table, partitions: Iterable[Partition]) -> list[Pa
 
 
 #: The most files of an external table whose rows are counted for a LIMIT.
-MOST_COUNTED_FILES = 1000
+_MOST_COUNTED_FILES = 1000
 
 
 def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanFile, ...] | None:
@@ -341,7 +341,7 @@ def _first_files(use: TableUse, most_rows: int, context: Context) -> tuple[ScanF
     whose rows are needed.
     """
     table = use.table
-    if is_copied(table, context):
+    if _is_copied(table, context):
         return None
     if table.external:
         return _first_external_files(use, most_rows, context)
@@ -390,7 +390,7 @@ def _first_external_files(use: TableUse, most_rows: int, context: Context) -> tu
         for _, file in external_files(table, (partition,)):
             if rows >= most_rows:
                 break
-            if len(files) == MOST_COUNTED_FILES:
+            if len(files) == _MOST_COUNTED_FILES:
                 return None
             try:
                 rows += stored_rows("parquet", file.path) or 0

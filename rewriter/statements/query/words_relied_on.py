@@ -35,16 +35,16 @@ def words_of_plan(plan: Plan, context: Context) -> Iterator[str]:
             yield f"{use.table.name}: {text}"
     for reading in plan.readings:
         names = {fact.name for use in reading.uses if (fact := context.snapshot.fact_using(use.table.name)) is not None}
-        independent = sorted(name for name in names if not is_copied(context.snapshot.fact(name), context))
+        independent = sorted(name for name in names if not _is_copied(context.snapshot.fact(name), context))
         if len(independent) > 1:
-            yield f"{', '.join(independent)}: {SAME_EVENTS}"
+            yield f"{', '.join(independent)}: {_SAME_EVENTS}"
 
 
 #: The word on which facts fill each other's gaps that no statement filled from one another.
-SAME_EVENTS = "that these facts hold the same events is their owner's word; CHECK FACT compares them"
+_SAME_EVENTS = "that these facts hold the same events is their owner's word; CHECK FACT compares them"
 
 
-def is_copied(fact: Fact, context: Context) -> bool:
+def _is_copied(fact: Fact, context: Context) -> bool:
     """Returns whether base partitions of a fact were computed from another fact. One indexed statement for each base
     table.
     """

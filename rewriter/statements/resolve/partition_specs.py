@@ -139,7 +139,7 @@ def value_of(column: Column, value: Literal) -> str | None:
         raise error.at(value.span) from None
 
 
-def read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
+def _read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
     """Returns the conditions of one DROP spec as a filter. Literals are partition values, read as in ADD PARTITION.
 
     ``= NULL`` is the partition without a value, ``<> NULL`` all others. Raises as ``read_spec`` does, and
@@ -148,11 +148,11 @@ def read_dropped(table: Table, spec: Sequence[Filter]) -> ScanFilter:
     return read_filter(table, conjunction(tuple(spec)))
 
 
-def full_key(table: Table, spec: Sequence[Filter]) -> bytes | None:
+def _full_key(table: Table, spec: Sequence[Filter]) -> bytes | None:
     """Returns the key of the one partition that a DROP spec can mean if it gives each column one value; otherwise
     ``None``.
 
-    It is the key that ``read_dropped`` finds. Raises as that does, unless it returns ``None``.
+    It is the key that ``_read_dropped`` finds. Raises as that does, unless it returns ``None``.
     """
     types = [column.type for column in table.partition_columns]
     if len(spec) != len(types):
@@ -169,7 +169,7 @@ def full_key(table: Table, spec: Sequence[Filter]) -> bytes | None:
 
 
 def read_filter(table: Table, tree: Filter) -> ScanFilter:
-    """Returns a filter whose literals are partition values, read as those of a DROP spec; raises as ``read_dropped``
+    """Returns a filter whose literals are partition values, read as those of a DROP spec; raises as ``_read_dropped``
     does.
     """
     return bind_filter(_about_values(table, tree), table.partition_columns, partition_value_range)
@@ -292,7 +292,7 @@ def dropped(statement: s.DropPartitions | s.CommitPartitions, context: Context) 
     if is_discovered(table):
         raise not_registered(table).at(statement.table.span)
     specs = [tuple(comparable(table, condition, context.snapshot) for condition in spec) for spec in statement.specs]
-    return tuple(DroppedSpec(table, spec, full_key(table, spec) or read_dropped(table, spec)) for spec in specs)
+    return tuple(DroppedSpec(table, spec, _full_key(table, spec) or _read_dropped(table, spec)) for spec in specs)
 
 
 def found_keys(specs: Sequence[DroppedSpec], snapshot: Snapshot) -> list[tuple[list[bytes], Sequence[KeyRange]]]:

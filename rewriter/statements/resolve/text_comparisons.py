@@ -59,7 +59,7 @@ class _Forms:
 
     def allow(self, text: str, needed: str) -> bool:
         """Returns True if the text is comparable with all values: as ``'Germany'`` is, too, if it is one of them."""
-        form = form_of(text)
+        form = _form_of(text)
         if form in self.others:
             return True
         return _fits(form, self.forms, needed) and not (self.are_times and self.forms and _is_no_time(text, self.forms))
@@ -86,7 +86,7 @@ def check_named(table: Table, items: Sequence[PartitionItem], snapshot: Snapshot
         if column is None or item.value is None or item.value.kind not in ("date", "timestamp"):
             continue
         forms = comparisons.forms_of(column)
-        if forms is not None and forms.complete and form_of(item.value.text.removesuffix("Z")) not in forms.forms:
+        if forms is not None and forms.complete and _form_of(item.value.text.removesuffix("Z")) not in forms.forms:
             raise _refusal(column, item.value, forms)
 
 
@@ -153,7 +153,7 @@ class _Comparisons:
     def _check_pattern(self, column: Column, pattern: Literal) -> None:
         """Raises where NOT LIKE is true of all values, because none of them begins as the pattern does."""
         forms = None if is_discovered(self.table) else self.forms_of(column)
-        plain = form_of(re.split(r"[%_\\]", pattern.text)[0])
+        plain = _form_of(re.split(r"[%_\\]", pattern.text)[0])
         if forms is not None and forms.forms and not any(form.startswith(plain) for form in forms.forms | forms.others):
             raise _refusal(column, pattern, forms)
 
@@ -171,7 +171,7 @@ class _Comparisons:
             part.pattern for layout in layouts for part in layout.parts if part.column.lower() == column.name.lower()
         ]
         forms = frozenset(
-            "".join("9" * token.width if token.is_field else form_of(token.text) for token in tokens)
+            "".join("9" * token.width if token.is_field else _form_of(token.text) for token in tokens)
             for tokens in map(time_patterns.tokens, patterns)
         )
         if not forms:
@@ -186,17 +186,17 @@ class _Comparisons:
         if not values:
             return None
         if all(map(_OF_DIGITS.fullmatch, values)):
-            forms = frozenset(map(form_of, values))
+            forms = frozenset(map(_form_of, values))
             are_times = not any(_is_no_time(value, ()) for value in values)
             return _Forms(forms, True, f"the form of '{values[0]}'", are_times)
         of_dates = [value for value in values if _is_date(value)]
-        others = {form_of(value) for value in values if not _is_date(value)}
-        forms = frozenset(form_of(value) for value in of_dates) - others
-        example = next((value for value in of_dates if form_of(value) in forms), values[0])
+        others = {_form_of(value) for value in values if not _is_date(value)}
+        forms = frozenset(_form_of(value) for value in of_dates) - others
+        example = next((value for value in of_dates if _form_of(value) in forms), values[0])
         return _Forms(forms, False, f"the form of '{example}'", True, frozenset(others))
 
 
-def form_of(text: str) -> str:
+def _form_of(text: str) -> str:
     """Returns a text with 9 for each digit."""
     return re.sub(r"[0-9]", "9", text, flags=re.ASCII)
 
@@ -239,7 +239,7 @@ def _is_no_time(text: str, forms: Collection[str]) -> bool:
         return True
     if text[:4] in ("0000", "0001", "9999"):
         return False
-    if forms and text.isdigit() and form_of(text) not in forms and not 1900 <= int(text[:4]) < 2200:
+    if forms and text.isdigit() and _form_of(text) not in forms and not 1900 <= int(text[:4]) < 2200:
         return True
     rest = text[4:].lstrip("-/_. ")
     if re.match(r"[QW]|[0-9]{3}(?![0-9])", rest, re.ASCII):

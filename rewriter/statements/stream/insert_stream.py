@@ -39,15 +39,15 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
     than "available now", the stream goes on in the background, with an engine of its own.
 
     A file that changes after it was loaded is not loaded again, as in Spark. Raises the errors of INSERT, of
-    ``read_options``, ``check_row_query``, ``check_target``, ``begin`` and ``FileCheckpoint``.
+    ``read_options``, ``_check_row_query``, ``check_target``, ``begin`` and ``FileCheckpoint``.
     """
     options = read_options(statement.options, statement.path_span)
-    check_row_query(statement.insert.query, statement.path)
+    _check_row_query(statement.insert.query, statement.path)
     try:
         check_target(context.table(statement.insert.table), options.checkpoint, context)
     except Error as error:
         raise error.at(statement.insert.table.span) from None
-    check_outside(statement, options)
+    _check_outside(statement, options)
     run = begin(options.stream, statement.insert.table, options.checkpoint, context)
     result = listing("INSERT", strings("stream"), [(options.stream,)])
     if not options.trigger.available_now:
@@ -57,7 +57,7 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
     table = context.table(statement.insert.table)
     late_before = context.catalog.stream_progress(table, options.stream).late
     with alive(run):
-        FileBatches.open(statement, options, run).load()
+        _FileBatches.open(statement, options, run).load()
     late = context.catalog.stream_progress(table, options.stream).late - late_before
     return replace(result, rowcount=run.rows, warnings=((_late(late, table.name),) if late else ()) + run.warnings)
 
@@ -74,7 +74,7 @@ def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> N
         engine = run.context.streams.new_engine()
         run.context = run.context.in_background(engine)
         try:
-            batches = FileBatches.open(statement, options, run)
+            batches = _FileBatches.open(statement, options, run)
             while not run.stopping.is_set():
                 batches.load()
                 run.stopping.wait(max(options.trigger.seconds, _LEAST_PAUSE))
@@ -85,7 +85,7 @@ def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> N
 # The batches of a stream of files: those that its checkpoint has planned, and those of files that are new.
 
 
-class FileBatches:
+class _FileBatches:
     """The batches of one run of a stream. The checkpoint is read once, and each ``load`` lists the files once."""
 
     def __init__(
@@ -116,7 +116,7 @@ class FileBatches:
             raise _lost(options, self._next, len(self._batches))
 
     @classmethod
-    def open(cls, statement: InsertStream, options: StreamOptions, run: StreamRun) -> FileBatches:
+    def open(cls, statement: InsertStream, options: StreamOptions, run: StreamRun) -> _FileBatches:
         """Opens the checkpoint of a stream, which is created if the source exists and it does not."""
         format = check_table_format(statement.format, statement.path_span, statement.path)
         refuse_uri(
@@ -206,7 +206,7 @@ def _is_below(path: str, folder: str) -> bool:
     return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
-def check_outside(statement: InsertStream, options: StreamOptions) -> None:
+def _check_outside(statement: InsertStream, options: StreamOptions) -> None:
     """Checks that a directory of files does not contain the checkpoint, before that is created. The checkpoint may lie
     in a hidden directory.
     """
@@ -259,7 +259,7 @@ UNKNOWN_AGGREGATES = frozenset({
 _HINT = "Load the rows as they are, and aggregate them by a query, or by REFRESH FACT."
 
 
-def check_row_query(query: Query, path: str) -> None:
+def _check_row_query(query: Query, path: str) -> None:
     """Checks a query that reads the files of ``path`` as a stream.
 
     It has to be one SELECT whose FROM begins with the stream, joined by inner, left and cross joins. Raises
@@ -268,25 +268,25 @@ def check_row_query(query: Query, path: str) -> None:
     text = QueryText(query.text, query.span.start, query.tokens)
     tree = text.tree
     if not isinstance(tree, exp.Select):
-        position = word_span(text, "UNION", "EXCEPT", "MINUS", "INTERSECT", "VALUES")
+        position = _word_span(text, "UNION", "EXCEPT", "MINUS", "INTERSECT", "VALUES")
         raise _refused("A stream is read by one SELECT, without UNION or VALUES.", position)
     uses = [table for table in tree.find_all(exp.Table) if table.name == path]
     source = tree.args.get("from_")
     first = source.this if source is not None else None
     if len(uses) != 1 or first is not uses[0]:
         misplaced = next((use for use in uses if use is not first), first)
-        position = table_span(text, misplaced) if isinstance(misplaced, exp.Table) else query.span
+        position = _table_span(text, misplaced) if isinstance(misplaced, exp.Table) else query.span
         raise _refused(
             "The STREAM has to be the first relation of the outer FROM, and its path may occur once.", position
         )
     for key, words in _CLAUSES.items():
         if tree.args.get(key):
-            position = word_span(text, words) if key == "distinct" else clause_span(text, words)
+            position = _word_span(text, words) if key == "distinct" else _clause_span(text, words)
             raise _refused(f"{words} would be computed for each batch of the stream alone.", position)
     for join in tree.args.get("joins") or ():
         side = join.side.upper()
         if side in ("RIGHT", "FULL"):
-            position = joined_span(text, join.this, side)
+            position = _joined_span(text, join.this, side)
             raise _refused(f"A {side} JOIN would return the rows of the other side with each batch.", position)
     _check_stream(first, text)
     for item in tree.expressions:
@@ -294,18 +294,18 @@ def check_row_query(query: Query, path: str) -> None:
             if is_fold(node):
                 raise _refused(
                     "An aggregate or window would be computed for each batch of the stream alone.",
-                    call_span(text, node),
+                    _call_span(text, node),
                 )
 
 
 def _check_stream(stream: exp.Table, text: QueryText) -> None:
     """Checks what follows the stream in FROM."""
     if any(not pivot.args.get("unpivot") for pivot in stream.args.get("pivots") or ()):
-        position = word_span(text, "PIVOT")
+        position = _word_span(text, "PIVOT")
         raise _refused("PIVOT would be computed for each batch of the stream alone.", position)
     sample = stream.args.get("sample")
     if sample is not None and sample.args.get("size") is not None:
-        position = word_span(text, "TABLESAMPLE")
+        position = _word_span(text, "TABLESAMPLE")
         raise _refused("TABLESAMPLE (… ROWS) would be computed for each batch of the stream alone.", position)
 
 
@@ -330,7 +330,7 @@ _FIRST_WORDS = (
 )  # fmt: skip
 
 
-def clause_span(text: QueryText, words: str) -> Span:
+def _clause_span(text: QueryText, words: str) -> Span:
     """Returns the stretch of a clause of the outer SELECT that begins with ``words``; the whole query if it has no such
     words. A column may have the name of a clause, so the last one counts.
     """
@@ -350,13 +350,13 @@ def clause_span(text: QueryText, words: str) -> Span:
     return text.place(Span(outer[starts[-1]].start, outer[last].end))
 
 
-def word_span(text: QueryText, *words: str) -> Span:
+def _word_span(text: QueryText, *words: str) -> Span:
     """Returns the first of these words outside parentheses; the whole query if it has none."""
     spans = [token.span for token in _outer(text) if token.is_word(*words)]
     return text.place(spans[0] if spans else Span(0, len(text.text)))
 
 
-def call_span(text: QueryText, node: exp.Expr) -> Span:
+def _call_span(text: QueryText, node: exp.Expr) -> Span:
     """Returns the stretch of an aggregate or of a window with its OVER; the whole item of the select list where the
     parser kept no place of the call.
     """
@@ -375,13 +375,13 @@ def call_span(text: QueryText, node: exp.Expr) -> Span:
     return text.place(Span(call.start, text.tokens[end].end))
 
 
-def table_span(text: QueryText, table: exp.Table) -> Span:
+def _table_span(text: QueryText, table: exp.Table) -> Span:
     """Returns the stretch of the name of a table, without its alias."""
     spans = [span for span in map(text.span_of, table.parts) if span is not None]
     return text.place(Span(spans[0].start, spans[-1].end) if spans else Span(0, len(text.text)))
 
 
-def joined_span(text: QueryText, relation: exp.Expr, side: str) -> Span:
+def _joined_span(text: QueryText, relation: exp.Expr, side: str) -> Span:
     """Returns the stretch of a joined relation, from the word of its side on."""
     span = text.span_of(relation) or Span(0, len(text.text))
     before = [token for token in text.tokens if token.is_word(side) and token.end <= span.start]

@@ -94,7 +94,7 @@ def alive(run: StreamRun) -> Iterator[None]:
 
     def report() -> None:
         run.report()
-        commit_due_partitions(run.table, run.context)
+        _commit_due_partitions(run.table, run.context)
 
     def is_final(error: Error) -> bool:
         if error.condition not in ("STREAM_TAKEN_OVER", "COMMIT_POLICY_FAILED"):
@@ -104,12 +104,12 @@ def alive(run: StreamRun) -> Iterator[None]:
         return True
 
     try:
-        commit_due_partitions(run.table, run.context)
+        _commit_due_partitions(run.table, run.context)
         with signs_of_life(report, "rewriter-stream-report", _REPORT_SECONDS, is_final):
             yield
         if run.failure is not None:
             raise run.failure
-        commit_due_partitions(run.table, run.context)
+        _commit_due_partitions(run.table, run.context)
     except BaseException as error:
         with cancellable(None):
             end(run, stream_runs.FAILED, str(error) or type(error).__name__)
@@ -150,7 +150,7 @@ def check_target(table: Table, checkpoint: str, context: Context) -> None:
 # The commit of partitions that are due although no batch comes: by process time, or after a silent stream.
 
 
-def commit_due_partitions(name: Name, context: Context) -> None:
+def _commit_due_partitions(name: Name, context: Context) -> None:
     """Commits the open partitions of a table that are due, and runs the policies that are left over. One or two reads
     if there is nothing to do. Raises the errors of ``run_policies``.
     """

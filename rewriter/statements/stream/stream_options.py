@@ -12,7 +12,7 @@ from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
 from rewriter.statements.resolve.locations import absolute, refuse_uri
 
-AVAILABLE_NOW, CONTINUOUS = "available now", "continuous batches"
+_AVAILABLE_NOW, _CONTINUOUS = "available now", "continuous batches"
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?) *(millisecond|second|minute|hour)s?")
 _SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0}
 _KEYS = ("stream", "checkpoint", "trigger", "max files")
@@ -75,7 +75,7 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
     )
     try:
         checkpoint = absolute(values["checkpoint"], os.getcwd(), Name((values["checkpoint"],)))
-        trigger = read_trigger(values.get("trigger", AVAILABLE_NOW))
+        trigger = _read_trigger(values.get("trigger", _AVAILABLE_NOW))
         max_files = _whole_number(values.get("max files", "1000"))
     except Error as error:
         error.position = spans.get(error.object or "", position)
@@ -83,14 +83,14 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
     return StreamOptions(values["stream"].strip(), checkpoint, trigger, max_files)
 
 
-def read_trigger(text: str) -> Trigger:
+def _read_trigger(text: str) -> Trigger:
     """Returns the trigger that a text names: ``available now``, ``continuous batches``, or an interval such as
     ``10 seconds``.
     """
     words = " ".join(text.lower().split())
-    if words == AVAILABLE_NOW:
+    if words == _AVAILABLE_NOW:
         return Trigger(True)
-    if words == CONTINUOUS:
+    if words == _CONTINUOUS:
         return Trigger(False)
     interval = _INTERVAL.fullmatch(words)
     seconds = None if interval is None else float(interval[1]) * _SECONDS[interval[2]]
@@ -99,7 +99,7 @@ def read_trigger(text: str) -> Trigger:
             f"'{text}' is not a trigger.",
             condition="STREAM_OPTION",
             object="trigger",
-            hint=f"Use '{AVAILABLE_NOW}', '{CONTINUOUS}', or an interval such as '10 seconds'.",
+            hint=f"Use '{_AVAILABLE_NOW}', '{_CONTINUOUS}', or an interval such as '10 seconds'.",
         )
     return Trigger(False, seconds)
 

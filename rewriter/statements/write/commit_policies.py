@@ -74,7 +74,7 @@ def run_policies(table: Table, context: Context) -> None:
         context.catalog.settle_policies(table, due)
 
 
-def remove_success_files(table: Table, partitions: Iterable[PartitionValues], context: Context) -> None:
+def _remove_success_files(table: Table, partitions: Iterable[PartitionValues], context: Context) -> None:
     """Removes the success files of partitions that are dropped, or that a stream begins again. It follows no link, and
     a file that is not there is no error.
     """
@@ -100,7 +100,7 @@ def remove_success_files_now(table: Table, partitions: Iterable[PartitionValues]
     transaction that may still be rolled back.
     """
     if context.transaction is None and context.rehearsed is None:
-        remove_success_files(table, partitions, context)
+        _remove_success_files(table, partitions, context)
 
 
 def _own(rule: PartitionCommitRule) -> list[str]:
@@ -154,7 +154,7 @@ def with_batch(
         return [*changes, CommitBatch(table, batch)]
     rule, written = rule_of(table.properties), {file.values for file in files}
     begun = (values for values in written if context.snapshot.partition(table, values) is None)
-    remove_success_files(table, begun, context)
+    _remove_success_files(table, begun, context)
     if rule is not None and rule.by_partition_time:
         batch = replace(batch, event_time=latest_event(table, files, context))
     of_stream = [replace(change, batch=batch) if isinstance(change, WritePartitions) else change for change in changes]

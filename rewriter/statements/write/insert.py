@@ -177,7 +177,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     if statement.complete is not None:
         check_window(statement.complete, fact_binding(target, context), context)
     query = statement.query if statement.by_name else with_defaults(statement.query, target.provided)
-    with errors_at(at if query is not statement.query else None):
+    with _errors_at(at if query is not statement.query else None):
         prepared = prepare(query, deriving(target, context))
         _refuse_partial(statement, table, prepared, context)
         # A temporary table is written by the cluster of the query.
@@ -189,7 +189,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
     if statement.by_name:
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
-    check_zoned_casts(statement, target, columns, prepared, context)
+    _check_zoned_casts(statement, target, columns, prepared, context)
     check_partition_clocks(target, prepared.plan, context)
     arranged = prepared.query.with_sql(target.arranged(prepared.query.sql))
     doubt = doubt_about(prepared.plan, target, context)
@@ -243,7 +243,7 @@ def write_batch(insert: Checked, batch: Batch, context: Context) -> tuple[Writte
 
 def _write_managed(insert: Checked, context: Context, batch: Batch | None = None) -> tuple[WrittenFile, ...]:
     def changes(write_id: int, files: Sequence[WrittenFile]) -> Sequence[WriteChange]:
-        made = changes_of(insert, write_id, files, context)
+        made = _changes_of(insert, write_id, files, context)
         return made if batch is None else with_batch(made, insert.target.table, batch, files, context)
 
     return write_managed(
@@ -292,7 +292,7 @@ def write_rows(query: EngineQuery, target: Target, folder: str, context: Context
     return files
 
 
-def changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
+def _changes_of(insert: Checked, write_id: int, files: Sequence[WrittenFile], context: Context) -> list[WriteChange]:
     """Returns the changes that an INSERT commits: the partitions it writes, and the periods it marks complete."""
     change = change_of(insert.statement, insert.target, write_id, files, insert.doubt, context, insert.prepared.plan)
     changes: list[WriteChange] = [] if change is None else [change]
@@ -509,7 +509,7 @@ def _check_layouts(target: Target, new: Sequence[PartitionValues], context: Cont
 # Casts of times that an INSERT would make in UTC although the cube that it reads or fills has another zone.
 
 
-def check_zoned_casts(
+def _check_zoned_casts(
     statement: s.Insert, target: Target, query_columns: Sequence[Column], prepared: Prepared, context: Context
 ) -> None:
     """Raises ``NotSupportedError`` ZONED_TIME for columns that an assignment cast would convert in UTC although the
@@ -586,7 +586,7 @@ def with_defaults(query: Query, columns: Sequence[Column]) -> Query:
 
 
 @contextmanager
-def errors_at(position: Span | None) -> Iterator[None]:
+def _errors_at(position: Span | None) -> Iterator[None]:
     """Gives errors a position; ``None`` leaves theirs. A query with DEFAULT replaced has other places than its text."""
     try:
         yield

@@ -35,7 +35,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import PartitionTimeline
 
 #: The most partitions whose target partitions are computed; the rows of more partitions are unproven.
-MOST_PARTITIONS = 200_000
+_MOST_PARTITIONS = 200_000
 
 #: The most characters of a reason that are kept.
 _LONGEST_REASON = 300
@@ -65,7 +65,7 @@ def fact_binding(target: Target, context: Context) -> TimeBinding | None:
     return TimeBinding(fact, storage_table, target.table)
 
 
-def rollup_binding(target: Target, context: Context) -> TimeBinding | None:
+def _rollup_binding(target: Target, context: Context) -> TimeBinding | None:
     """Returns the same binding where the table holds rollups; otherwise ``None``."""
     binding = fact_binding(target, context)
     return binding if binding is not None and binding.coarser_periods else None
@@ -88,7 +88,7 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
 
     Reads the partitions that the query reads, and computes where their rows go: about 2 µs each.
     """
-    binding = rollup_binding(target, context)
+    binding = _rollup_binding(target, context)
     if binding is None:
         return None
     if plan.derivation is None:
@@ -103,7 +103,7 @@ def doubt_about(plan: Plan, target: Target, context: Context) -> str | None:
             for reference_read in _check_rows(rows, plan, target, binding, context)
         ]
         _check_once(reads)
-    except Unproven as reason:
+    except _Unproven as reason:
         text = str(reason)
         return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
     return None
@@ -113,7 +113,7 @@ def unproven_warning(doubt: str | None, target: Target, context: Context) -> tup
     """Returns the warning that a query of the fact wrote rollups that are not used. There is none for a table that is
     TRUSTED, and none for rows from elsewhere, which no proof can be expected of.
     """
-    binding = rollup_binding(target, context)
+    binding = _rollup_binding(target, context)
     if doubt in (None, NO_BASE_READ) or binding is None or binding.is_trusted:
         return ()
     return (
@@ -142,7 +142,7 @@ def keeps_time(plan: Plan, target: Target, context: Context) -> bool:
                 _check_period(
                     rows, values, source, partitions, binding.base_period, target, binding, plan.parameters, context
                 )
-    except Unproven:
+    except _Unproven:
         return False
     return True
 
@@ -150,7 +150,7 @@ def keeps_time(plan: Plan, target: Target, context: Context) -> bool:
 def _values(rows: DerivedRows, target: Target) -> dict[str, exp.Expr]:
     """Returns the expressions of the target's columns, by name in lower case."""
     if len(rows.outputs) != len(target.provided):
-        raise Unproven("its query and the table have different numbers of columns")
+        raise _Unproven("its query and the table have different numbers of columns")
     return dict(zip((column.name.lower() for column in target.provided), rows.outputs, strict=True))
 
 
@@ -164,14 +164,14 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     for table in (*(use.table for use in reading.uses), *reading.unread):
         stored = fact.storage_table(table.name)
         if stored is None:
-            raise Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
+            raise _Unproven(f"its query reads {table.name}, which is not a table of the fact {fact.name}")
         if stored.raw is not None and rows.cube is None:
-            raise Unproven(f"its query reads the events of {table.name} themselves, and not the cube {fact.cube}")
+            raise _Unproven(f"its query reads the events of {table.name} themselves, and not the cube {fact.cube}")
     if rows.computed and any(note.startswith("not used") for note in reading.notes):
-        raise Unproven("its query has a condition that does not select whole partitions")
+        raise _Unproven("its query has a condition that does not select whole partitions")
     cube = context.snapshot.cube(fact.cube)
     values = _values(rows, target)
-    check_columns(rows, values, target, binding, cube)
+    _check_columns(rows, values, target, binding, cube)
     reads = [_located(use, context) for use in reading.uses]
     _check_targets(rows, values, reads, target, binding, plan.parameters, context)
     return reads
@@ -181,16 +181,16 @@ def _located(use: TableUse, context: Context) -> _Read:
     fact = context.snapshot.fact_using(use.table.name)
     stored = None if fact is None else fact.storage_table(use.table.name)
     if fact is None or stored is None:
-        raise Unproven(f"its query reads {use.table.name}, which belongs to no fact")
+        raise _Unproven(f"its query reads {use.table.name}, which belongs to no fact")
     source = TimeBinding(fact, stored, use.table)
     slots: list[tuple[PartitionValues, Slot]] = []
     for partition in selected(use, context):
         slot = source.locate(partition.values)
         if slot is None:
-            raise Unproven(f"its query reads rows of {use.table.name} without a time")
+            raise _Unproven(f"its query reads rows of {use.table.name} without a time")
         slots.append((partition.values, slot))
-    if len(slots) > MOST_PARTITIONS:
-        raise Unproven(f"its query reads more than {MOST_PARTITIONS:,} partitions")
+    if len(slots) > _MOST_PARTITIONS:
+        raise _Unproven(f"its query reads more than {_MOST_PARTITIONS:,} partitions")
     return _Read(source, slots)
 
 
@@ -202,14 +202,14 @@ def _check_once(reads: Sequence[_Read]) -> None:
         table = reference_read.source.table
         for values, slot in reference_read.partitions:
             if (table.id, values) in partitions:
-                raise Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
+                raise _Unproven(f"its query reads {table.name} {partition_name(table.partition_columns, values)} twice")
             partitions.add((table.id, values))
             slots.setdefault((table.id, slot.period), []).append(TimeRange(slot.start, slot.end))
     before = RangeSet.EMPTY
     for ranges in slots.values():
         times = RangeSet(ranges)
         if times & before:
-            raise Unproven(f"its query reads {reads[0].source.fact.calendar.shown(times & before)} twice")
+            raise _Unproven(f"its query reads {reads[0].source.fact.calendar.shown(times & before)} twice")
         before |= times
 
 
@@ -231,10 +231,10 @@ def _check_targets(
             try:
                 _check_period(rows, values, source, partitions, period, target, binding, parameters, context)
                 break
-            except Unproven as reason:
+            except _Unproven as reason:
                 failures.append(str(reason))
         else:
-            raise Unproven(failures[0])
+            raise _Unproven(failures[0])
 
 
 def _satisfying_partitions(
@@ -250,7 +250,7 @@ def _satisfying_partitions(
     Both tables must be partitioned by these dimensions. A partition that the statement names must not lose rows by
     the condition.
     """
-    refusal = Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
+    refusal = _Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
     dimensions = set(columns_in(condition))
     if not dimensions <= set(binding.combination_names) - {
         other.time.lower() for other in binding.storage_table.others
@@ -283,7 +283,7 @@ def _satisfying_partitions(
     for partition in lines:
         own_values = {name: partition[source_columns[name][0]] for name in dimensions}
         if not truths[partition] and all(name in static and static[name] == own_values[name] for name in dimensions):
-            raise Unproven("its query leaves out rows of the partition that its statement names")
+            raise _Unproven("its query leaves out rows of the partition that its statement names")
     return [located for located in located_partitions if truths[located[0]]]
 
 
@@ -302,7 +302,7 @@ def _check_period(
     table = target.table
     indexes = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
     dimensions = {dimension.name.lower() for dimension in context.snapshot.cube(binding.fact.cube).dimensions}
-    free_names = {name for name in dimensions & values.keys() if is_column(values[name], name)}
+    free_names = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
     expected = [
         _expected_partition(source, partition, slot, period, binding, free_names)
         for partition, slot in located_partitions
@@ -317,7 +317,7 @@ def _check_period(
         for (partition, _), expected_values in zip(located_partitions, expected, strict=True):
             if expected_values[name] != static_value:
                 partition_text = partition_name(source.table.partition_columns, partition)
-                raise Unproven(
+                raise _Unproven(
                     f"its query reads {source.table.name} {partition_text}, which is outside the range that it writes"
                 )
     if not computed or not expected:
@@ -366,12 +366,12 @@ def _check_period(
     try:
         truths = satisfying(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
     except Error as error:
-        raise Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
+        raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
     if not all(truths):
         line = lines[truths.index(next(truth for truth in truths if not truth))]
         partition_text = ", ".join(str(value) for value in line[: len(columns)])
         rows_text = f"rows of {source.table.name} {partition_text}"
-        raise Unproven(f"its query puts {rows_text} into a partition that does not match their time")
+        raise _Unproven(f"its query puts {rows_text} into a partition that does not match their time")
 
 
 def _expected_partition(
@@ -404,14 +404,14 @@ def _expected_partition(
         if column in own_values:
             values[column] = own_values[column]
         elif column not in free_names:
-            raise Unproven(f"{source.table.name} is not partitioned by {column}")
+            raise _Unproven(f"{source.table.name} is not partitioned by {column}")
     return values
 
 
 def _layout_values(layout: TimeLayout, slot: Slot, period: Period) -> Iterator[tuple[str, str | None]]:
     ordinal = period.ordinal(slot.start)
     if slot.end > period.end(ordinal):
-        raise Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")
+        raise _Unproven(f"{slot.period.name} periods do not nest in {period.name} ones")
     for column, value in zip(layout.columns, layout.values(ordinal), strict=True):
         yield column.lower(), value
 
@@ -442,12 +442,12 @@ def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time:
         value = _with_utc_times(value, zoned_time)
         names = {**names, _UTC_TIME: _UTC_COLUMN}
     if zoned_time and not all(isinstance(node.parent, _CLOCK_READERS) for node in value.find_all(exp.Column)):
-        raise Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
+        raise _Unproven(f"its query computes the partition column {column.name} from an instant in a zone")
     copied = value.copy()
     for node in list(copied.find_all(exp.Column)):
         read_column = names.get(node.name.lower())
         if read_column is None:
-            raise Unproven(f"its query computes the partition column {column.name} from {node.name}")
+            raise _Unproven(f"its query computes the partition column {column.name} from {node.name}")
         node.replace(exp.column(exp.to_identifier(read_column, quoted=True))) if node is not copied else None
     if isinstance(copied, exp.Column):
         return quote_identifier(names[copied.name.lower()])
@@ -457,11 +457,11 @@ def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time:
 # Proves the columns of a rollup that an INSERT writes: dimensions as they are, measures by their aggregates.
 
 
-class Unproven(Exception):
+class _Unproven(Exception):
     """The reason why nothing proves the rows of a query, in words."""
 
 
-def check_columns(
+def _check_columns(
     rows: DerivedRows, values: Mapping[str, exp.Expr], target: Target, binding: TimeBinding, cube: Cube
 ) -> None:
     """Checks that dimensions stay as they are and measures use their aggregates. Covers all columns of the fact."""
@@ -473,23 +473,23 @@ def check_columns(
         if carried is not None and name not in carried:
             continue
         if name not in values:
-            raise Unproven(f"its statement leaves out the measure {measure.name}")
+            raise _Unproven(f"its statement leaves out the measure {measure.name}")
         if name in rows.grouped:
-            raise Unproven(f"its query groups by the measure {measure.name}")
+            raise _Unproven(f"its query groups by the measure {measure.name}")
         if not _is_rolled_up(values[name], types[name], measure, cube, rows):
             computed = f"{measure.aggregate.rollup_function}({measure.name})"
-            raise Unproven(f"its query does not compute {measure.name} as {computed}")
+            raise _Unproven(f"its query does not compute {measure.name} as {computed}")
     for dimension in cube.dimensions:
         name = dimension.name.lower()
         if (carried is not None and name not in carried) or name in static:
             continue
         if name not in values:
-            raise Unproven(f"its statement leaves out the dimension {dimension.name}")
-        if not is_column(_uncast(values[name], types[name]), name):
-            raise Unproven(f"its query computes the dimension {dimension.name}")
+            raise _Unproven(f"its statement leaves out the dimension {dimension.name}")
+        if not _is_column(_uncast(values[name], types[name]), name):
+            raise _Unproven(f"its query computes the dimension {dimension.name}")
 
 
-def is_column(value: exp.Expr, name: str) -> bool:
+def _is_column(value: exp.Expr, name: str) -> bool:
     """Returns whether a value is the column of that name, in lower case, as it is."""
     value = unwrapped(value)
     return isinstance(value, exp.Column) and value.name.lower() == name
@@ -508,7 +508,7 @@ def _is_rolled_up(value: exp.Expr, stored: str, measure: Measure, cube: Cube, ro
     depth = 0
     while isinstance(value, exp.AggFunc) and value.sql_name() == function:
         value, depth = _uncast(value.this, stored, measure.type), depth + 1
-    return (depth > 0) is rows.aggregated and is_column(value, measure.name.lower())
+    return (depth > 0) is rows.aggregated and _is_column(value, measure.name.lower())
 
 
 def _uncast(value: exp.Expr, stored: str, declared: str | None = None) -> exp.Expr:

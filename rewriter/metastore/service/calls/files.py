@@ -37,7 +37,7 @@ def make_table_directory(location: str, service: Service) -> None:
             make_directory(location, [root], exist_ok=True)
 
 
-def is_purged(table: Table) -> bool:
+def _is_purged(table: Table) -> bool:
     """Returns whether the files of a table are removed with it: a client created it as a managed table, or says so."""
     is_managed = kept(table.properties).get("tableType") == MANAGED
     return table.external and (is_managed or table.properties.get(PURGE, "").lower() == "true")
@@ -49,7 +49,7 @@ def remove_locations(table: Table, locations: Sequence[str], call: Call) -> None
 
     Those stay that others read, that lie below none of the roots, or behind a link. Raises nothing.
     """
-    if is_purged(table):
+    if _is_purged(table):
         for location in call.unused_locations(table, [one for one in locations if is_below_roots(one, call.service)]):
             for root in _roots_of(location, call.service):
                 discard_tree(location, [root])

@@ -57,7 +57,7 @@ def _test(condition: re.Match[str]) -> TableFilter:
     key, operator = condition["key"], condition["operator"].lower()
     value = condition["double"] if condition["double"] is not None else condition["single"]
     if operator == "like":
-        pattern = LikePattern.of(like_pattern(value))
+        pattern = LikePattern.of(_like_pattern(value))
         return lambda parameters, owner: _matches(pattern, _field(key, parameters, owner))
     if operator == "=":
         return lambda parameters, owner: _field(key, parameters, owner) == value
@@ -110,7 +110,7 @@ def _literal(match: re.Match[str]) -> str:
 
 def _with_patterns(tree: f.Filter) -> f.Filter:
     if isinstance(tree, f.Like):
-        return replace(tree, pattern=replace(tree.pattern, text=like_pattern(tree.pattern.text)))
+        return replace(tree, pattern=replace(tree.pattern, text=_like_pattern(tree.pattern.text)))
     if isinstance(tree, f.Not):
         return f.Not(_with_patterns(tree.operand))
     if isinstance(tree, f.And | f.Or):
@@ -120,7 +120,7 @@ def _with_patterns(tree: f.Filter) -> f.Filter:
     assert_never(tree)
 
 
-def like_pattern(expression: str) -> str:
+def _like_pattern(expression: str) -> str:
     r"""Returns an expression as a pattern of LIKE.
 
     >>> like_pattern("x.*"), like_pattern("a%b."), like_pattern("1\\.5")

@@ -14,7 +14,7 @@ from rewriter.errors import DataError
 from rewriter.metastore.service.calls.names import database_name
 
 #: What Hive writes as the least open id if none is open: the greatest number that it has.
-NONE_OPEN = (1 << 63) - 1
+_NONE_OPEN = (1 << 63) - 1
 
 # ``ValidReaderWriteIdList`` reads texts that end after the high-water mark, or after a later part, too.
 _HIVE = re.compile(
@@ -28,7 +28,7 @@ def is_of_catalog(text: str) -> bool:
     return first.isascii() and first.isdigit()
 
 
-def hive_name(table: Table) -> str:
+def _hive_name(table: Table) -> str:
     """Returns the name of a table as lists of Hive have it: ``database.table``, in lower case."""
     return ".".join(parts_of(table.name)).lower()
 
@@ -43,7 +43,7 @@ def catalog_list(text: str, table: Table, held: Collection[int] = ()) -> str:
     match = _HIVE.fullmatch(text)
     if match is None:
         raise _invalid(text, table)
-    if _full_name(match["name"]) != _full_name(hive_name(table)):
+    if _full_name(match["name"]) != _full_name(_hive_name(table)):
         raise DataError(
             f"'{text}' is a list of write ids of {match['name']}, not of {table.name}",
             condition="INVALID_WRITE_ID_LIST",
@@ -52,12 +52,12 @@ def catalog_list(text: str, table: Table, held: Collection[int] = ()) -> str:
         )
     mark = int(match["hwm"])
     open_ids, aborted = _ids(match["open"]), _ids(match["aborted"])
-    if open_ids is None or aborted is None or open_ids & aborted or mark > NONE_OPEN:
+    if open_ids is None or aborted is None or open_ids & aborted or mark > _NONE_OPEN:
         raise _invalid(text, table)
-    if any(not 0 < id <= NONE_OPEN for id in open_ids | aborted):
+    if any(not 0 < id <= _NONE_OPEN for id in open_ids | aborted):
         raise _invalid(text, table)
-    least = int(match["min"] or NONE_OPEN)
-    if least != NONE_OPEN and (least != min(open_ids) if open_ids else least <= mark):
+    least = int(match["min"] or _NONE_OPEN)
+    if least != _NONE_OPEN and (least != min(open_ids) if open_ids else least <= mark):
         raise _invalid(text, table)
     # Hive ignores ids above the mark: they are not seen anyway.
     own = {id for id in held if id <= mark} - aborted
@@ -70,7 +70,7 @@ def _ids(text: str | None) -> frozenset[int] | None:
     if not text:
         return frozenset()
     numbers = text.split(",")
-    if not all(0 < len(number) <= len(str(NONE_OPEN)) for number in numbers):
+    if not all(0 < len(number) <= len(str(_NONE_OPEN)) for number in numbers):
         return None
     ids = list(map(int, numbers))
     return frozenset(ids) if ids == sorted(set(ids)) else None

@@ -19,7 +19,7 @@ from rewriter.metastore.service.calls.names import database_name
 from rewriter.metastore.wire.interface import structure
 
 #: The format of the messages: JSON with the catalog's name of the event, and what is known about it.
-FORMAT = "rewriter-1.0"
+_FORMAT = "rewriter-1.0"
 #: The most events that one call returns. The client asks again after the last one.
 MOST_EVENTS = 10_000
 _PAGE = 1000
@@ -55,7 +55,7 @@ _DETAILS = {
 }
 
 
-def get_current_notification_event_id(call: Call) -> Any:
+def _get_current_notification_event_id(call: Call) -> Any:
     return structure("CurrentNotificationEventId")(eventId=_newest(call))
 
 
@@ -82,12 +82,12 @@ def get_notification_events_count(call: Call) -> Any:
     wanted = database_name(request.dbName) if request.dbName else None
     position, count = request.fromEventId or 0, 0
     while events := call.catalog.events(position, _PAGE):
-        count += sum(1 for event in events if wanted is None or names_of(event)[0] == wanted)
+        count += sum(1 for event in events if wanted is None or _names_of(event)[0] == wanted)
         position = events[-1].sequence
     return structure("NotificationEventsCountResponse")(eventsCount=count)
 
 
-def names_of(event: Event) -> tuple[str | None, str | None]:
+def _names_of(event: Event) -> tuple[str | None, str | None]:
     """Returns the database of an event, and the table or view, in lower case; ``None`` for what it has not."""
     name = event.payload.get("name")
     if not isinstance(name, str) or event.kind == "ALTER_PROPERTIES":
@@ -99,7 +99,7 @@ def names_of(event: Event) -> tuple[str | None, str | None]:
 
 
 def _notification(event: Event, moment: float) -> Any:
-    database, table = names_of(event)
+    database, table = _names_of(event)
     return structure("NotificationEvent")(
         eventId=event.sequence,
         eventTime=int(moment),
@@ -107,7 +107,7 @@ def _notification(event: Event, moment: float) -> Any:
         dbName=database,
         tableName=table,
         message=_message(event, database, table),
-        messageFormat=FORMAT,
+        messageFormat=_FORMAT,
         catName=CATALOG,
     )
 
@@ -120,8 +120,8 @@ def _message(event: Event, database: str | None, table: str | None) -> str:
     return json.dumps({key: value for key, value in values.items() if value is not None}, ensure_ascii=False)
 
 
-HANDLERS: Handlers = {
-    "get_current_notificationEventId": get_current_notification_event_id,
+_HANDLERS: Handlers = {
+    "get_current_notificationEventId": _get_current_notification_event_id,
     "get_next_notification": get_next_notification,
     "get_notification_events_count": get_notification_events_count,
 }

@@ -386,7 +386,7 @@ def _alter(call: Call, table: Table, given: Sequence[Any]) -> None:
         gone = (key for key in before.properties if key not in write.properties)
         removed = tuple(key for key in gone if not is_hidden_of_partition(key))
         moved_to = None if location == before.location else location
-        is_written = has_new_content(call, table, before, part.parameters, write.properties)
+        is_written = _has_new_content(call, table, before, part.parameters, write.properties)
         alterations.append(PartitionAlteration(before.key, moved_to, write.properties, removed, is_written))
         if alterations[-1].location is not None:
             moved.append(replace(write, location=location))
@@ -430,7 +430,7 @@ def partition_name_to_spec(call: Call) -> dict[str, str]:
     return {column: _text(value) for column, value in pairs}
 
 
-HANDLERS: Handlers = {
+_HANDLERS: Handlers = {
     "get_partition": get_partition,
     "get_partition_with_auth": get_partition,
     "get_partition_by_name": get_partition_by_name,
@@ -470,7 +470,7 @@ HANDLERS: Handlers = {
 # The content of a partition that a client alters: clients of Hive write files first, and call ALTER PARTITION then.
 
 
-def has_new_content(
+def _has_new_content(
     call: Call, table: Table, before: Partition, given: Mapping[str, str] | None, stored: Mapping[str, str]
 ) -> bool:
     """Returns whether the content of a partition counts as written by a client that alters it.

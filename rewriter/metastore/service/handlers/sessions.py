@@ -17,28 +17,28 @@ def set_ugi(call: Call) -> list[str]:
     return [call.client.user]
 
 
-def get_name(call: Call) -> str:
+def _get_name(call: Call) -> str:
     return "rewriter"
 
 
-def get_version(call: Call) -> str:
+def _get_version(call: Call) -> str:
     return "3.0"
 
 
-def get_status(call: Call) -> int:
+def _get_status(call: Call) -> int:
     return _ALIVE
 
 
-def get_counters(call: Call) -> dict[str, int]:
+def _get_counters(call: Call) -> dict[str, int]:
     """Returns the calls, errors and microseconds of each method since the start."""
     return call.service.metrics.counters()
 
 
-def get_counter(call: Call) -> int:
+def _get_counter(call: Call) -> int:
     return call.service.metrics.counters().get(str(call.arguments.key), 0)
 
 
-def alive_since(call: Call) -> int:
+def _alive_since(call: Call) -> int:
     return _STARTED
 
 
@@ -59,25 +59,25 @@ def get_config_value(call: Call) -> str:
     return str(call.arguments.defaultValue or "")
 
 
-def refuse_setting(call: Call) -> None:
+def _refuse_setting(call: Call) -> None:
     """Settings of Hive have no meaning here: setting or reading one is the error that Hive has for unknown keys."""
     raise structure("MetaException")(message=f"Invalid configuration key {call.arguments.key}: there are no settings.")
 
 
-HANDLERS: Handlers = {
+_HANDLERS: Handlers = {
     "set_ugi": set_ugi,
-    "getName": get_name,
-    "getVersion": get_version,
-    "getStatus": get_status,
-    "getCounters": get_counters,
-    "getCounter": get_counter,
-    "aliveSince": alive_since,
+    "getName": _get_name,
+    "getVersion": _get_version,
+    "getStatus": _get_status,
+    "getCounters": _get_counters,
+    "getCounter": _get_counter,
+    "aliveSince": _alive_since,
     "shutdown": shutdown,
     "list_roles": nothing,
     "get_role_names": nothing,
     "list_privileges": nothing,
     "get_privilege_set": get_privilege_set,
     "get_config_value": get_config_value,
-    "getMetaConf": refuse_setting,
-    "setMetaConf": refuse_setting,
+    "getMetaConf": _refuse_setting,
+    "setMetaConf": _refuse_setting,
 }

@@ -62,7 +62,7 @@ def get_open_txns(call: Call) -> Any:
         txn_high_water_mark=transactions.high_water_mark,
         open_txns=ids,
         min_open_txn=min(transactions.open, default=None),
-        abortedBits=aborted_bits(ids, aborted),
+        abortedBits=_aborted_bits(ids, aborted),
     )
 
 
@@ -90,7 +90,7 @@ def get_open_txns_info(call: Call) -> Any:
     )
 
 
-def aborted_bits(ids: Sequence[int], aborted: Collection[int]) -> bytes:
+def _aborted_bits(ids: Sequence[int], aborted: Collection[int]) -> bytes:
     """Returns which ids were aborted, by their positions, as Java's ``BitSet.toByteArray`` does.
 
     >>> aborted_bits([7, 8, 12], {8})
@@ -119,7 +119,7 @@ def _valid_ids(call: Call, name: str) -> Any:
         writeIdHighWaterMark=ids.high_water_mark,
         invalidWriteIds=invalid,
         minOpenWriteId=min(ids.open, default=None),
-        abortedBits=aborted_bits(invalid, ids.aborted),
+        abortedBits=_aborted_bits(invalid, ids.aborted),
     )
 
 
@@ -166,7 +166,7 @@ def heartbeat_txn_range(call: Call) -> Any:
     return structure("HeartbeatTxnRangeResponse")(aborted=aborted, nosuch=missing)
 
 
-HANDLERS: Handlers = {
+_HANDLERS: Handlers = {
     "open_txns": open_txns,
     "commit_txn": commit_txn,
     "abort_txn": abort_txn,
