@@ -34,7 +34,7 @@ from types import FrameType
 from typing import ClassVar, NamedTuple
 
 from rewriter.terminal_text import printable, width
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 
 class Span(NamedTuple):
@@ -88,13 +88,13 @@ class Error(Exception):
         object: str | None = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(masked(message))
-        self.message = masked(message)
+        super().__init__(mask_credentials(message))
+        self.message = mask_credentials(message)
         self.condition = condition or type(self).condition
         self.sqlstate = sqlstate or (None if condition else type(self).sqlstate)
         self.position = position
-        self.object = None if object is None else masked(object)
-        self.hint = None if hint is None else masked(hint)
+        self.object = None if object is None else mask_credentials(object)
+        self.hint = None if hint is None else mask_credentials(hint)
 
     def at(self, position: Span | None) -> Error:
         """Returns this error, placed at ``position`` unless it has a position already."""
@@ -185,7 +185,7 @@ class MissingDataError(OperationalError):
     ) -> None:
         super().__init__(message, position=position, object=object, hint=hint)
         self.missing = missing
-        self.causes = tuple(map(masked, causes))
+        self.causes = tuple(map(mask_credentials, causes))
 
 
 class IntegrityError(DatabaseError):
@@ -342,7 +342,7 @@ def is_of_signal_handler(error: BaseException) -> bool:
 _SIGNALS = signal.valid_signals()
 
 
-def shifted(error: Error, span: Span) -> Error:
+def shift_position(error: Error, span: Span) -> Error:
     """Returns an error of a statement at ``span`` of a longer text, with its position in that text."""
     if error.position is not None:
         error.position = error.position.shifted(span.start)
@@ -374,7 +374,7 @@ def render(error: Error, text: str | None = None) -> str:
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
         line = text[line_start : line_end if line_end >= 0 else len(text)].rstrip("\r")
-        line = masked(line, lambda secret: "*" * len(secret))  # The caret stays where it is.
+        line = mask_credentials(line, lambda secret: "*" * len(secret))  # The caret stays where it is.
         number, column = Span(start, start).line_column(text)
         line, first, last = _clipped(line, column - 1, max(column, error.position.end - line_start))
         before, pointed = line[:first], line[first:last]

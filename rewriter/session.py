@@ -28,7 +28,7 @@ from rewriter.errors import (
     NotSupportedError,
     ProgrammingError,
     only_ours,
-    shifted,
+    shift_position,
 )
 from rewriter.exec.batch_stream import OpenStreams
 from rewriter.exec.engine import Engine
@@ -47,7 +47,7 @@ from rewriter.grammar.terms import parse_name
 from rewriter.planner.model.plan import Plan
 from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
-from rewriter.runtime.constant_expressions import computed
+from rewriter.runtime.constant_expressions import compute_constants
 from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
@@ -66,7 +66,7 @@ from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 #: Runs a statement.
 _Run = Callable[[Statement, Context], Result]
@@ -231,7 +231,7 @@ class Session:
             error.position = None
             show_plainly(error, self._temporaries.session)
             raise
-        result.query_id, result.warnings = self.query_id, tuple(map(masked, result.warnings))
+        result.query_id, result.warnings = self.query_id, tuple(map(mask_credentials, result.warnings))
         return result
 
     def _execute(self, text: str, parameters: Parameters, run: _Run | None = None) -> Result:
@@ -248,7 +248,7 @@ class Session:
         except Error as error:
             as_typed(error)
             raise
-        result.query_id, result.warnings = self.query_id, tuple(map(masked, result.warnings))
+        result.query_id, result.warnings = self.query_id, tuple(map(mask_credentials, result.warnings))
         if result.stream is not None:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
@@ -274,7 +274,7 @@ class Session:
             return Result("USE")
         if self._database != DEFAULT_DATABASE:
             statement = qualified(statement, self._database, context.is_temporary)
-        statement = computed(statement, context)
+        statement = compute_constants(statement, context)
         if not runner.reads_system_tables:
             check_no_system_table(statement, context)
         try:
@@ -322,7 +322,7 @@ class Session:
             try:
                 result = self.execute(statement)
             except Error as error:
-                raise shifted(error, span) from None
+                raise shift_position(error, span) from None
             yield statement, result
 
     def plan(self, text: str, parameters: Parameters = None) -> Plan:

@@ -54,7 +54,7 @@ def is_in_store(path: str) -> bool:
     return bool(separator) and scheme.lower() in _SCHEMES
 
 
-def normalized(uri: str) -> str:
+def normalize_uri(uri: str) -> str:
     """Returns a URI in its normal form. Raises ``ValueError`` with a reason, which never repeats a password.
 
     >>> normalized("S3A://bucket//a/b/")
@@ -89,7 +89,7 @@ def shown(uri: str) -> str:
     return re.sub(r"(://[^?]*\?).+", r"\1…", without_user, flags=re.DOTALL)
 
 
-def masked(text: str, by: Callable[[str], str] = lambda secret: "…") -> str:
+def mask_credentials(text: str, by: Callable[[str], str] = lambda secret: "…") -> str:
     """Returns a text for people and logs, such as a statement or a message: users, passwords and queries of the URIs in
     it are replaced. ``by`` gets each of them and returns what stands there instead. Linear, and quick without URIs.
 

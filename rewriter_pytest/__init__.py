@@ -132,13 +132,13 @@ class GoldenTest(pytest.Item):
         self._file = file
 
     def runtest(self) -> None:
-        from rewriter.golden.runner import accept, report, run_text
+        from rewriter.golden.runner import accept, run_report, run_text
 
         rewrite = _rewrites(self.config)
         run = run_text(self.path, self._read, self._file, _warehouse(self.config))
         if rewrite and accept(run):
             self.user_properties.append((_REWRITTEN, self.nodeid))
-        if differences := report(run, rewrite=rewrite):
+        if differences := run_report(run, rewrite=rewrite):
             hint = (
                 "Cases that fail with an error are not accepted." if rewrite else "--rewrite accepts the actual output."
             )
@@ -169,9 +169,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Names the rewritten files. Writes nothing in other runs."""
     if not _rewrites(config):
         return
-    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
-    for report in reports:
-        if report.when == "call":
-            for name, value in report.user_properties:
+    reports = [run_report for kind in ("passed", "failed") for run_report in terminalreporter.getreports(kind)]
+    for run_report in reports:
+        if run_report.when == "call":
+            for name, value in run_report.user_properties:
                 if name == _REWRITTEN:
                     terminalreporter.write_line(f"rewritten: {value}")

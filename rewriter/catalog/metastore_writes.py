@@ -26,7 +26,7 @@ from rewriter.catalog.clusters.definitions import (
     not_on,
 )
 from rewriter.catalog.commit.move_changes import default_directory, pending
-from rewriter.catalog.commit.reserved_properties import refuse_reserved, refused
+from rewriter.catalog.commit.reserved_properties import credentials_refused, refuse_reserved
 from rewriter.catalog.filters.predicates import ScanFilter, bind_text
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -165,7 +165,7 @@ class MetastoreWrites(ABC):
     ) -> None:
         """Drops a partition. Files stay. Raises ``AnalysisError`` PARTITIONS_NOT_FOUND, and ConflictError."""
         snapshot, table = self.written(name, valid_write_id_list, cluster)
-        key = partition_moves.existing(snapshot, table, values).key
+        key = partition_moves.existing_partition(snapshot, table, values).key
         self._commit(snapshot, DropPartitions(table, (key,), (KeyRange.of_key(key),)))
 
     def alter_partition(
@@ -196,7 +196,7 @@ class MetastoreWrites(ABC):
         snapshot, table = self.written(name, valid_write_id_list, cluster)
         alterations: list[PartitionAlteration] = []
         for values, changed in properties.items():
-            partition = partition_moves.existing(snapshot, table, values)
+            partition = partition_moves.existing_partition(snapshot, table, values)
             is_news = table.external and has_other_files(partition.properties, changed)
             alterations.append(PartitionAlteration(partition.key, None, dict(changed), has_other_files=is_news))
         self._commit(snapshot, AlterPartitions(table, tuple(alterations)))
@@ -284,7 +284,7 @@ def check_properties(properties: Mapping[str, str | None]) -> None:
     for key, text in properties.items():
         refuse_reserved(key)
         if text is not None and has_credentials(text):
-            raise refused(f"the property {key}")
+            raise credentials_refused(f"the property {key}")
         if is_interpreted(key):
             raise NotSupportedError(
                 f"The property {key} has a meaning here, and a statement checks its value.",

@@ -18,7 +18,7 @@ from rewriter.catalog.keys.encoding import prefix_of
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import AlterTable, Change, MovePartitions, PartitionMove
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -38,7 +38,7 @@ Begin = Callable[[], Writer]
 _NAMED_IN_FILES = ("csv", "json")
 
 
-def existing(snapshot: Snapshot, table: Table, values: PartitionValues) -> Partition:
+def existing_partition(snapshot: Snapshot, table: Table, values: PartitionValues) -> Partition:
     """Returns the partition with these canonical values.
 
     Raises ``AnalysisError`` PARTITIONS_NOT_FOUND 428FT, and ``NotSupportedError`` DISCOVERED_PARTITIONS if the table
@@ -65,16 +65,18 @@ def rename(
     external table's partition is also renamed, by means of a second transaction from ``begin_note``. If that is
     ``None``, the first one is a rehearsal: directories are checked, and stay.
 
-    Raises the errors of ``existing`` and ``check_absent``, ``DataError`` INVALID_TIME_PARTITION if a fact cannot read
-    the new name, ``ConflictError`` if another transaction wrote either partition after the snapshot, and for external
-    tables the errors of ``directory_moves``.
+    Raises the errors of ``existing_partition`` and ``check_absent``, ``DataError`` INVALID_TIME_PARTITION if a fact
+    cannot read the new name, ``ConflictError`` if another transaction wrote either partition after the snapshot, and
+    for external tables the errors of ``directory_moves``.
     """
-    partition = existing(snapshot, table, old)
+    partition = existing_partition(snapshot, table, old)
     check_absent(snapshot, table, new)
     _move(begin, begin_note, snapshot, table, table, [(partition, new)], (), ())
 
 
-def exchanged(snapshot: Snapshot, target: Table, source: Table, leading: PartitionValues) -> tuple[Partition, ...]:
+def exchanged_partitions(
+    snapshot: Snapshot, target: Table, source: Table, leading: PartitionValues
+) -> tuple[Partition, ...]:
     """Returns the partitions with these leading values, which move from ``source`` into ``target``.
 
     Raises ``AnalysisError`` PARTITIONS_NOT_FOUND 428FT if there is none, and ``IntegrityError``
@@ -103,17 +105,17 @@ def exchange(
     """Moves the partitions below each of the prefixes from one table into another, and returns their number. One commit
     of the transaction from ``begin``; ``begin_note`` is as in ``rename``.
 
-    Raises the errors of ``check_alike``, ``exchanged`` and ``rename``, and ``ConflictError`` if another transaction
-    wrote below a prefix in either table.
+    Raises the errors of ``check_alike``, ``exchanged_partitions`` and ``rename``, and ``ConflictError`` if another
+    transaction wrote below a prefix in either table.
     """
     check_alike(target, source)
     # Prefixes may overlap: each partition moves once.
     moved = {
         partition.values: partition
         for leading in prefixes
-        for partition in exchanged(snapshot, target, source, leading)
+        for partition in exchanged_partitions(snapshot, target, source, leading)
     }
-    ranges = [merged(_range(table, leading) for leading in prefixes) for table in (source, target)]
+    ranges = [merge_ranges(_range(table, leading) for leading in prefixes) for table in (source, target)]
     named = [(partition, values) for values, partition in moved.items()]
     _move(begin, begin_note, snapshot, source, target, named, *ranges)
     return len(moved)

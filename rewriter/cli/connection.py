@@ -164,9 +164,9 @@ def connection_settings(**options: Any) -> ConnectionSettings:
 
     Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
     """
-    from rewriter.runtime.profiles import resolved
+    from rewriter.runtime.profiles import resolve_connection
 
-    return resolved(given_source(**options), os.environ, Path.cwd())
+    return resolve_connection(given_source(**options), os.environ, Path.cwd())
 
 
 def given_source(

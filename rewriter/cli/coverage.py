@@ -152,9 +152,9 @@ def _list_work(session: Session, fact_name: str, require: tuple[str, str] | None
 
         print(printable(json.dumps({"fact": fact_name, "from": first, "to": last, "complete": not rows, "work": work})))
     else:
-        from rewriter.display.terminal.rendering import rendered
+        from rewriter.display.terminal.rendering import render_lines
 
-        for line in rendered(_COLUMNS, rows, "table", None):
+        for line in render_lines(_COLUMNS, rows, "table", None):
             print(printable(line))
     states = {row[0] for row in rows}
     return next((code for state, code in _CODES.items() if state.lower() in states), 0)

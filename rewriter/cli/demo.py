@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from rewriter.display.terminal.pictures import cover_picture
-from rewriter.display.terminal.rendering import rendered
+from rewriter.display.terminal.rendering import render_lines
 from rewriter.errors import Error, InternalError, OperationalError, render
 from rewriter.planner.plan_query import counted
 from rewriter.runtime.connection_settings import default_engine
@@ -253,7 +253,7 @@ class _Demo:
         self.console.print(Text(f"\n{sql};", style="cyan"), soft_wrap=True)
 
     def print_rows(self, names: list[str], rows: list[Row]) -> None:
-        for line in rendered(names, rows, "table"):
+        for line in render_lines(names, rows, "table"):
             self.console.print(Text(f"  {line}"), soft_wrap=True)
 
     def note(self, text: str) -> None:

@@ -47,12 +47,12 @@ from rewriter.runtime.connection_settings import (
     VARIABLES,
     ConnectionSettings,
     Source,
-    combined,
+    combine_sources,
     default_engine,
     from_environment,
     with_url,
 )
-from rewriter.runtime.profiles import profile_files, resolved
+from rewriter.runtime.profiles import profile_files, resolve_connection
 from rewriter.session import Session
 from rewriter.shell.configuration import configuration
 from rewriter.terminal_text import printable
@@ -115,13 +115,13 @@ def examine(
     of ``directory``, the working directory. ``encoding`` is that of the terminal, by default of standard output.
     ``start_spark`` starts Spark, which takes half a minute; all others take two seconds.
     """
-    yield from guarded("Python", python)
-    yield from guarded("Packages", packages)
-    yield from guarded("Terminal", lambda: terminal(encoding or sys.stdout.encoding))
-    yield from guarded("Time zones", time_zones)
+    yield from guard_check("Python", python)
+    yield from guard_check("Packages", packages)
+    yield from guard_check("Terminal", lambda: terminal(encoding or sys.stdout.encoding))
+    yield from guard_check("Time zones", time_zones)
     settings: ConnectionSettings | None = None
     try:
-        settings = resolved(given, environ, directory)
+        settings = resolve_connection(given, environ, directory)
         configuration(environ, directory)  # The settings of the shell.
         yield _environment_configuration(given, settings, environ, directory)
     except Error as problem:
@@ -138,8 +138,8 @@ def _warehouse(settings: ConnectionSettings | None, directory: Path) -> Iterator
         return
     warehouse = (directory / Path(settings.warehouse or _DEFAULT_WAREHOUSE).expanduser()).absolute()
     url = settings.catalog
-    yield from guarded("Warehouse", lambda: check_directory(warehouse))
-    yield from guarded("Catalog", lambda: catalog(warehouse, url))
+    yield from guard_check("Warehouse", lambda: check_directory(warehouse))
+    yield from guard_check("Catalog", lambda: catalog(warehouse, url))
 
 
 def _given_alone(given: Source, environ: Mapping[str, str]) -> ConnectionSettings | None:
@@ -151,16 +151,16 @@ def _given_alone(given: Source, environ: Mapping[str, str]) -> ConnectionSetting
         sources = [*first, *with_url(from_environment(environ))] if any(part.warehouse for part in first) else []
     except Error:
         return None
-    return combined(replace(source, engine=None, master=None) for source in sources) if sources else None
+    return combine_sources(replace(source, engine=None, master=None) for source in sources) if sources else None
 
 
 def _engines(settings: ConnectionSettings | None, environ: Mapping[str, str], start_spark: bool) -> Iterator[Check]:
     master = None if settings is None else settings.master
     is_spark = (default_engine() if settings is None else settings.engine) == "spark"
     is_java_needed = is_installed() and (start_spark or (is_spark and not (master or "").startswith(SCHEME)))
-    yield from guarded("Java", lambda: java(is_java_needed, environ))
-    yield from guarded("DuckDB", duckdb)
-    yield from guarded("Spark", lambda: spark(master, is_started=start_spark, is_chosen=is_spark))
+    yield from guard_check("Java", lambda: java(is_java_needed, environ))
+    yield from guard_check("DuckDB", duckdb)
+    yield from guard_check("Spark", lambda: spark(master, is_started=start_spark, is_chosen=is_spark))
 
 
 # Checks of a warehouse's catalog: its database, the clocks, and what was left behind.
@@ -591,7 +591,7 @@ def _written(folder: Path) -> str | None:
 
 
 def _behaviour(folder: Path) -> Iterator[Check]:
-    problems = [problem for problem in (_synced(folder), renamed(folder)) if problem]
+    problems = [problem for problem in (_synced(folder), _rename_problem(folder)) if problem]
     if problems:
         yield error("File system", f"{' '.join(problems)}", _LOCAL_DISK)
     else:
@@ -627,7 +627,7 @@ def _synced(folder: Path) -> str | None:
     return f"A file took {seconds:.1f} s to reach the disk." if seconds > _SLOW_SYNC_SECONDS else None
 
 
-def renamed(folder: Path) -> str | None:
+def _rename_problem(folder: Path) -> str | None:
     """Returns why a file cannot replace another one in one step; ``None`` if it can."""
     old, new = _temporary(folder), _temporary(folder)
     try:
@@ -731,7 +731,7 @@ def failed(name: str, problem: Error) -> Check:
     return error(name, problem.message, problem.hint or "")
 
 
-def guarded(name: str, check: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+def guard_check(name: str, check: Callable[[], Iterable[Check]]) -> Iterator[Check]:
     """Yields the results of a check, and an error for any failure of it: the other checks go on."""
     try:
         yield from check()

@@ -115,7 +115,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     from rewriter.cli.catalog import opened_text
     from rewriter.durable_files import write_whole
     from rewriter.golden.golden_file import read_golden_file, read_options
-    from rewriter.golden.runner import report, run_text
+    from rewriter.golden.runner import run_report, run_text
     from rewriter.planner.plan_query import counted
 
     if bool(execute) == (source is not None):
@@ -136,7 +136,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     if not file.of_plain_sql or not file.cases:
         raise InterfaceError("There is no query.", object=source, hint="Write queries, separated by ;.")
     file_run = run_text(target, b"", file, _user_warehouse(**options))
-    if failures := report(file_run, rewrite=True):
+    if failures := run_report(file_run, rewrite=True):
         print(printable(failures), end="\n\n")
         print("No file is written, because a query fails.", file=sys.stderr)
         return 1

@@ -123,10 +123,10 @@ def _clear(line: ProgressLine | None) -> None:
 
 
 def _print(report: Report) -> None:
-    from rewriter.display.terminal.rendering import rendered
+    from rewriter.display.terminal.rendering import render_lines
     from rewriter.metastore.adoption.report import COLUMNS
 
     rows = list(report.rows())
     if rows:
-        for text in rendered(COLUMNS, rows, "table", null=""):
+        for text in render_lines(COLUMNS, rows, "table", null=""):
             print(text.rstrip(), flush=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, SourceTable, Table, TableKind
-from rewriter.catalog.model.temporary_views import OWNER, shown, stored_name
+from rewriter.catalog.model.temporary_views import OWNER, stored_name, with_typed_names
 from rewriter.connectors.partition_predicate import PartitionPredicate, predicates_of
 from rewriter.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
 from rewriter.exec.data_files import spark_type
@@ -89,9 +89,9 @@ def is_source(table: Table) -> bool:
 def read_only(table: Table) -> NotSupportedError:
     """Returns the error of a statement that takes a source for a table."""
     return NotSupportedError(
-        f"{shown(table.name)} is a registered source: it can only be read, in queries.",
+        f"{with_typed_names(table.name)} is a registered source: it can only be read, in queries.",
         condition="SOURCE_IS_READ_ONLY",
-        object=shown(table.name),
+        object=with_typed_names(table.name),
         hint="INSERT INTO a table … SELECT … FROM it stores its rows; Connection.write passes rows to a sink.",
     )
 
@@ -126,9 +126,9 @@ def read_source(
         if isinstance(error, Error):
             raise
         raise OperationalError(
-            f"The source {shown(table.name)} failed: {type(error).__name__}: {error}.",
+            f"The source {with_typed_names(table.name)} failed: {type(error).__name__}: {error}.",
             condition="SOURCE_FAILED",
-            object=shown(table.name),
+            object=with_typed_names(table.name),
             hint="The error came from its apply_partition_pruning or read.",
         ) from error
 
@@ -173,8 +173,8 @@ def _stored_type(column: Column, declared: pa.DataType) -> pa.DataType:
 
 def _mismatch(table: Table, reason: str) -> DataError:
     return DataError(
-        f"The source {shown(table.name)} returned rows that do not fit its schema: {reason}.",
+        f"The source {with_typed_names(table.name)} returned rows that do not fit its schema: {reason}.",
         condition="SOURCE_SCHEMA_MISMATCH",
-        object=shown(table.name),
+        object=with_typed_names(table.name),
         hint="The method read() returns batches with the columns of schema.",
     )

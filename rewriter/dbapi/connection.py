@@ -71,7 +71,7 @@ def connect(
     from rewriter.catalog.filesystems.options import store_options
     from rewriter.display.html.page import display_as_html
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
-    from rewriter.runtime.profiles import resolved
+    from rewriter.runtime.profiles import resolve_connection
     from rewriter.session import Session
 
     if not isinstance(warehouse, str | os.PathLike | None):
@@ -88,7 +88,7 @@ def connect(
         profile,
     )
     with only_ours():
-        parts = resolved(given, os.environ, Path.cwd())
+        parts = resolve_connection(given, os.environ, Path.cwd())
         stores = {**parts.filesystems, **store_options(filesystems or {}, "connect")}
     if parts.warehouse is None:
         raise InterfaceError(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.cancellation import cancellable, current_cancellation
 from rewriter.errors import Error, InterfaceError, only_ours
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ class Failure(NamedTuple):
     def of(cls, error: BaseException) -> Failure:
         if isinstance(error, Error):
             return cls(error.condition, error.message)
-        return cls(type(error).__name__, masked(str(error)))
+        return cls(type(error).__name__, mask_credentials(str(error)))
 
 
 @dataclass
@@ -156,7 +156,7 @@ def _closed() -> InterfaceError:
     )
 
 
-def prefetched(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:
+def prefetch_rows(schema: pa.Schema, batches: Generator[pa.RecordBatch, None, None], least_rows: int) -> BatchStream:
     """Returns the stream of a query whose first rows are computed now, so that most errors are raised here.
 
     A result of fewer than ``least_rows`` rows, and of few bytes, is complete then, and the query has ended.

@@ -21,7 +21,7 @@ from rewriter.exec.formats import csv
 from rewriter.exec.formats.file_format import FileReader
 from rewriter.exec.formats.registry import format_named, reader_named
 from rewriter.exec.sql_types import arrow_type, parse_type
-from rewriter.uris import is_uri, normalized
+from rewriter.uris import is_uri, normalize_uri
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,7 +195,7 @@ def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:
 
 def _first_file(path: str) -> str:
     if is_uri(path):
-        return _first_object(normalized(path))
+        return _first_object(normalize_uri(path))
     local = "/" + path.removeprefix("file:").lstrip("/") if path.startswith("file:") else os.path.abspath(path)
     for root in [local] if os.path.exists(local) else sorted(glob.glob(local)):
         if not os.path.isdir(root):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.store.migrations import STEPS
-from rewriter.display.terminal.rendering import rendered
+from rewriter.display.terminal.rendering import render_lines
 from rewriter.errors import (
     Error,
     InterfaceError,
@@ -24,7 +24,7 @@ from rewriter.errors import (
     disk_full,
     is_disk_full,
     render,
-    shifted,
+    shift_position,
 )
 from rewriter.golden.golden_file import Case, GoldenFile, read_golden_file, with_outputs
 from rewriter.grammar.families.queries import Select
@@ -358,7 +358,7 @@ def _shown(result: Result, case: Case, sessions: _Sessions) -> Iterator[str]:
     else:
         # Paths are hidden before columns are aligned, because their length differs between machines.
         rows = ([sessions.hidden(v) if isinstance(v, str) else v for v in row] for row in result.rows())
-        lines = list(rendered([column.name for column in result.columns], rows, form))
+        lines = list(render_lines([column.name for column in result.columns], rows, form))
         header = {"csv": 1, "json": 0}.get(form, 2)
         yield from [*lines[:header], *sorted(lines[header:])] if case.options.get("order") == "sorted" else lines
     for warning in result.warnings:
@@ -388,7 +388,7 @@ def _check_reads_only(text: str) -> None:
         except Error:
             continue
         if not only_reads(statement):
-            raise shifted(_refusal(statement, span), span)
+            raise shift_position(_refusal(statement, span), span)
 
 
 def only_reads(statement: Statement) -> bool:
@@ -446,7 +446,7 @@ def differences(path: Path, outcome: Outcome) -> str:
     return f"{path}:{case.start}: {case.command}\n{case.text}\n" + "\n".join(diff) + reason
 
 
-def report(run: FileRun, *, rewrite: bool) -> str:
+def run_report(run: FileRun, *, rewrite: bool) -> str:
     """Returns the differences of all cases that are at fault, '' if there are none."""
     return "\n\n".join(differences(run.path, outcome) for outcome in run.faults(rewrite=rewrite))
 

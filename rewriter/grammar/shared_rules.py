@@ -234,7 +234,7 @@ def string(*parts: Terminal) -> Literal:
 
 
 @builds("number")
-def number(number: Terminal) -> Literal:
+def number_literal(number: Terminal) -> Literal:
     return Literal("number", number.token.text, number.span)
 
 

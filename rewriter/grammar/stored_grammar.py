@@ -28,7 +28,7 @@ def stored_grammar(rules: str) -> Mapping[str, Any]:
     return _compiled(rules)
 
 
-def text() -> str:
+def grammar_text() -> str:
     """Returns the text of the file for the dialect's rules, the same in each process."""
     rules = dialect_rules()
     return json.dumps({"fingerprint": _fingerprint(rules), **_compiled(rules)}, separators=(",", ":")) + "\n"
@@ -47,4 +47,4 @@ def _compiled(rules: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    STORED.write_text(text(), encoding="utf-8")
+    STORED.write_text(grammar_text(), encoding="utf-8")

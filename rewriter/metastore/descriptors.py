@@ -27,7 +27,7 @@ from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import DataError, NotSupportedError
 from rewriter.metastore.formats import PROVIDER, catalog_format, hive_format, row_properties
 from rewriter.metastore.wire.interface import structure
-from rewriter.uris import is_in_store, normalized, shown
+from rewriter.uris import is_in_store, normalize_uri, shown
 
 #: The one catalog in which Hive 3 and later have their databases.
 CATALOG = "hive"
@@ -80,14 +80,14 @@ def uri(location: str) -> str:
 def path(location: str) -> str:
     """Returns a location of Hive as the catalog keeps it: an absolute path, or a URI.
 
-    Raises ``DataError`` INVALID_LOCATION for others, for paths with dots, and for URIs that ``normalized`` refuses.
+    Raises ``DataError`` INVALID_LOCATION for others, for paths with dots, and for URIs that ``normalize_uri`` refuses.
     """
     if location.startswith("file:"):
         location = "/" + location.removeprefix("file:").lstrip("/")
     shortened = location.rstrip("/") or "/"
     try:
         if is_in_store(shortened):
-            return normalized(shortened)
+            return normalize_uri(shortened)
         if "\0" in location or "@" in location or not (_is_plain_path(shortened) or _FOREIGN.match(shortened)):
             raise ValueError("it is no absolute path without dots, and no URI")
     except ValueError as error:

@@ -300,9 +300,11 @@ def _planned(query: CubeQuery) -> PlannedReference:
     """Returns the plan of a reference after all passes have run."""
     text, source, time, choice = query.text, query.source, query.time, query.choice
     reasons = [
-        Reason(objection.kind, f"{objection.text}: {words(text, objection.node)}") for objection in query.objections
+        Reason(objection.kind, f"{objection.text}: {_words_of(text, objection.node)}") for objection in query.objections
     ]
-    reasons += [Reason(ReasonKind.RAW_TIME, f"time is used directly: {words(text, node)}") for node in time.raw_uses]
+    reasons += [
+        Reason(ReasonKind.RAW_TIME, f"time is used directly: {_words_of(text, node)}") for node in time.raw_uses
+    ]
     reference = ReferencePlan(
         cube=query.cube.name,
         alias=source.alias or source.node.alias_or_name,
@@ -313,7 +315,7 @@ def _planned(query: CubeQuery) -> PlannedReference:
         periods=choice.periods,
         causes=choice.causes,
         reasons=tuple(dict.fromkeys(reasons)),
-        units=tuple((unit, words(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
+        units=tuple((unit, _words_of(text, node)) for unit, node in sorted(time.units.items(), key=lambda u: u[0])),
         warnings=(
             *inside_warnings(query.instants_inside, choice.base, query.cube),
             *_lag_warnings(choice, query.demand, query.settings.now, query.cube),
@@ -348,7 +350,7 @@ def _row_aggregates(query: CubeQuery) -> tuple[str, ...]:
     rewritten = {id(average.node) for average in query.additivity.averages}
     aggregates = row_aggregates(query.nodes, query.cube, query.columns.measure, rewritten)
     tables = [part.table for part in query.choice.cover.parts]
-    return row_aggregate_warnings(aggregates, query.cube, tables, partial(words, query.text))
+    return row_aggregate_warnings(aggregates, query.cube, tables, partial(_words_of, query.text))
 
 
 def _splits_partitions(query: CubeQuery) -> bool:
@@ -553,7 +555,7 @@ def _no_candidate(text: QueryText, source: CubeSource, demand: Demand, time: Tim
     )
 
 
-def words(text: QueryText, node: exp.Expr) -> str:
+def _words_of(text: QueryText, node: exp.Expr) -> str:
     """Returns the user's own words for a node, shortened."""
     while isinstance(node, exp.Paren):
         node = node.this

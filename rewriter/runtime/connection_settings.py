@@ -79,7 +79,7 @@ def default_engine() -> str:
     return "spark" if is_installed() else "duckdb"
 
 
-def combined(sources: Iterable[Source]) -> ConnectionSettings:
+def combine_sources(sources: Iterable[Source]) -> ConnectionSettings:
     """Returns the parts of a connection from its sources, of which the first has precedence.
 
     Raises ``InterfaceError`` for a value that is none of its part, and names its source.

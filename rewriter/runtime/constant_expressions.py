@@ -31,7 +31,7 @@ _ZONELESS = (*_NOW, "INTERVAL", "HOUR", "HOURS", "MINUTE", "MINUTES", "SECOND", 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def computed(statement: _S, context: Context) -> _S:
+def compute_constants(statement: _S, context: Context) -> _S:
     """Returns the statement with the value of each constant expression in its place, at the expression's span.
 
     Raises, at the expression, ``NotSupportedError`` for one that is not evaluated alike on both engines, or depends on

@@ -40,7 +40,7 @@ from rewriter.runtime.connection_settings import (
     PROFILE_VARIABLE,
     ConnectionSettings,
     Source,
-    combined,
+    combine_sources,
     from_environment,
     is_url,
     source_of,
@@ -57,19 +57,19 @@ _TABLES = ("profiles", _SHELL, _FILESYSTEMS, _CLUSTERS)
 _ALLOWED = ("allowed_addresses", "allowed_options")
 
 
-def resolved(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
+def resolve_connection(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
     """Returns the parts of a connection: those that are given, and the others from the URL, profiles and environment
     variables. ``directory`` is the working directory.
 
     Reads at most two files. Raises ``InterfaceError`` for a profile that does not exist, a file that cannot be read,
     unknown keys, and values that are none of their key; with the name of the file and the key.
     """
-    return replace(combined(_sources(given, environ, directory)), filesystems=stores(environ, directory))
+    return replace(combine_sources(_sources(given, environ, directory)), filesystems=stores(environ, directory))
 
 
 def stores(environ: Mapping[str, str], directory: Path) -> dict[str, StoreOptions]:
     """Returns the options of object stores; of a place that several files have, those of the first. Raises as
-    ``resolved``.
+    ``resolve_connection``.
     """
     options: dict[str, StoreOptions] = {}
     for path in profile_files(environ, directory):
@@ -145,7 +145,7 @@ def profile(name: str, environ: Mapping[str, str], directory: Path, *, is_requir
 
 
 def shell_tables(environ: Mapping[str, str], directory: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """Yields the tables ``[shell]``, with their files, in the order in which they are read. Raises as ``resolved``."""
+    """Yields the tables ``[shell]``, with their files, as they are read. Raises as ``resolve_connection``."""
     for path in profile_files(environ, directory):
         table = _content(path).get(_SHELL, {})
         if not isinstance(table, dict):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rewriter.exec.batch_stream import BatchStream, Failure, StreamProgress
 from rewriter.runtime.result import Result, Stats
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 #: How many statements a session remembers, and how many characters of the text of each.
 MOST_STATEMENTS, LONGEST_TEXT = 1000, 10_000
@@ -89,7 +89,7 @@ class QueryLog:
     @contextmanager
     def running(self, text: str, query_id: str) -> Iterator[LoggedStatement]:
         """Notes a statement, which runs inside of the block."""
-        shown = masked(text)
+        shown = mask_credentials(text)
         statement = LoggedStatement(shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT - 1]}…", query_id)
         self._statements.append(statement)
         try:

@@ -19,7 +19,7 @@ from rewriter.planner.model.coverage_chart import ChartRow, ChartState, Coverage
 from rewriter.planner.model.plan import Plan, TableUse, quoted
 from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.terminal_text import printable
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
     from rewriter.session import Session
@@ -283,8 +283,8 @@ def _plan(plan: Plan, session: Session, snapshot: Snapshot) -> Value:
         "covers": [chart_data(chart) for chart in charts[:_COVERS]],
         "omitted": max(0, len(charts) - _COVERS),
         "tables": [_table(use, snapshot) for use in plan.uses],
-        "warnings": [printable(masked(warning)) for warning in plan.warnings],
-        "sql": printable(masked(plan.sql)),
+        "warnings": [printable(mask_credentials(warning)) for warning in plan.warnings],
+        "sql": printable(mask_credentials(plan.sql)),
     }
 
 

@@ -185,7 +185,7 @@ def not_written(path: str, error: OSError | ValueError) -> OperationalError:
     )
 
 
-def page(lines: Iterable[str], interruption: Interruption) -> bool:
+def page_lines(lines: Iterable[str], interruption: Interruption) -> bool:
     """Shows lines in the pager of the environment (``PAGER``, otherwise ``less``). Returns False if it cannot be
     started, or fails: the lines are to be shown otherwise. Ctrl-C ends it.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rewriter.errors import Error, InterfaceError, ParseError, shifted
+from rewriter.errors import Error, InterfaceError, ParseError, shift_position
 from rewriter.shell.commands import run_command
 from rewriter.shell.script import Piece, PieceKind, pieces
 from rewriter.shell.shell_session import Interrupted, ShellSession
-from rewriter.shell.variables import substituted
+from rewriter.shell.variables import substitute_variables
 
 #: The most files that are read within each other.
 _DEEPEST_FILES = 20
@@ -63,11 +63,11 @@ def _run_statement(shell: ShellSession, piece: Piece, text: str) -> None:
     statement = piece.of(text)
     shell.last_statement = statement
     try:
-        bound = substituted(statement, shell.variables)
+        bound = substitute_variables(statement, shell.variables)
     except Error as error:
-        raise shifted(error, piece.span) from None
+        raise shift_position(error, piece.span) from None
     try:
         shell.execute(bound.text, is_vertical=piece.is_vertical)
     except Error as error:
         error.position = bound.original(error.position)
-        raise shifted(error, piece.span) from None
+        raise shift_position(error, piece.span) from None

@@ -31,7 +31,7 @@ from rewriter.gc_pause import paused
 from rewriter.shell.configuration import Configuration, history_path
 from rewriter.shell.script import is_complete, typed
 from rewriter.terminal_text import cut, encodable, printable
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
     from rewriter.shell.completion.names import CommandName
@@ -254,7 +254,7 @@ class _HistoryFile(FileHistory):
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):
-            super().store_string(encodable(masked(string)))
+            super().store_string(encodable(mask_credentials(string)))
 
 
 def _history(configuration: Configuration) -> History:

@@ -43,7 +43,7 @@ class Piece:
         return text[self.span.start : self.span.end]
 
 
-def masked(text: str) -> str:
+def mask_references(text: str) -> str:
     """Returns the text with ``x`` for each character of a reference such as ``${hivevar:x}``, which begins no token."""
     return HIVE_REFERENCE.sub(lambda match: "x" * len(match[0]), text) if "${" in text else text
 
@@ -53,7 +53,7 @@ def pieces(text: str, start: int = 0) -> Iterator[Piece]:
 
     Raises ``ParseError`` where a string, name or comment is not closed, or a character begins nothing.
     """
-    text = masked(text)
+    text = mask_references(text)
     while (piece := _next_piece(text, start)) is not None:
         yield piece
         start = piece.end

@@ -12,7 +12,7 @@ from typing import TextIO, TypeVar
 from rewriter.display.terminal import rendering
 from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
 from rewriter.display.terminal.progress_line import ProgressLine
-from rewriter.display.terminal.rendering import STATEMENT, Layout, rendered
+from rewriter.display.terminal.rendering import STATEMENT, Layout, render_lines
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
 from rewriter.planner.model.coverage_chart import CoverageChart
@@ -21,7 +21,7 @@ from rewriter.runtime.multi_statement import not_committed
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
 from rewriter.session import Session
-from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page, terminal_columns, terminal_lines
+from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page_lines, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
 from rewriter.shell.variables import Variables
 from rewriter.terminal_text import printable
@@ -132,7 +132,7 @@ class ShellSession:
             with layout:
                 self.write(self._lines(layout, form), form)
         else:
-            self.write(rendered(names, rows, form, self.display.null, longest), form)
+            self.write(render_lines(names, rows, form, self.display.null, longest), form)
         if not is_bounded or rows.count < self.display.max_rows or next(result.rows(), None) is None:
             return _Shown(rows.count)
         total = rows.count + 1 + sum(1 for _ in result.rows()) if result.stream is None else None
@@ -162,7 +162,7 @@ class ShellSession:
             spooled = SpooledRows(self._watched(lines))
         with spooled:
             if len(spooled) >= terminal_lines():
-                is_shown = page(map(printable, self._watched(spooled)), self.interruption)
+                is_shown = page_lines(map(printable, self._watched(spooled)), self.interruption)
                 if not is_shown:
                     self.interruption.wait(_PAGER_SECONDS)  # The pager may have seen Ctrl-C first.
                 self.check_interruption()

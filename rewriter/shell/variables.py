@@ -19,7 +19,7 @@ from rewriter.errors import InterfaceError, ParseError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.unparse import quote
 from rewriter.runtime.parameters import BoundText
-from rewriter.shell.script import HIVE_REFERENCE, masked
+from rewriter.shell.script import HIVE_REFERENCE, mask_references
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: The namespaces of references that are never other text.
@@ -75,7 +75,7 @@ class _Reference:
         return self.form == "$" and self.space not in _SPACES
 
 
-def substituted(text: str, variables: Variables) -> BoundText:
+def substitute_variables(text: str, variables: Variables) -> BoundText:
     """Returns the statement with the values of its variables, and the way back to positions in the typed text. O(n).
 
     Raises ``ProgrammingError`` UNBOUND_SQL_PARAMETER for a variable that is not set, INVALID_VARIABLE_VALUE for a value
@@ -84,7 +84,7 @@ def substituted(text: str, variables: Variables) -> BoundText:
     hive = list(_hive_references(text, variables)) if "${" in text else []
     if not hive and ":" not in text:
         return BoundText(text, {})
-    plain_text = masked(text)
+    plain_text = mask_references(text)
     lexed = tokens(plain_text)
     edits = _hive_edits(text, lexed, hive) + _colon_edits(plain_text, lexed, variables)
     if not edits:
@@ -268,7 +268,7 @@ def _check_tokens(lexed: Sequence[Token], edits: Sequence[_Edit], result: BoundT
         spans.append(Span(start, start + len(edit.text)))
         grown += len(edit.text) - (edit.span.end - edit.span.start)
     try:
-        changed = tokens(masked(result.text))
+        changed = tokens(mask_references(result.text))
     except ParseError:
         raise _refused(edits[0].reference, "cannot be read at its place") from None
     inside = len(changed) - len(outside(changed, spans))

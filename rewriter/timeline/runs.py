@@ -105,19 +105,19 @@ def remove(starts: list[int], ends: list[int], start: int, end: int) -> int:
     return before - sum(run_end - run_start for run_start, run_end in non_empty)
 
 
-def united(left: Runs, right: Runs) -> Runs:
+def unite_runs(left: Runs, right: Runs) -> Runs:
     """Returns the ordinals that either side contains. O(r) of both."""
     # Python's sort is fastest on two sorted sequences, one after the other.
     return of_bounds([*zip(*left, strict=True), *zip(*right, strict=True)])
 
 
-def without(left: Runs, right: Runs) -> Runs:
+def subtract_runs(left: Runs, right: Runs) -> Runs:
     """Returns the ordinals that the left side contains and the right side does not. O(r) of both.
 
     >>> without(([1], [9]), ([3], [5]))
     ([1, 5], [3, 9])
     """
-    gaps = [gap for start, end in zip(*left, strict=True) for gap in missing(*right, OrdinalRange(start, end))]
+    gaps = [gap for start, end in zip(*left, strict=True) for gap in missing_parts(*right, OrdinalRange(start, end))]
     return [gap.start for gap in gaps], [gap.end for gap in gaps]
 
 
@@ -126,7 +126,7 @@ def ranges(starts: Sequence[int], ends: Sequence[int]) -> tuple[OrdinalRange, ..
     return ranges_of(OrdinalRange, starts, ends)
 
 
-def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
+def covered_parts(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
     """Returns the parts of the runs inside the window. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     if low == high:
@@ -137,7 +137,7 @@ def covered(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
     return ranges(first, last)
 
 
-def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
+def missing_parts(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) -> tuple[OrdinalRange, ...]:
     """Returns the parts of the window outside the runs. O(log r + the ranges returned)."""
     low, high = _overlapping(starts, ends, window.start, window.end)
     first, last = [window.start, *ends[low:high]], [*starts[low:high], window.end]
@@ -149,7 +149,7 @@ def missing(starts: Sequence[int], ends: Sequence[int], window: OrdinalRange) ->
     return ranges(first, last)
 
 
-def shown(ordinals: Iterable[OrdinalRange]) -> str:
+def shown_ranges(ordinals: Iterable[OrdinalRange]) -> str:
     """Returns the ranges for display: ``[1, 4) ∪ [5, 7)``; ``∅`` if there are none.
 
     >>> shown([OrdinalRange(1, 4), OrdinalRange(5, 7)])

@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from rewriter.display.terminal.rendering import rendered
+from rewriter.display.terminal.rendering import render_lines
 from rewriter.errors import Error
 from rewriter.golden.runner import run_file
 
@@ -211,7 +211,7 @@ def golden_text(case: Case, title: str, folder: Path) -> str:
         ]
         path.write_text("\n".join(lines), encoding="utf-8")
         run = run_file(path)
-        table = "\n".join(rendered([name for name, _ in right.columns], iter(right.rows), "table"))
+        table = "\n".join(render_lines([name for name, _ in right.columns], iter(right.rows), "table"))
         right_outcome = replace(run.outcomes[-1], actual=table, failed=False)
         return replace(run, outcomes=(*run.outcomes[:-1], right_outcome)).rewritten
     finally:

@@ -322,7 +322,7 @@ def _computes_columns_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         table_pruning, "walk", lambda node: [column for column in walk(node) if column.name.lower() != "x"]
     )
-    original = evaluate_predicate.satisfying
+    original = evaluate_predicate.evaluate_condition
     monkeypatch.setattr(
         computed_pruning,
         "satisfying",
@@ -331,7 +331,7 @@ def _computes_columns_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _compares_texts_without_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = evaluate_predicate.satisfying
+    original = evaluate_predicate.evaluate_condition
     monkeypatch.setattr(
         computed_pruning, "satisfying", lambda text, *rest: original(text.replace("upper(c)", "lower(c)"), *rest)
     )

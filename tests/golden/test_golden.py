@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewriter.golden.runner import accept, golden_files, report, run_file
+from rewriter.golden.runner import accept, golden_files, run_file, run_report
 
 FOLDER = Path(__file__).parent
 
@@ -16,5 +16,5 @@ def test_golden_file(path: Path, request: pytest.FixtureRequest) -> None:
     rewrite = request.config.getoption("--rewrite")
     if rewrite:
         accept(run)
-    shown = report(run, rewrite=rewrite)
+    shown = run_report(run, rewrite=rewrite)
     assert not shown, f"\n{shown}\n\npytest tests/golden --rewrite accepts the actual output."

@@ -18,7 +18,7 @@ REGISTERED = {"RULES", "CHANGES", "TEXTS", "WRITER", "READER"}
 #: Decorators that do not make a function known elsewhere.
 PLAIN_DECORATORS = {"contextmanager", "cache", "functools.cache", "lru_cache", "functools.lru_cache"}
 #: Names that more than one module defines, such as ``FUNCTIONS`` of the families of the translator.
-MOST_SHARED_NAMES = 160
+MOST_SHARED_NAMES = 80
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.cli import main
-from rewriter.display.terminal.rendering import FORMATS, RAW_FORMATS, rendered
+from rewriter.display.terminal.rendering import FORMATS, RAW_FORMATS, render_lines
 from rewriter.errors import ParseError, Span, render
 from rewriter.terminal_text import printable, width
 
@@ -36,22 +36,22 @@ def test_printable() -> None:
 @pytest.mark.parametrize("form", [form for form in FORMATS if form not in RAW_FORMATS])
 def test_no_format_but_csv_and_tsv_prints_what_a_terminal_acts_on(form: str) -> None:
     row = (f"a{ACTING}", [ACTING], {ACTING: ACTING})
-    for line in rendered([f"n{ACTING}", "b", "c"], [row], form):
+    for line in render_lines([f"n{ACTING}", "b", "c"], [row], form):
         assert not RAW.search(line)
         line.encode()
 
 
 def test_json_round_trips() -> None:
     text = ACTING.replace("\ud800", "") + "\\u001b \" \\ 'é"
-    (line,) = rendered(["a\x9b"], [(text,)], "jsonl")
+    (line,) = render_lines(["a\x9b"], [(text,)], "jsonl")
     assert json.loads(line) == {"a\x9b": text}
-    assert json.loads("\n".join(rendered(["a\x9b"], [(text,)] * 2, "json"))) == [{"a\x9b": text}] * 2
+    assert json.loads("\n".join(render_lines(["a\x9b"], [(text,)] * 2, "json"))) == [{"a\x9b": text}] * 2
 
 
 @pytest.mark.parametrize("null", ["", "\\N", "NULL", "-"])
 def test_csv_round_trips_and_tells_null_from_the_empty_string(null: str) -> None:
     values = ["", None, "NULL", "\\N", "-", "a\rb", "\r", "\n", "a\r\nb", 'say "x"', "a,b", " ", "\x1b", "plain"]
-    lines = list(rendered(["a", "b\r"], [(value, "x") for value in values], "csv", null))
+    lines = list(render_lines(["a", "b\r"], [(value, "x") for value in values], "csv", null))
     text = "\n".join(lines) + "\n"
     assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))] == [
         "a", *(null if value is None else value for value in values)
@@ -61,8 +61,8 @@ def test_csv_round_trips_and_tells_null_from_the_empty_string(null: str) -> None
 
 
 def test_the_text_of_null_in_tables() -> None:
-    assert list(rendered(["a"], [(None,), ("",)], "table"))[2:] == ["NULL", ""]
-    assert list(rendered(["a"], [(None,), ("",)], "table", "∅"))[2:] == ["∅", ""]
+    assert list(render_lines(["a"], [(None,), ("",)], "table"))[2:] == ["NULL", ""]
+    assert list(render_lines(["a"], [(None,), ("",)], "table", "∅"))[2:] == ["∅", ""]
 
 
 def test_carets_stand_below_what_is_shown() -> None:

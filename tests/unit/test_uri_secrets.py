@@ -14,7 +14,7 @@ from rewriter.errors import Error, NotSupportedError, ParseError, Span, render
 from rewriter.session import Session
 from rewriter.shell import prompt
 from rewriter.shell.configuration import Configuration
-from rewriter.uris import has_credentials, masked, shown
+from rewriter.uris import has_credentials, mask_credentials, shown
 
 SECRET = "t0p/S3cret"
 #: URIs whose secret works for those who read them.
@@ -210,9 +210,14 @@ def test_the_command_line_and_the_dbapi(
 def test_functions_of_texts(uri: str) -> None:
     assert has_credentials(uri)
     assert has_credentials(f"see <{uri}> and 'more'")
-    for text in (shown(uri), masked(uri), masked(f"x '{uri}', y"), masked(uri, lambda secret: "*" * len(secret))):
+    for text in (
+        shown(uri),
+        mask_credentials(uri),
+        mask_credentials(f"x '{uri}', y"),
+        mask_credentials(uri, lambda secret: "*" * len(secret)),
+    ):
         assert not _has_secret(text)
-    assert masked(masked(uri)) == masked(uri)
+    assert mask_credentials(mask_credentials(uri)) == mask_credentials(uri)
 
 
 @pytest.mark.share(1)
@@ -239,7 +244,7 @@ def test_hints_stay_as_they_are() -> None:
         "Write rewriter:///path/to/warehouse?engine=duckdb.",
         "write postgresql+psycopg://user:password@host:5432/database",
     ):
-        assert masked(text) == text
+        assert mask_credentials(text) == text
 
 
 def test_the_history_of_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ def partitions_in(ranges: tuple[KeyRange, ...]) -> Question:
     return ("partitions in", ranges)
 
 
-def satisfying(scan_filter: ScanFilter) -> Question:
+def select_partitions(scan_filter: ScanFilter) -> Question:
     """Returns the partitions that satisfy a bound filter."""
     return ("satisfying", scan_filter)
 

@@ -19,7 +19,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.stored_paths import is_in
 from rewriter.errors import AnalysisError, DataError
-from rewriter.uris import is_uri, normalized
+from rewriter.uris import is_uri, normalize_uri
 
 CLUSTER_PROPERTIES = "hive.cluster.properties"
 DEFAULT_CLUSTER_NAME = "hive.default.cluster.name"
@@ -291,7 +291,7 @@ def _root_problem(root: str) -> str | None:
     if uri is None:
         return None
     try:
-        normalized(root)
+        normalize_uri(root)
     except ValueError as error:
         return f"cannot be used: {error}"
     return None
@@ -303,7 +303,7 @@ def _normal_root(root: str) -> str:
     >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
     ('s3://bucket/prefix', '/data/c1', '/')
     """
-    return normalized(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")
+    return normalize_uri(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")
 
 
 def _contains(root: str, other: str) -> bool:

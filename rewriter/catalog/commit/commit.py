@@ -54,7 +54,7 @@ from rewriter.catalog.model.changes import (
     is_committed,
 )
 from rewriter.catalog.model.objects import PROPERTIES_KEY, CatalogProperties, DataFile, Table
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_paths import loaded_path
 from rewriter.catalog.model.stored_rows import part_in, properties_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.queries import chunks, has_batch, last_batch, progress_of
@@ -232,7 +232,7 @@ def _live_files(connection: sa.Connection, keys: list[bytes]) -> dict[bytes, lis
         query = sa.select(row.key, row.row_id, row.path, row.rows, row.bytes, row.part)
         live = query.where(row.key.in_(chunk), row.ended == schema.NEVER)
         for key, row_id, path, count, size, part in connection.execute(live):
-            file = DataFile(loaded(path, warehouse), count, size, part_in(part, path))
+            file = DataFile(loaded_path(path, warehouse), count, size, part_in(part, path))
             files_by_key.setdefault(key, []).append((row_id, file))
     return files_by_key
 

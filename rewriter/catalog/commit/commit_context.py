@@ -19,7 +19,7 @@ from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import NOW, Database, next_number
-from rewriter.catalog.store.prepared_statements import changed, fetch_value, insert_rows, once
+from rewriter.catalog.store.prepared_statements import changed_rows, fetch_value, insert_rows, once
 from rewriter.errors import ConflictError
 
 _Kind = TypeVar("_Kind", bound=Object)
@@ -80,9 +80,9 @@ class CommitContext:
 
     def _close_transaction(self) -> None:
         dialect, parameters = self.connection.dialect, {"mine": self.transaction_id, "sequence": self.sequence}
-        if changed(self.connection, _close(dialect), **parameters) != 1:
+        if changed_rows(self.connection, _close(dialect), **parameters) != 1:
             raise not_open(self.transaction_id)
-        changed(self.connection, _commit_ids(dialect), **parameters)
+        changed_rows(self.connection, _commit_ids(dialect), **parameters)
 
     def write_id(self, object_id: int) -> int:
         """Returns the transaction's write id for an object, and allocates it if there is none."""

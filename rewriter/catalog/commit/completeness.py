@@ -17,7 +17,7 @@ from rewriter.catalog.commit.origin_changes import OriginChanges
 from rewriter.catalog.commit.partition_rows import StoredProofs
 from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
-from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.proofs import INCOMPLETE, REGISTERED, Proof
 from rewriter.catalog.model.stored_rows import ids_in, origins_in, values_in
 from rewriter.catalog.reading.queries import chunks
@@ -143,7 +143,7 @@ class PeriodPartitions:
         )  # fmt: skip
         newest = (
             stored
-            for chunk in chunks(merged(binding.key_ranges(period, run)), prepared_statements.MOST)
+            for chunk in chunks(merge_ranges(binding.key_ranges(period, run)), prepared_statements.MOST)
             for stored in self._connection.execute(sa.select(newest_rows(self._connection, columns, chunk))).all()
         )
         for text, as_of, doubt, origins, sources, files, commit, made, ended in newest:

@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import fetch, insert_rows, once
@@ -50,8 +50,8 @@ def check(connection: sa.Connection, table: Table, claims: Claims, snapshot_sequ
         return
     exclusive_ranges = [*claims.ranges, *map(KeyRange.of_key, claims.rows)]
     exclusive, all_keys = (
-        merged(exclusive_ranges),
-        merged([*exclusive_ranges, *map(KeyRange.of_key, claims.shared_keys)]),
+        merge_ranges(exclusive_ranges),
+        merge_ranges([*exclusive_ranges, *map(KeyRange.of_key, claims.shared_keys)]),
     )
     for keys, is_exclusive in other_writes:
         if _overlaps_any(all_keys if is_exclusive else exclusive, keys):

@@ -39,9 +39,9 @@ from rewriter.catalog.model.changes import (
     TruncatePartitions,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged, outside, without
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside, without
 from rewriter.catalog.model.objects import ClusterLocation, DataFile, Table
-from rewriter.catalog.model.stored_paths import all_stored, loaded
+from rewriter.catalog.model.stored_paths import all_stored, loaded_path
 from rewriter.catalog.model.stored_rows import part_in, stored_part
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
@@ -77,7 +77,7 @@ class CopyChanges:
             return
         table, ranges = _changed_content(change)
         if table is not None and ranges and self._ranges(table.id):
-            self._give_up(table, merged(ranges))
+            self._give_up(table, merge_ranges(ranges))
 
     def add(self, change: AddCopies) -> None:
         """Registers copies. Partitions that were changed since they were copied are noted as stale instead."""
@@ -103,7 +103,7 @@ class CopyChanges:
         version = Version(change.write_id, self._context.sequence)
         self._insert_files(cluster, {key: partition.files for key, partition in copied.items()}, version)
         previous = [held for held in self._ranges(table.id) if held.cluster == cluster]
-        runs = _runs(self._live_keys(table), merged([held.keys for held in previous]), copied)
+        runs = _runs(self._live_keys(table), merge_ranges([held.keys for held in previous]), copied)
         unchanged = {held.keys for held in previous} & set(runs)
         self._end_ranges(table, [held for held in previous if held.keys not in unchanged], change.write_id)
         self._insert_ranges(table, cluster, [keys for keys in runs if keys not in unchanged], version)
@@ -113,7 +113,7 @@ class CopyChanges:
         """Gives up copies. Missing ones are no error."""
         table = self._context.live_table(change.table)
         keys = [KeyRange.of_prefix(prefix(table.id))] if change.keys is None else map(KeyRange.of_key, change.keys)
-        self._give_up(table, merged(keys), change.cluster.lower())
+        self._give_up(table, merge_ranges(keys), change.cluster.lower())
         self._context.log("DROP_COPIES", table, cluster=change.cluster)
 
     def set_clusters(self, change: SetClusters) -> None:
@@ -141,7 +141,7 @@ class CopyChanges:
         conflicts.check(connection, table, claims, self._context.snapshot.sequence, self._context.sequence)
         conflicts.record(connection, table, claims, self._context.sequence)
         (location,) = [copy.location for copy in table.copies if copy.cluster.lower() == primary]
-        held = merged([held.keys for held in self._ranges(table.id) if held.cluster == primary])
+        held = merge_ranges([held.keys for held in self._ranges(table.id) if held.cluster == primary])
         live = rows.live_in_range(connection, whole)
         absent = outside([partition.key for partition in live], held)
         if absent:
@@ -180,8 +180,8 @@ class CopyChanges:
             keys = [key for key in new_keys if any(key in key_range for key_range in ranges)]
             files = self._copied(cluster, keys)
             moved[cluster] = {new_keys[key]: files.get(key, []) for key in keys}
-        self._give_up(change.source, merged(map(KeyRange.of_key, new_keys)))
-        self._give_up(change.target, merged(map(KeyRange.of_key, new_keys.values())))
+        self._give_up(change.source, merge_ranges(map(KeyRange.of_key, new_keys)))
+        self._give_up(change.target, merge_ranges(map(KeyRange.of_key, new_keys.values())))
         version = Version(self._context.write_id(change.target.id), self._context.sequence)
         for cluster, by_key in moved.items():
             self._insert_files(cluster, by_key, version)
@@ -193,7 +193,7 @@ class CopyChanges:
         ended: set[str] = set()
         for files in (schema.files, schema.copied_files):
             query = sa.select(files.c.path).where(files.c.ended != schema.NEVER)
-            ended.update(loaded(path, warehouse) for path in self._context.connection.execute(query).scalars())
+            ended.update(loaded_path(path, warehouse) for path in self._context.connection.execute(query).scalars())
         return ended & set(paths)
 
     def _unchanged(self, table: Table, partitions: Sequence[CopiedPartition]) -> Iterator[CopiedPartition]:
@@ -273,7 +273,9 @@ class CopyChanges:
             query = sa.select(row.key, row.path, row.rows, row.bytes, row.part).order_by(row.row_id)
             live = query.where(row.key.in_(chunk), row.cluster == cluster, row.ended == schema.NEVER)
             for key, path, count, size, part in self._context.connection.execute(live):
-                by_key.setdefault(key, []).append(DataFile(loaded(path, warehouse), count, size, part_in(part, path)))
+                by_key.setdefault(key, []).append(
+                    DataFile(loaded_path(path, warehouse), count, size, part_in(part, path))
+                )
         return by_key
 
     def _live_keys(self, table: Table) -> list[bytes]:

@@ -28,7 +28,7 @@ from rewriter.catalog.commit.stored_timelines import (
 )
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, over_time
 from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, NetProof, Proof
@@ -259,7 +259,7 @@ class FactTimelineUpdate:
     def judge_again(self, table: Table, slots: Collection[Slot]) -> None:
         """Judges slots by the rows of their partitions, as a rebuild does. Reads the rows of these slots."""
         binding = self._bindings[table.id]
-        keys = merged(
+        keys = merge_ranges(
             key
             for slot in slots
             for key in binding.key_ranges(slot.period, OrdinalRange(slot.ordinal, slot.ordinal + 1))

@@ -28,9 +28,9 @@ from rewriter.catalog.model.changes import (
     TruncatePartitions,
     WritePartitions,
 )
-from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.objects import Namespace, Table
-from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded
+from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded_path
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
@@ -133,7 +133,7 @@ def _objects(context: CommitContext, concurrent: bool) -> Iterator[_LocationClai
     )
     warehouse = warehouse_of(context.connection)
     for values in context.connection.execute(query):
-        object_ = decoded(*values, warehouse)
+        object_ = decode_object(*values, warehouse)
         if isinstance(object_, Namespace) and object_.location is not None:
             yield _LocationClaim(object_.location, object_.id, object_.name, may_share=False)
         elif isinstance(object_, Table) and object_.external:
@@ -152,7 +152,7 @@ def _partitions(context: CommitContext, tables: Iterable[Table], concurrent: boo
         for key, values, location in context.connection.execute(query):
             has_own_location = location is not None
             claimed_location = (
-                loaded(location, warehouse)
+                loaded_path(location, warehouse)
                 if has_own_location
                 else default_directory(table, values_in(values, table.name))
             )

@@ -23,10 +23,10 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.origins import merged_origins
-from rewriter.catalog.reading.pending_changes import changed
+from rewriter.catalog.reading.pending_changes import changed_in_transaction
 
 _Kind = TypeVar("_Kind", bound=Change)
 
@@ -55,15 +55,17 @@ def with_written_keys(
         if isinstance(change, WritePartitions) and is_into and is_immutable(change.table):
             _check_not_filled(change, keys_by_table.get(change.table.id, WrittenKeys()))
         for table, ranges in _written_ranges(change):
-            earlier, new_keys = keys_by_table.get(table.id, WrittenKeys()), merged(ranges)
+            earlier, new_keys = keys_by_table.get(table.id, WrittenKeys()), merge_ranges(ranges)
             if intersection(earlier.exclusive, new_keys) or (not is_into and intersection(earlier.shared, new_keys)):
                 if table.external:
-                    raise changed(table.name, "two statements of a transaction cannot change the same partition of it")
+                    raise changed_in_transaction(
+                        table.name, "two statements of a transaction cannot change the same partition of it"
+                    )
                 has_order = True
             keys_by_table[table.id] = (
-                replace(earlier, shared=merged((*earlier.shared, *new_keys)))
+                replace(earlier, shared=merge_ranges((*earlier.shared, *new_keys)))
                 if is_into
-                else replace(earlier, exclusive=merged((*earlier.exclusive, *new_keys)))
+                else replace(earlier, exclusive=merge_ranges((*earlier.exclusive, *new_keys)))
             )
     return keys_by_table, has_order
 

@@ -16,7 +16,7 @@ from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.partition_rows import NewestVersion, newest_versions
 from rewriter.catalog.commit.stored_timelines import States
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
-from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import PartitionValues
 from rewriter.catalog.model.origins import LOST, Origin, OriginKind, Origins, naming
 from rewriter.catalog.model.proofs import REGISTERED, Proof
@@ -121,7 +121,7 @@ class OriginChanges:
         return max(commits[first:last], default=-1)
 
     def _read(self, binding: TimeBinding, period: Period, times: Collection[tuple[int, int]]) -> _Changes:
-        ranges = merged(
+        ranges = merge_ranges(
             key
             for start, end in times
             for key in binding.key_ranges(period, OrdinalRange(period.ordinal(start), period.ordinal(end - 1) + 1))

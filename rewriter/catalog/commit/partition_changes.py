@@ -34,7 +34,7 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Column, Cube, DataFile, Fact, PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
@@ -230,7 +230,7 @@ class PartitionChanges:
     def _claim(self, change: WritePartitions | AddPartitions | DropPartitions, claims: Claims) -> None:
         if isinstance(change, DropPartitions):
             passing = [partition_key(change.table, values) for values in change.passing]
-            claims.ranges += merged([*change.ranges, *map(KeyRange.of_key, (*change.keys, *passing))])
+            claims.ranges += merge_ranges([*change.ranges, *map(KeyRange.of_key, (*change.keys, *passing))])
             return
         repeated = isinstance(change, AddPartitions)
         named = self._named[id(change)] = _by_key(change.table, change.partitions, repeated=repeated)

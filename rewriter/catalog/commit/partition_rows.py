@@ -17,7 +17,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, stored_origins
 from rewriter.catalog.model.proofs import BEFORE_FACT, OPEN, UNKNOWN, Proof
-from rewriter.catalog.model.stored_paths import all_stored, loaded, stored_location
+from rewriter.catalog.model.stored_paths import all_stored, loaded_path, stored_location
 from rewriter.catalog.model.stored_rows import (
     all_values_in,
     ids_in,
@@ -319,7 +319,7 @@ def live_files(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bool, d
         for key, path, count, size, base, part in connection.execute(
             query.where(row.key.in_(chunk), row.ended == schema.NEVER)
         ):
-            file = DataFile(loaded(path, warehouse), count, size, part_in(part, path))
+            file = DataFile(loaded_path(path, warehouse), count, size, part_in(part, path))
             by_origin[base].setdefault(key, []).append(file)
     return by_origin
 

@@ -26,7 +26,7 @@ from rewriter.catalog.model.changes import (
     SetCatalogProperty,
 )
 from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.catalog.model.temporary_views import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.uris import has_credentials, is_uri
 
@@ -135,7 +135,7 @@ def checked_exposing(key: str, value: str, table: Table) -> tuple[str, str]:
             table.name, "it is external", "Clients read the directories of external tables as they are."
         )
     if session_of(table.name) is not None:
-        raise not_exposable(shown(table.name), "it is temporary", "Create a table without TEMPORARY.")
+        raise not_exposable(with_typed_names(table.name), "it is temporary", "Create a table without TEMPORARY.")
     if is_uri(table.location):
         raise not_exposable(
             table.name, "its files are in an object store", "Keep the table on the disk of the warehouse."
@@ -207,10 +207,10 @@ def check(change: Change) -> None:
     """
     name, definition = _defined(change)
     if has_credentials(repr(definition)):
-        raise refused(name)
+        raise credentials_refused(name)
 
 
-def refused(name: str) -> NotSupportedError:
+def credentials_refused(name: str) -> NotSupportedError:
     """Returns the error for an object whose definition has a URI with credentials."""
     return NotSupportedError(
         f"The definition of {name} has a URI with credentials, which all readers of the catalog would see.",

@@ -24,7 +24,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import Purpose
 from rewriter.catalog.store.database import NOW, Database, next_number
-from rewriter.catalog.store.prepared_statements import changed, once
+from rewriter.catalog.store.prepared_statements import changed_rows, once
 from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.gc_pause import paused
 from rewriter.timeline.ranges import RangeSet
@@ -104,7 +104,7 @@ class Transaction:
             snapshot = Snapshot.on(database, connection)
         abort_dead(connection, timeout_seconds)
         id = next_number(connection, "transaction")
-        changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
+        changed_rows(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
         return cls(database, id, snapshot)
 
     @property
@@ -243,7 +243,7 @@ class Transaction:
         Writes get the write ids of this commit. It makes no directories.
         """
         id = next_number(connection, "transaction")
-        changed(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
+        changed_rows(connection, _open(connection.dialect), own=id, seen=snapshot.sequence)
         context = CommitContext.begin(database, connection, id, snapshot, {}, frozenset())
         with_own_ids = [
             replace(change, write_id=context.write_id(change.table.id))
@@ -320,7 +320,7 @@ class Transaction:
 
 def abort_dead(connection: sa.Connection, timeout_seconds: float) -> int:
     """Aborts the open transactions whose last heartbeat is older than the timeout, and returns their number."""
-    return changed(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
+    return changed_rows(connection, _abort_silent(connection.dialect), timeout=timeout_seconds)
 
 
 def note_foreign_write(database: Database, table: Table, write_id: int) -> None:

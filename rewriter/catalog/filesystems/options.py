@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from rewriter.errors import InterfaceError
-from rewriter.uris import SCHEMES, normalized, shown
+from rewriter.uris import SCHEMES, normalize_uri, shown
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Variables of the environment on which a connection depends.
@@ -81,7 +81,7 @@ def _place(place: str, source: str) -> str:
     if place in [f"{scheme}://" for scheme in SCHEMES]:
         return place
     try:
-        key = normalized(place)
+        key = normalize_uri(place)
     except ValueError as error:
         raise _wrong(source, place, str(error), "Write s3://bucket, or s3:// for all buckets.") from None
     if key.count("/") > 2:

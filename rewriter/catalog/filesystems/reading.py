@@ -48,7 +48,7 @@ def stored_size(path: str) -> int:
     return file.bytes
 
 
-def fetch(path: str, target: str) -> None:
+def fetch_file(path: str, target: str) -> None:
     """Copies a file to a local path. Raises ``OSError``, and ``OperationalError`` FAILED_READ_FILE, also for a file of
     an object store that is changed meanwhile.
     """

@@ -19,7 +19,7 @@ def version_of(file: Any) -> Version:
     return tuple(metadata.get(name) for name in ("Content-Length", "ETag", "Last-Modified"))
 
 
-def changed(path: str) -> OperationalError:
+def file_changed(path: str) -> OperationalError:
     """Returns the error of a file that another program has replaced."""
     return OperationalError(
         f"{path} cannot be read: it was changed while it was read.",
@@ -64,7 +64,7 @@ class StoredReader(io.RawIOBase):
     def require_unchanged(self) -> None:
         """Raises ``OperationalError`` FAILED_READ_FILE if the file is another than the one that was opened."""
         if self._ask() != self._version:
-            raise changed(self._path)
+            raise file_changed(self._path)
 
     def read(self, size: int = -1) -> bytes:
         check_cancellation()
@@ -72,7 +72,7 @@ class StoredReader(io.RawIOBase):
         wanted = rest if size < 0 else min(size, rest)
         content = self._read_at(self._position, wanted) if wanted else b""
         if len(content) != wanted:
-            raise changed(self._path)
+            raise file_changed(self._path)
         self._position += wanted
         if size < 0 or (size and not wanted):
             self.require_unchanged()

@@ -18,7 +18,7 @@ from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import NOT_NULL, NULL, TOP
 from rewriter.catalog.keys.like_patterns import LikePattern
 from rewriter.catalog.keys.literal_bounds import comparison_range, text_field
-from rewriter.catalog.model.key_ranges import KeyRange, after, merged
+from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, Error
 from rewriter.grammar import filters as f
@@ -47,7 +47,7 @@ class FieldIn:
 
     def holds(self, fields: Sequence[bytes]) -> bool:
         """Returns True if it is TRUE for a key's fields. O(log n)."""
-        return within(self.ranges, fields[self.index])
+        return lies_within(self.ranges, fields[self.index])
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class AnyOf:
 ScanFilter = FieldIn | FieldLike | FieldsIn | Computed | NotOfNulls | AllOf | AnyOf
 
 
-def within(ranges: FieldRanges, field: bytes) -> bool:
+def lies_within(ranges: FieldRanges, field: bytes) -> bool:
     """Returns True if one of the ranges contains the field."""
     index = bisect_right(ranges, field, key=_start) - 1
     return index >= 0 and field < ranges[index].end
@@ -215,11 +215,11 @@ class _Binder:
             case f.Between():
                 low, high = self.comparand(column, tree.low), self.comparand(column, tree.high)
                 if negated:
-                    return merged((*_compared("<", low), *_compared(">", high)))
+                    return merge_ranges((*_compared("<", low), *_compared(">", high)))
                 return intersection(_compared(">=", low), _compared("<=", high))
             case f.InList():
                 comparands = [self.comparand(column, value) for value in tree.values]
-                true_ranges = merged(key_range for key_range in comparands if key_range is not None)
+                true_ranges = merge_ranges(key_range for key_range in comparands if key_range is not None)
                 if negated:
                     return () if None in comparands else _complement(true_ranges)
                 return true_ranges
@@ -238,7 +238,7 @@ class _Binder:
         if encoding.width_of(column.type) is None:
             # A field of text ends with 00, which occurs nowhere else in it.
             stem = field if pattern.is_plain else field[:-1]
-            true_ranges = merged([KeyRange(stem, after(stem))])
+            true_ranges = merge_ranges([KeyRange(stem, after(stem))])
             if pattern.is_plain or pattern.is_prefix:
                 return FieldIn(index, _complement(true_ranges) if negated else true_ranges)
         test = FieldLike(index, column.type, pattern, negated)
@@ -272,13 +272,13 @@ def _compared(op: str, operand: KeyRange | None) -> FieldRanges:
         ">": (greater,),
         ">=": (equal, greater),
     }[op]
-    return merged(key_range & _VALUES for key_range in true_ranges)
+    return merge_ranges(key_range & _VALUES for key_range in true_ranges)
 
 
 def _complement(ranges: FieldRanges) -> FieldRanges:
     """Returns the values, except NULL, that are in none of the ranges of values."""
     edges = [NOT_NULL, *(edge for key_range in ranges for edge in (key_range.start, key_range.end)), TOP]
-    return merged(KeyRange(edges[i], edges[i + 1]) & _VALUES for i in range(0, len(edges), 2))
+    return merge_ranges(KeyRange(edges[i], edges[i + 1]) & _VALUES for i in range(0, len(edges), 2))
 
 
 def _start(key_range: KeyRange) -> bytes:
@@ -316,7 +316,7 @@ def conditions(tree: ScanFilter, of_nulls: bool = False) -> Iterator[tuple[Compu
             assert_never(tree)
 
 
-def substituted(tree: ScanFilter, filters: Mapping[Computed, ScanFilter]) -> ScanFilter | None:
+def replace_computed(tree: ScanFilter, filters: Mapping[Computed, ScanFilter]) -> ScanFilter | None:
     """Returns the filter with ``filters`` in place of the computed conditions; ``None`` is no filter: everything.
 
     A condition without a filter is omitted from an AND, and makes an OR unrestricted. So without any filters the result
@@ -326,10 +326,10 @@ def substituted(tree: ScanFilter, filters: Mapping[Computed, ScanFilter]) -> Sca
         case Computed():
             return filters.get(tree)
         case NotOfNulls():
-            part = substituted(tree.part, filters)
+            part = replace_computed(tree.part, filters)
             return None if part is None or part.holds((NULL,) * tree.columns) else part
         case AllOf() | AnyOf():
-            parts = [substituted(part, filters) for part in tree.parts]
+            parts = [replace_computed(part, filters) for part in tree.parts]
             parts_left = tuple(part for part in parts if part is not None)
             if not parts_left or (isinstance(tree, AnyOf) and len(parts_left) < len(parts)):
                 return None
@@ -356,7 +356,7 @@ def filter_of_results(condition: Computed, results: Mapping[Fields, bool]) -> Sc
             columns.append((number, FieldIn(index, _runs(values))))
     parts: list[ScanFilter] = [column for _, column in columns]
     if any(
-        not holds and all(within(column.ranges, fields[position]) for position, column in columns)
+        not holds and all(lies_within(column.ranges, fields[position]) for position, column in columns)
         for fields, holds in results.items()
     ):
         parts.append(FieldsIn(condition.indexes, frozenset(fields for fields, holds in results.items() if holds)))

@@ -35,9 +35,9 @@ from rewriter.catalog.filters.predicates import (
     ScanFilter,
     intersection,
 )
-from rewriter.catalog.filters.scan_plans import Scan, ScanPlan, intersected
+from rewriter.catalog.filters.scan_plans import Scan, ScanPlan, intersect_ranges
 from rewriter.catalog.keys.encoding import NOT_NULL, NULL, TABLE_WIDTH, TOP
-from rewriter.catalog.model.key_ranges import KeyRange, after, merged
+from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 
 #: The maximum number of reads of the key and of named values in one condition.
 MAX_SIZE = 500
@@ -141,7 +141,7 @@ class _Tests:
         field_ranges = tuple(
             None
             if None in ranges
-            else merged(key_range for column_ranges in ranges for key_range in column_ranges or ())
+            else merge_ranges(key_range for column_ranges in ranges for key_range in column_ranges or ())
             for ranges in zip(*implied_fields, strict=True)
         )
         if not scans[0].filters:
@@ -159,7 +159,7 @@ class _Tests:
         for part in parts:
             if isinstance(part, FieldIn):
                 ranges_by_column.setdefault(part.index, []).append(part.ranges)
-        fields = [FieldIn(column, intersected(ranges)) for column, ranges in ranges_by_column.items()]
+        fields = [FieldIn(column, intersect_ranges(ranges)) for column, ranges in ranges_by_column.items()]
         known_ranges = field_ranges
         for field in fields:
             field_ranges = _narrowed(field_ranges, field)

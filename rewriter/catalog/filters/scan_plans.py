@@ -28,10 +28,10 @@ from rewriter.catalog.filters.predicates import (
     NotOfNulls,
     ScanFilter,
     intersection,
-    within,
+    lies_within,
 )
 from rewriter.catalog.keys import encoding as keys
-from rewriter.catalog.model.key_ranges import KeyRange, after, merged
+from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 from rewriter.catalog.model.objects import Column
 
 #: The maximum number of conjunctions that an AND of ORs is multiplied out to.
@@ -74,7 +74,7 @@ class ScanPlan:
 
     def holds(self, fields: Sequence[bytes]) -> bool:
         """Returns True if a key's fields satisfy it."""
-        return all(ranges is None or within(ranges, fields[i]) for i, ranges in enumerate(self.ranges)) and all(
+        return all(ranges is None or lies_within(ranges, fields[i]) for i, ranges in enumerate(self.ranges)) and all(
             test.holds(fields) for test in self.tests
         )
 
@@ -153,7 +153,9 @@ class PartitionFilterGenerator:
         for part in tree.parts:
             if isinstance(part, FieldIn):
                 ranges_by_column.setdefault(part.index, []).append(part.ranges)
-        combined: FilterPlan = self._of({column: intersected(ranges) for column, ranges in ranges_by_column.items()})
+        combined: FilterPlan = self._of(
+            {column: intersect_ranges(ranges) for column, ranges in ranges_by_column.items()}
+        )
         if () in combined.plans[0].ranges:
             return MultiScanPlan(())
         exact = True
@@ -176,7 +178,7 @@ class PartitionFilterGenerator:
         allowed = [
             None
             if any(conjunction.ranges[column] is None for conjunction in plan.plans)
-            else merged(part for conjunction in plan.plans for part in conjunction.ranges[column] or ())
+            else merge_ranges(part for conjunction in plan.plans for part in conjunction.ranges[column] or ())
             for column in range(self.columns)
         ]
         return ScanPlan(tuple(allowed))
@@ -193,7 +195,7 @@ class PartitionFilterGenerator:
                 single.setdefault(restricted[0], []).extend(conjunction.ranges[restricted[0]] or ())
             else:
                 remaining.append(conjunction)
-        return _plan_of((*(self._of({column: merged(ranges)}) for column, ranges in single.items()), *remaining))
+        return _plan_of((*(self._of({column: merge_ranges(ranges)}) for column, ranges in single.items()), *remaining))
 
     def _of(self, ranges: dict[int, FieldRanges]) -> ScanPlan:
         return ScanPlan(tuple(ranges.get(column) for column in range(self.columns)))
@@ -218,14 +220,14 @@ def scans_of_plan(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) ->
 
 def within_ranges(scans: Iterable[Scan], ranges: Iterable[KeyRange]) -> tuple[Scan, ...]:
     """Returns the parts of scans inside some ranges of keys, in key order and disjoint. O(scans · ranges)."""
-    disjoint_ranges = merged(ranges)
+    disjoint_ranges = merge_ranges(ranges)
     overlaps = ((scan, scan.keys & key_range) for scan in scans for key_range in disjoint_ranges)
     return tuple(
         Scan(overlap.start, overlap.end, scan.filters) for scan, overlap in overlaps if overlap.start < overlap.end
     )
 
 
-def joined_ranges(ranges: FieldRanges) -> FieldRanges:
+def join_ranges(ranges: FieldRanges) -> FieldRanges:
     """Returns at most ``MAX_SCANS`` ranges that contain the given ones: neighbours are joined."""
     return tuple(KeyRange(neighbours[0].start, neighbours[-1].end) for neighbours in _groups_of_neighbours(ranges))
 
@@ -328,7 +330,7 @@ def _conjunction(left: ScanPlan, right: ScanPlan) -> ScanPlan:
     return ScanPlan(ranges, left.tests + right.tests)
 
 
-def intersected(ranges: list[FieldRanges]) -> FieldRanges:
+def intersect_ranges(ranges: list[FieldRanges]) -> FieldRanges:
     """Returns the intersection of all ranges, by halves, so that ten thousand ``<>`` have no quadratic cost."""
     while len(ranges) > 1:
         pairs = [intersection(*ranges[i : i + 2]) for i in range(0, len(ranges) - 1, 2)]

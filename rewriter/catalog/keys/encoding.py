@@ -76,7 +76,7 @@ def width_of(type: str) -> int | None:
     return None if name in _TEXTS else 1 + (INTEGER_WIDTHS.get(name) or _WIDTHS[name])
 
 
-def split(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
+def split_key(widths: Sequence[int | None], key: bytes) -> tuple[bytes, ...]:
     """Splits a table's key into its fields, given ``width_of`` for each type. Decodes nothing."""
     fields = []
     start = TABLE_WIDTH

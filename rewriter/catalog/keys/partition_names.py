@@ -31,7 +31,7 @@ class NameMaker:
         while len(names) < len(keys):
             key = keys[len(names)]
             with reading_key(key):
-                fields = encoding.split(self._widths, key)
+                fields = encoding.split_key(self._widths, key)
             head = key[: len(key) - len(fields[-1])]
             with reading_key(key):
                 leading = "".join(f"{levels[field]}/" for levels, field in zip(self._levels, fields[:-1], strict=False))

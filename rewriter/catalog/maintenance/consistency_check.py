@@ -24,10 +24,10 @@ from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.maintenance import file_garbage
 from rewriter.catalog.maintenance.file_garbage import StoredTable
-from rewriter.catalog.model.json_codec import decoded
-from rewriter.catalog.model.key_ranges import KeyRange, merged, outside
+from rewriter.catalog.model.json_codec import decode_object
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Namespace, Table, database_of
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_paths import loaded_path
 from rewriter.catalog.model.stored_rows import check_types, ids_in, origins_in, part_in, properties_in, values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -69,7 +69,7 @@ def findings(database: Database) -> Iterator[Finding]:
             if broken
             else {
                 known_table.table.id: len(known_table.table.partition_columns)
-                for known_table in file_garbage.tables(connection)
+                for known_table in file_garbage.stored_tables(connection)
             }
         )
         unreadable = list(_unreadable(connection, names, widths))
@@ -77,7 +77,7 @@ def findings(database: Database) -> Iterator[Finding]:
         if broken or unreadable:
             return  # The remaining checks need readable tables.
         yield from _objects(connection, snapshot)
-        known_tables = file_garbage.tables(connection)
+        known_tables = file_garbage.stored_tables(connection)
         yield from _keys(connection, {prefix(known_table.table.id) for known_table in known_tables})
         for known_table in known_tables:
             for object_name, problem in _check_table(connection, known_table):
@@ -282,7 +282,7 @@ def _definitions(connection: sa.Connection) -> Iterator[Finding]:
         sa.select(row.row_id, row.kind, row.object_id, row.name, row.definition)
     ):
         try:
-            decoded(*definition, warehouse_of(connection))
+            decode_object(*definition, warehouse_of(connection))
         except Exception as error:  # Any error that a damaged text may cause.
             yield Finding(definition[2], f"row {row_id} of objects cannot be read: {type(error).__name__}: {error}")
 
@@ -320,7 +320,7 @@ def _same_paths(connection: sa.Connection) -> Iterator[Finding]:
     query = sa.select(row.path, count_rows).where(row.ended == schema.NEVER).group_by(row.path)
     repeated = query.having(count_rows > 1, count_rows > sa.func.count(sa.distinct(row.part)))
     for path, count in connection.execute(repeated.order_by(row.path)):
-        path_text = loaded(path, warehouse_of(connection))
+        path_text = loaded_path(path, warehouse_of(connection))
         yield Finding(path_text, f"{count} live rows name this file: its rows are counted more than once")
 
 
@@ -379,7 +379,7 @@ def _check_copies(connection: sa.Connection, table: Table) -> Iterator[Problem]:
             yield table.name, f"it has copies on {cluster}, which is none of its clusters"
         if any(not first.start < first.end <= second.start for first, second in pairwise(sorted(ranges))):
             yield table.name, f"its ranges of copies on {cluster} overlap"
-    yield from _files(connection, table, {cluster: merged(ranges) for cluster, ranges in by_cluster.items()})
+    yield from _files(connection, table, {cluster: merge_ranges(ranges) for cluster, ranges in by_cluster.items()})
 
 
 def _files(connection: sa.Connection, table: Table, by_cluster: dict[str, tuple[KeyRange, ...]]) -> Iterator[Problem]:
@@ -396,7 +396,7 @@ def _files(connection: sa.Connection, table: Table, by_cluster: dict[str, tuple[
         if outside([key], by_cluster.get(cluster, ())):
             yield table.name, f"the copied file {path} on {cluster} belongs to no copy"
         packed = part_in(part, path)
-        problem = _file_problem(loaded(path, warehouse), size if packed is None else packed.file_bytes)
+        problem = _file_problem(loaded_path(path, warehouse), size if packed is None else packed.file_bytes)
         if problem is not None:
             yield table.name, f"the copied file {problem}"
     partitions = sa.select(partition.key, partition.rows, partition.files).where(
@@ -545,7 +545,7 @@ def _check_partition_files(connection: sa.Connection, table: Table) -> Iterator[
             continue
         size = part_bytes if part is None else part.file_bytes
         packed |= set() if part is None else {stored_path}
-        path = loaded(stored_path, warehouse)
+        path = loaded_path(stored_path, warehouse)
         if table.external:
             yield table.name, f"it is external, but has a row for the file {path}"
             continue
@@ -584,7 +584,7 @@ def _index(connection: sa.Connection, table: Table) -> Iterator[Problem]:
     missing = 0
     for key in connection.execute(written).scalars() if len(columns) > 1 else ():
         try:
-            fields = encoding.split(widths, key)
+            fields = encoding.split_key(widths, key)
         except (ValueError, IndexError):
             yield table.name, f"the key {key.hex()} does not match the column types"
             continue

@@ -183,7 +183,7 @@ def _check_content(connection: sa.Connection) -> None:
     row, warehouse = schema.objects.c, warehouse_of(connection)
     for definition in connection.execute(sa.select(row.kind, row.object_id, row.name, row.definition)):
         try:
-            json_codec.decoded(*definition, warehouse)
+            json_codec.decode_object(*definition, warehouse)
         except OperationalError as error:
             raise _invalid(error.message) from error
 

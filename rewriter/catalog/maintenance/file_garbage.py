@@ -19,10 +19,10 @@ from rewriter.catalog.commit.exposures import EXPOSED, NOTHING
 from rewriter.catalog.commit.reserved_properties import is_exposed
 from rewriter.catalog.commit.transaction import abort_dead
 from rewriter.catalog.keys.encoding import prefix
-from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Namespace, Table
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_paths import loaded_path
 from rewriter.catalog.model.stored_rows import part_in, properties_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
@@ -67,7 +67,7 @@ class UnneededFile:
     dropped: bool
 
 
-def tables(connection: sa.Connection) -> list[StoredTable]:
+def stored_tables(connection: sa.Connection) -> list[StoredTable]:
     """Returns all tables that ever existed, in order of their ids. O(versions of tables)."""
     row, ender = schema.objects.c, schema.write_ids.c
     query = (
@@ -84,7 +84,7 @@ def tables(connection: sa.Connection) -> list[StoredTable]:
     by_id: dict[int, StoredTable] = {}
     warehouse = warehouse_of(connection)
     for *definition, ended, commit in connection.execute(query):
-        table = decoded(*definition, warehouse)
+        table = decode_object(*definition, warehouse)
         assert isinstance(table, Table)
         earlier = by_id.get(table.id)
         before = () if earlier is None else (*earlier.former, *earlier.places)
@@ -108,7 +108,7 @@ def database_locations(connection: sa.Connection) -> list[str]:
     """Returns the own directories of all databases that ever existed."""
     row = schema.objects.c
     query = sa.select(row.kind, row.object_id, row.name, row.definition).where(row.kind == "database")
-    databases = (decoded(*definition, warehouse_of(connection)) for definition in connection.execute(query))
+    databases = (decode_object(*definition, warehouse_of(connection)) for definition in connection.execute(query))
     return sorted(
         {
             database.location
@@ -249,7 +249,7 @@ def _ended_rows(
     if table_row.dropped is not None and table_row.dropped <= limit:
         rows = sa.select(row.row_id, row.path, row.bytes, row.part).where(*in_table)
         for row_id, path, size, part in connection.execute(rows):
-            yield row_id, loaded(path, warehouse), _file_bytes(path, size, part), table_row.dropped
+            yield row_id, loaded_path(path, warehouse), _file_bytes(path, size, part), table_row.dropped
         return
     query = (
         sa.select(row.row_id, row.path, row.bytes, row.part, ender.commit_seq)
@@ -261,7 +261,7 @@ def _ended_rows(
         .where(*in_table, row.ended < schema.NEVER, ender.commit_seq <= limit)
     )
     for row_id, path, size, part, commit in connection.execute(query):
-        yield row_id, loaded(path, warehouse), _file_bytes(path, size, part), commit
+        yield row_id, loaded_path(path, warehouse), _file_bytes(path, size, part), commit
 
 
 def _file_bytes(path: str, size: int, part_text: str | None) -> int:
@@ -274,7 +274,7 @@ def _all_paths(connection: sa.Connection) -> Iterator[str]:
     warehouse = warehouse_of(connection)
     for files in _FILE_TABLES:
         with connection.execute(sa.select(files.c.path).execution_options(yield_per=10_000)) as result:
-            yield from (loaded(path, warehouse) for path in result.scalars())
+            yield from (loaded_path(path, warehouse) for path in result.scalars())
 
 
 # VACUUM's part in exposed tables: the directories that clients may still read (``catalog.commit.exposures``).
@@ -312,7 +312,7 @@ def _was_exposed(connection: sa.Connection, table_id: int, limit: int) -> bool:
     row, warehouse = schema.objects, warehouse_of(connection)
     columns = sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition)
     query = _since(columns, row, table_id, limit).where(row.c.object_id == table_id, row.c.kind == "table")
-    versions = (decoded(*values, warehouse) for values in connection.execute(query))
+    versions = (decode_object(*values, warehouse) for values in connection.execute(query))
     return any(isinstance(version, Table) and is_exposed(version) for version in versions)
 
 

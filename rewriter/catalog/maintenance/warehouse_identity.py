@@ -23,12 +23,12 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from rewriter.catalog.filesystems.reading import fetch
+from rewriter.catalog.filesystems.reading import fetch_file
 from rewriter.catalog.filesystems.registry import store_of
-from rewriter.catalog.maintenance.file_garbage import StoredTable, tables
+from rewriter.catalog.maintenance.file_garbage import StoredTable, stored_tables
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Table, database_of
-from rewriter.catalog.model.stored_paths import loaded, stored
-from rewriter.catalog.model.temporary_views import shown
+from rewriter.catalog.model.stored_paths import loaded_path, stored
+from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
@@ -161,7 +161,7 @@ def check_blank(warehouse: Path, catalog_address: str) -> None:
             hint="Name a directory that exists or can be created.",
         ) from error
     if read_identity(warehouse) is not None or next(write_directories(warehouse), None) is not None:
-        raise missing(warehouse, catalog_address)
+        raise _catalog_missing(warehouse, catalog_address)
     catalog_files = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
     foreign_names = sorted(name for name in names if name not in catalog_files and not _NO_CONTENT.fullmatch(name))
     if foreign_names:
@@ -173,7 +173,7 @@ def check_blank(warehouse: Path, catalog_address: str) -> None:
         )
 
 
-def missing(warehouse: Path, catalog_address: str) -> OperationalError:
+def _catalog_missing(warehouse: Path, catalog_address: str) -> OperationalError:
     """Returns the error for an empty catalog of a warehouse with content."""
     return OperationalError(
         f"the catalog {catalog_address} of the warehouse {warehouse} is missing or empty, but the directory "
@@ -221,12 +221,12 @@ def _check_first(
         raise (
             _foreign(warehouse, catalog_address, "the catalog has no identity")
             if _is_used(database)
-            else missing(warehouse, catalog_address)
+            else _catalog_missing(warehouse, catalog_address)
         )
     if identity is None:
         unmatched = _unmatched_directories(database, warehouse)
         if unmatched and not _is_used(database):
-            raise missing(warehouse, catalog_address)
+            raise _catalog_missing(warehouse, catalog_address)
         if unmatched:
             raise _foreign(
                 warehouse, catalog_address, f"it does not agree with the directory on {_first_names(unmatched)}"
@@ -349,11 +349,11 @@ def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
     """
     write_id = schema.write_ids.c
     with database.read() as connection:
-        locations = {table_row.table.id: table_row.table.location for table_row in tables(connection)}
+        locations = {table_row.table.id: table_row.table.location for table_row in stored_tables(connection)}
         own_writes = {tuple(row) for row in connection.execute(sa.select(write_id.object_id, write_id.write_id))}
         file_paths = sa.select(schema.files.c.path).where(schema.files.c.ended == schema.NEVER)
         table_directories = {
-            loaded(path, str(warehouse)).partition(f"/{WRITE_ID_LEVEL}=")[0]
+            loaded_path(path, str(warehouse)).partition(f"/{WRITE_ID_LEVEL}=")[0]
             for path in connection.execute(file_paths).scalars()
         }
     unmatched = []
@@ -444,14 +444,18 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     before the end changes nothing, except files below the warehouse that no table names.
     """
     with database.read() as connection:
-        outside = [table_row for table_row in tables(connection) if is_copy and _is_outside(table_row.table, warehouse)]
+        outside = [
+            table_row for table_row in stored_tables(connection) if is_copy and _is_outside(table_row.table, warehouse)
+        ]
     live = [table_row for table_row in outside if table_row.dropped is None]
     if outside and not copy_outside:
         raise OperationalError(
             f"these tables of the warehouse {warehouse} are outside its directory, and the original "
             "uses the same files: "
             + ", ".join(
-                sorted({f"{shown(table_row.table.name)} ({table_row.table.location})" for table_row in outside})
+                sorted(
+                    {f"{with_typed_names(table_row.table.name)} ({table_row.table.location})" for table_row in outside}
+                )
             ),
             condition="WAREHOUSE_SHARES_TABLES",
             object=str(warehouse),
@@ -470,7 +474,7 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
             give_up_former_places(connection)
         record_new_identity(connection, warehouse, None if old_identity is None else old_identity.identity)
     apply_new_identity(database, warehouse)
-    return Adoption(tuple(sorted(shown(table_row.table.name) for table_row in live)))
+    return Adoption(tuple(sorted(with_typed_names(table_row.table.name) for table_row in live)))
 
 
 def create_new(database: Database, warehouse: Path) -> None:
@@ -500,7 +504,7 @@ def _copy(source: str, target: Path) -> None:
             for file in store.files_below(source):
                 path = str(target) + file.path[len(source) :]
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                fetch(file.path, path)
+                fetch_file(file.path, path)
         elif os.path.isdir(source):
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:

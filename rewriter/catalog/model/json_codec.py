@@ -117,7 +117,7 @@ def _moved(text: str, change: Callable[[str], str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:
+def decode_object(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:
     """Returns the object that ``to_text`` described. Definitions never change, so the result is cached.
 
     Raises ``OperationalError`` DAMAGED_CATALOG for a text that describes no object: another program wrote it.

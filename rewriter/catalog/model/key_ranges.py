@@ -61,7 +61,7 @@ def successor(prefix: bytes) -> bytes:
     return stem[:-1] + bytes([stem[-1] + 1])
 
 
-def merged(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
+def merge_ranges(ranges: Iterable[KeyRange]) -> tuple[KeyRange, ...]:
     """Returns the same keys as sorted ranges that neither overlap nor touch, without empty ones. O(n log n)."""
     out: list[KeyRange] = []
     for current in sorted(ranges):

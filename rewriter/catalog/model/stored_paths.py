@@ -39,7 +39,7 @@ def all_stored(paths: Iterable[str], warehouse: str) -> list[str]:
     return [os.curdir if path == warehouse else path.removeprefix(root) for path in paths]
 
 
-def loaded(path: str, warehouse: str) -> str:
+def loaded_path(path: str, warehouse: str) -> str:
     """Returns the absolute path of a stored one. A URI stays as it is."""
     if path.startswith(os.sep) or not warehouse or is_uri(path):
         return path
@@ -72,8 +72,8 @@ def stored_location_in(warehouse: str) -> Callable[[str], str]:
 
 
 def loaded_in(warehouse: str) -> Callable[[str], str]:
-    """Returns ``loaded`` for one warehouse."""
-    return lambda path: loaded(path, warehouse)
+    """Returns ``loaded_path`` for one warehouse."""
+    return lambda path: loaded_path(path, warehouse)
 
 
 def _is_same(path: str, other: str) -> bool:

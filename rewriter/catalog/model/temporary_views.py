@@ -41,7 +41,7 @@ class TemporaryViews:
 
     def with_view(self, view: TemporaryView) -> TemporaryViews:
         """Returns the views with one more, or another one of its name."""
-        by_name = {**self.by_name, shown(view.name).lower(): view}
+        by_name = {**self.by_name, with_typed_names(view.name).lower(): view}
         return replace(self, by_name=by_name, version=self.version + 1)
 
     def without(self, view: TemporaryView) -> TemporaryViews:
@@ -51,11 +51,13 @@ class TemporaryViews:
 
     def with_source(self, table: Table) -> TemporaryViews:
         """Returns the views with one more source, or another one of its name."""
-        return replace(self, sources={**self.sources, shown(table.name).lower(): table}, version=self.version + 1)
+        return replace(
+            self, sources={**self.sources, with_typed_names(table.name).lower(): table}, version=self.version + 1
+        )
 
     def source_stored_as(self, name: str) -> Table | None:
         """Returns the source whose table has this internal name; ``None`` if there is none."""
-        return self.sources.get(shown(name).lower()) if session_of(name) == OWNER else None
+        return self.sources.get(with_typed_names(name).lower()) if session_of(name) == OWNER else None
 
 
 NO_VIEWS = TemporaryViews()
@@ -88,7 +90,7 @@ def session_of(name: str) -> str | None:
 
 def place_of(name: str) -> tuple[str, str]:
     """Returns database and name of an object, as statements write them; the database of a temporary table is empty."""
-    return ("", shown(name)) if session_of(name) is not None else parts_of(name)
+    return ("", with_typed_names(name)) if session_of(name) is not None else parts_of(name)
 
 
 def plainly(text: str, session: str | None) -> str:
@@ -96,6 +98,6 @@ def plainly(text: str, session: str | None) -> str:
     return text if session is None else text.replace(f"@{session}", "")
 
 
-def shown(text: str) -> str:
+def with_typed_names(text: str) -> str:
     """Returns a text with the names of temporary tables as they were typed."""
     return _ANYWHERE.sub("", text)

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rewriter.catalog.filters.scan_plans import FilterPlan, ScanPlan, joined_ranges, only_keys
+from rewriter.catalog.filters.scan_plans import FilterPlan, ScanPlan, join_ranges, only_keys
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import NULL
-from rewriter.catalog.model.key_ranges import KeyRange, after, merged
+from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
@@ -65,8 +65,8 @@ def index_paths(plan: FilterPlan, table: Table) -> tuple[IndexPath, ...]:
     for column in range(1, len(columns)):
         column_ranges = [scan.ranges[column] for scan in plan.plans]
         if None not in column_ranges:
-            exact = merged(key_range for ranges in column_ranges for key_range in ranges or ())
-            ranges, entry_prefix = joined_ranges(exact), encoding.entry_prefix(table.id, column)
+            exact = merge_ranges(key_range for ranges in column_ranges for key_range in ranges or ())
+            ranges, entry_prefix = join_ranges(exact), encoding.entry_prefix(table.id, column)
             entry_ranges = tuple(
                 KeyRange(entry_prefix + field_range.start, entry_prefix + field_range.end) for field_range in ranges
             )

@@ -239,7 +239,7 @@ class Lookup:
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """Returns the key's fields, which sort like the values."""
         try:
-            return encoding.split(self._widths, key)
+            return encoding.split_key(self._widths, key)
         except KEY_ERRORS as error:
             raise damaged_partition(key, f"{type(error).__name__}: {error}") from error
 

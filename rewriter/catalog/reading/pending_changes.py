@@ -109,7 +109,7 @@ class Pending:
 NOTHING = Pending()
 
 
-def changed(name: str, reason: str) -> NotSupportedError:
+def changed_in_transaction(name: str, reason: str) -> NotSupportedError:
     """Returns the error for an operation on an object that the open transaction has changed."""
     return NotSupportedError(
         f"The open transaction has changed '{name}': {reason}.",

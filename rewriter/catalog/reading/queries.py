@@ -18,16 +18,23 @@ from typing import Any, cast
 import sqlalchemy as sa
 
 from rewriter.catalog.model.changes import Batch
-from rewriter.catalog.model.json_codec import Object, damaged, decoded
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.json_codec import Object, damaged, decode_object
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import NO_PROPERTIES, PROPERTIES_KEY, DataFile, Partition, Table, database_key
-from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded
+from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, loaded_path
 from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_values, damaged_partition, properties_in
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.prepared_statements import Prepared, fetch, fetch_value, once, per_dialect, prepared
+from rewriter.catalog.store.prepared_statements import (
+    Prepared,
+    fetch,
+    fetch_value,
+    once,
+    per_dialect,
+    prepare_statement,
+)
 from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.errors import OperationalError
 from rewriter.timeline.timeline import OrdinalRange
@@ -71,7 +78,7 @@ def objects(
     query = _objects(connection.dialect, *criteria, *(("created",) if created else ()))
     rows = fetch(connection, query, **criteria, sequence=sequence)
     warehouse = warehouse_of(connection)
-    return [(decoded(*values, warehouse), commit) for *values, commit in rows]
+    return [(decode_object(*values, warehouse), commit) for *values, commit in rows]
 
 
 @once
@@ -105,7 +112,7 @@ def object_under(connection: sa.Connection, object_id: int, ids: ValidWriteIdLis
     row = schema.objects
     query = sa.select(row.c.kind, row.c.object_id, row.c.name, row.c.definition)
     definition = connection.execute(query.where(row.c.object_id == object_id, *visible(row, ids))).first()
-    return None if definition is None else decoded(*definition, warehouse_of(connection))
+    return None if definition is None else decode_object(*definition, warehouse_of(connection))
 
 
 def names_in(connection: sa.Connection, database: str, limit: int = 20) -> list[str]:
@@ -159,7 +166,7 @@ def partitions_of(table: Table, rows: Iterable[tuple[Any, ...]], warehouse: str)
     properties = [properties_in(text, table.name) if text else NO_PROPERTIES for text in property_texts]
     row_counts = [None] * len(keys) if table.external else counts
     full_locations = (
-        [location and loaded(location, warehouse) for location in locations] if table.external else locations
+        [location and loaded_path(location, warehouse) for location in locations] if table.external else locations
     )
     fields = zip(keys, values, full_locations, row_counts, sizes, files, properties, strict=True)
     return list(map(Partition._make, fields))
@@ -196,8 +203,10 @@ def partitions_at(database: Database, table: Table, ids: ValidWriteIdList, paths
     if not rows:
         return []
     path_index = PathIndex((real.of(path), path) for path in paths)
-    keys = [bytes(key) for key, location in rows if any(path_index.overlapping(real.of(loaded(location, warehouse))))]
-    ranges = merged(map(KeyRange.of_key, keys))
+    keys = [
+        bytes(key) for key, location in rows if any(path_index.overlapping(real.of(loaded_path(location, warehouse))))
+    ]
+    ranges = merge_ranges(map(KeyRange.of_key, keys))
     return [partition for chunk in chunks(ranges) for partition in partition_page(database, table, ids, chunk, _ALL)]
 
 
@@ -272,7 +281,7 @@ def files(
             for path, row_count, size in zip(paths, rows, sizes, strict=True):
                 if not (isinstance(path, str) and isinstance(size, int) and isinstance(row_count, int | None)):
                     raise damaged(f"the file {path!r}", str(path), "it has no path, byte count or row count")
-            absolute = {path: loaded(path, warehouse) for path in dict.fromkeys(paths)}
+            absolute = {path: loaded_path(path, warehouse) for path in dict.fromkeys(paths)}
             columns_read = (map(absolute.__getitem__, paths), rows, sizes, all_parts_in(parts, paths))
             yield from zip(keys, map(DataFile._make, zip(*columns_read, strict=True)), strict=True)
 
@@ -316,7 +325,7 @@ def copied_ranges(connection: sa.Connection, table_id: int, ids: ValidWriteIdLis
     by_cluster: dict[str, list[KeyRange]] = {}
     for name, start, end in connection.execute(query.where(row.c.table_id == table_id, *visible(row, ids))):
         by_cluster.setdefault(name, []).append(KeyRange(start, end))
-    return {name: merged(ranges) for name, ranges in by_cluster.items()}
+    return {name: merge_ranges(ranges) for name, ranges in by_cluster.items()}
 
 
 def _partition_columns() -> tuple[sa.Column[Any], ...]:
@@ -349,7 +358,7 @@ def _entry_count(dialect: sa.Dialect, key: sa.Column[bytes], size: int) -> Prepa
     else:
         entries = prepared_statements.range_join(dialect, key, (key,), (), size, {})
     entries = entries.limit(_limit_parameter())
-    return prepared(sa.select(sa.func.count()).select_from(entries.subquery()), dialect)
+    return prepare_statement(sa.select(sa.func.count()).select_from(entries.subquery()), dialect)
 
 
 @per_dialect
@@ -424,7 +433,7 @@ def _prepared_range_join(
     conditions: tuple[sa.ColumnElement[bool], ...],
     size: int,
 ) -> Prepared:
-    return prepared(
+    return prepare_statement(
         prepared_statements.range_join(dialect, key, columns, conditions, size, {}).limit(_limit_parameter()), dialect
     )
 

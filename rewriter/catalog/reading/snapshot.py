@@ -17,7 +17,7 @@ from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import (
     DEFAULT_DATABASE,
     NO_PROPERTIES,
@@ -417,7 +417,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         """Returns the partitions with keys in any of the ranges (``None``: all), in key order, each once."""
         if ranges is None:
             return self.satisfying(table, None)
-        merged_ranges = merged(ranges)
+        merged_ranges = merge_ranges(ranges)
         if (table.id, merged_ranges) not in self._reads.partitions:
             self._reads.partitions[table.id, merged_ranges] = self._under_list(table.id).partitions(
                 table, merged_ranges
@@ -457,7 +457,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         Empty for an external table, whose readers list its directories. The files stay as long as this object lives;
         VACUUM removes them later. Raises ``OperationalError`` SNAPSHOT_TOO_OLD if they may have been removed already.
         """
-        merged_ranges = None if ranges is None else merged(ranges)
+        merged_ranges = None if ranges is None else merge_ranges(ranges)
         reads = self._under_list(table.id)
         read = partial(reads.files_in, table, merged_ranges, partial(self.partitions, table, ranges))
         return self._files((table.id, merged_ranges), read)
@@ -478,7 +478,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
 
     def contents(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[versions.Content, ...]:
         """Returns the contents of the partitions with keys in any of the ranges (``None``: all), in key order."""
-        key_ranges = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merged(ranges)
+        key_ranges = (KeyRange.of_prefix(prefix(table.id)),) if ranges is None else merge_ranges(ranges)
         with self._store(table.id).read() as connection:
             return tuple(versions.contents(connection, self.write_ids(table.id), key_ranges))
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
 from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.key_ranges import KeyRange, merged, outside
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside
 from rewriter.catalog.model.objects import Fact, Partition, Table
 from rewriter.catalog.model.origins import Origin, OriginKind, Origins
 from rewriter.catalog.model.stored_rows import damaged_partition
@@ -125,7 +125,7 @@ class CopyReads(ABC):
         row = schema.partition_copies.c
         query = sa.select(row.start_key, row.end_key).where(row.table_id == table.id, row.cluster == cluster.lower())
         with self._store(table.id).read() as connection:
-            return merged(KeyRange(start, end) for start, end in connection.execute(query))
+            return merge_ranges(KeyRange(start, end) for start, end in connection.execute(query))
 
     def copied_files(self, table: Table, cluster: str, partitions: Sequence[Partition]) -> PartitionFiles:
         """Returns the files of partitions, given in key order, that a secondary cluster has, in (key, path) order.
@@ -221,7 +221,7 @@ class ProofReads(ABC):
         Costs a scan of the partitions in the ranges, inside the database.
         """
         with self._store(table.id).read() as connection:
-            doubts = history.doubts(connection, self.write_ids(table.id), merged(ranges))
+            doubts = history.doubts(connection, self.write_ids(table.id), merge_ranges(ranges))
         words = self.words(
             origin
             for origins in self.origins(table, ranges).values()
@@ -235,7 +235,7 @@ class ProofReads(ABC):
         """Returns what partitions with keys in any of the ranges (``None``: all) rest on, by key, of those that rest on
         anything. One indexed statement, which reads those alone.
         """
-        key_ranges = None if ranges is None else merged(ranges)
+        key_ranges = None if ranges is None else merge_ranges(ranges)
         with self._store(table.id).read() as connection:
             return history.origins(connection, self.write_ids(table.id), table.id, key_ranges)
 
@@ -285,7 +285,7 @@ def existing_ranges(stored: queries.StoredTimelines, key: queries.TimelineKey) -
     if state != schema.FRESH or not retired:
         return ranges
     # The period is complete by its rule, but a partition was dropped: the others do not have the former content.
-    return runs.ranges(*runs.without(runs.of_ranges(ranges), runs.of_ranges(retired)))
+    return runs.ranges(*runs.subtract_runs(runs.of_ranges(ranges), runs.of_ranges(retired)))
 
 
 def damaged_timeline(table: Table, error: ValueError) -> OperationalError:

@@ -17,7 +17,7 @@ from rewriter.catalog.cache.entries import (
     files_satisfying,
     one_partition,
     partitions_in,
-    satisfying,
+    select_partitions,
 )
 from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, scans_of_plan, within_ranges
@@ -139,7 +139,7 @@ class ListedReads:
         """Returns the partitions that satisfy a bound filter (``None``: all), in key order."""
         if scan_filter is None:
             return self._cached_result(PARTITIONS, partial(self._read_all, table))
-        return self._partitions(self.lookup(table, scan_filter), satisfying(scan_filter))
+        return self._partitions(self.lookup(table, scan_filter), select_partitions(scan_filter))
 
     def _read_all(self, table: Table) -> tuple[Partition, ...]:
         cached = None if self._cache is None else self._cache.last(self.object_id, PARTITIONS)

@@ -18,7 +18,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.errors import NotSupportedError, OperationalError
-from rewriter.uris import is_uri, normalized, shown
+from rewriter.uris import is_uri, normalize_uri, shown
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _shown_objects(root: str) -> list[StoredFile] | None:
 
 def _expand_uri(path: str) -> tuple[FoundFile, ...]:
     try:
-        uri = normalized(path)
+        uri = normalize_uri(path)
     except ValueError as error:
         raise NotSupportedError(
             f"The path {shown(path)} is not supported: {error}.",

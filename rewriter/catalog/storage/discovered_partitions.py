@@ -88,7 +88,7 @@ class Discovery:
 
     def fields_of(self, key: bytes) -> tuple[bytes, ...]:
         """Returns the key's fields, which order as the values do."""
-        return encoding.split([encoding.width_of(column.type) for column in self.table.partition_columns], key)
+        return encoding.split_key([encoding.width_of(column.type) for column in self.table.partition_columns], key)
 
     def names(self) -> Iterator[str]:
         """Returns their names, ``c=US/d=1``, in key order."""

@@ -18,7 +18,7 @@ from rewriter.catalog.store import migrations, postgresql, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
 from rewriter.catalog.store.fork_guard import driver_calls
 from rewriter.catalog.store.leases import Leases
-from rewriter.catalog.store.prepared_statements import Prepared, changed, fetch, fetch_value, once
+from rewriter.catalog.store.prepared_statements import Prepared, changed_rows, fetch, fetch_value, once
 from rewriter.catalog.store.server_clock import NOW as NOW
 from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.catalog.store.sqlite import is_writable
@@ -58,7 +58,7 @@ class Database:
         self._identity: int | None = None
         if isinstance(source, Path) and not is_writable(source):
             self._backend = sqlite.readonly_backend(source)
-            self.refusal = partial(sqlite.refused, source)
+            self.refusal = partial(sqlite.write_refused, source)
         else:
             self._backend = _backend(source)
         engine = self._backend.engine
@@ -218,7 +218,7 @@ os.register_at_fork(after_in_child=_forked)
 
 def next_number(connection: sa.Connection, name: str, count: int = 1) -> int:
     """Takes ``count`` numbers of a sequence and returns the first; locks the sequence until the transaction ends."""
-    changed(connection, _count_on(connection.dialect), counter=name, more=count)
+    changed_rows(connection, _count_on(connection.dialect), counter=name, more=count)
     newest: int = fetch_value(connection, _counted(connection.dialect), counter=name)
     return newest - count + 1
 

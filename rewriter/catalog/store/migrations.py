@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, func, inspect, select, text, update
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.objects import Fact
 from rewriter.catalog.model.origins import Origin, OriginKind, stored_origins
 from rewriter.catalog.store import schema
@@ -316,7 +316,7 @@ def _trust_external_rollups(connection: Connection) -> None:
     stored = connection.execute(query.where(row.c.ended == schema.NEVER, row.c.kind.in_(("table", "fact")))).all()
     external = {name.lower() for _, kind, _, name, text in stored if kind == "table" and json.loads(text)["external"]}
     for row_id, kind, object_id, name, definition in stored:
-        fact = decoded(kind, object_id, name, definition, "") if kind == "fact" else None
+        fact = decode_object(kind, object_id, name, definition, "") if kind == "fact" else None
         if not isinstance(fact, Fact):
             continue
         rollups = {
@@ -343,7 +343,7 @@ def _note_trusted_sources(connection: Connection) -> None:
     stored = connection.execute(query.where(row.ended == schema.NEVER, row.kind.in_(("table", "fact")))).all()
     ids = {name.lower(): object_id for kind, object_id, name, _ in stored if kind == "table"}
     for kind, object_id, name, definition in stored:
-        fact = decoded(kind, object_id, name, definition, "") if kind == "fact" else None
+        fact = decode_object(kind, object_id, name, definition, "") if kind == "fact" else None
         if not isinstance(fact, Fact):
             continue
         trusted = {

@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from rewriter.catalog.keys import encoding
-from rewriter.catalog.model.json_codec import decoded
+from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.key_ranges import KeyRange, successor
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import prepared_statements, schema
@@ -81,7 +81,7 @@ def add_entries(connection: sa.Connection, table: Table, keys: Iterable[bytes]) 
     entries = [
         (entry_prefix + field, key)
         for key in keys
-        for entry_prefix, field in zip(prefixes[1:], encoding.split(widths, key)[1:], strict=True)
+        for entry_prefix, field in zip(prefixes[1:], encoding.split_key(widths, key)[1:], strict=True)
     ]
     # In the order of the index, so that its pages are visited one after the other.
     entries.sort()
@@ -109,7 +109,8 @@ def _tables(connection: sa.Connection) -> list[Table]:
     query = sa.select(row.kind, row.object_id, row.name, row.definition).where(row.kind == "table").order_by(row.row_id)
     warehouse = warehouse_of(connection)
     tables = {
-        object_.id: object_ for object_ in (decoded(*definition, warehouse) for definition in connection.execute(query))
+        object_.id: object_
+        for object_ in (decode_object(*definition, warehouse) for definition in connection.execute(query))
     }
     return [table for table in tables.values() if isinstance(table, Table) and len(table.partition_columns) > 1]
 

@@ -80,7 +80,7 @@ def once(build: Callable[_Shape, sa.ClauseElement]) -> Callable[Concatenate[sa.D
     """Decorates a builder of a statement: the result is prepared once for each kind of dialect and set of arguments."""
 
     def built(dialect: sa.Dialect, *shape: Any) -> Prepared:
-        return prepared(cast(Callable[..., sa.ClauseElement], build)(*shape), dialect)
+        return prepare_statement(cast(Callable[..., sa.ClauseElement], build)(*shape), dialect)
 
     return cast(Callable[Concatenate[sa.Dialect, _Shape], Prepared], per_dialect(built))
 
@@ -99,7 +99,7 @@ def fetch_value(connection: sa.Connection, statement: Prepared, **values: object
     return rows[0][0] if rows else None
 
 
-def changed(connection: sa.Connection, statement: Prepared, **values: object) -> int:
+def changed_rows(connection: sa.Connection, statement: Prepared, **values: object) -> int:
     """Returns the number of rows that a statement has changed."""
     if _is_embedded(connection):
         return _sqlite(connection, statement, values).rowcount
@@ -114,7 +114,7 @@ def _sqlite(connection: sa.Connection, statement: Prepared, values: Mapping[str,
     return cast(sqlite3.Cursor, connection.connection.cursor().execute(statement.text, statement.parameters(values)))
 
 
-def prepared(query: sa.ClauseElement, dialect: sa.Dialect) -> Prepared:
+def prepare_statement(query: sa.ClauseElement, dialect: sa.Dialect) -> Prepared:
     """Prepares a statement for a dialect. Parameters that each run gives have a value all the same."""
     compiled = cast(Any, query.compile(dialect=dialect, compile_kwargs={"render_postcompile": True}))
     names = compiled.positiontup if compiled.positional else None

@@ -190,7 +190,7 @@ def is_writable(path: Path) -> bool:
     return _may_write(folder, os.W_OK | os.X_OK) and all(_may_write(file) for file in files if os.path.lexists(file))
 
 
-def refused(path: Path) -> OperationalError:
+def write_refused(path: Path) -> OperationalError:
     """Returns the error of a write into the catalog."""
     reason = "is on a read-only file system" if _is_read_only(path.parent) else "cannot be written by this user"
     return OperationalError(

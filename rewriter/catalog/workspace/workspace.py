@@ -30,10 +30,10 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.proofs import REGISTERED, UNKNOWN, NetProof, Proof
-from rewriter.catalog.model.stored_paths import loaded
+from rewriter.catalog.model.stored_paths import loaded_path
 from rewriter.catalog.model.stored_rows import origins_in, part_in, properties_in, values_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.pending_changes import OwnRows
@@ -373,7 +373,7 @@ def _net(
     appended: list[PartitionWrite] = []
     dropped: list[bytes] = []
     proofs: dict[PartitionValues, NetProof] = {}
-    wiped = merged(wipes)
+    wiped = merge_ranges(wipes)
     passing: list[PartitionValues] = []
     searched += [keys for keys in exclusive if keys.is_one_key and keys.start not in state.versions]
     for key, versions in state.versions.items():
@@ -394,7 +394,7 @@ def _net(
         else:
             wipes.append(KeyRange.of_key(key))
     if dropped or searched or passing:
-        yield DropPartitions(table, tuple(dropped), merged(searched), tuple(passing))
+        yield DropPartitions(table, tuple(dropped), merge_ranges(searched), tuple(passing))
     for overwrite, partitions in ((True, overwritten), (False, appended)):
         if partitions or (overwrite and wipes):
             yield WritePartitions(
@@ -402,7 +402,7 @@ def _net(
                 write_id(),
                 tuple(partitions),
                 overwrite,
-                wipes=merged(wipes) if overwrite else (),
+                wipes=merge_ranges(wipes) if overwrite else (),
                 sources=sources,
                 proofs={write.values: proofs[write.values] for write in partitions},
             )
@@ -464,7 +464,7 @@ class _TableState:
             versions, is_live = by_key[version.key], version.ended == schema.NEVER
             if version.made in is_own:
                 if is_live:
-                    path = loaded(version.path, warehouse)
+                    path = loaded_path(version.path, warehouse)
                     versions.added.append(DataFile(path, version.rows, version.bytes, part_in(version.part, path)))
             else:
                 versions.kept += is_live
@@ -483,7 +483,7 @@ class _TableState:
         return PartitionWrite(
             versions.values,
             tuple(versions.added),
-            None if location is None else loaded(location, warehouse_of(self._connection)),
+            None if location is None else loaded_path(location, warehouse_of(self._connection)),
             {name: value for name, value in properties.items() if earlier.get(name) != value},
             is_new,
         )

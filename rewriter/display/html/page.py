@@ -15,7 +15,7 @@ from rewriter.errors import Error
 from rewriter.planner.model.coverage_chart import CoverageChart
 from rewriter.planner.model.plan import Coverage, Plan
 from rewriter.runtime.result import Result
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 
 def coverage_page(*charts: CoverageChart) -> str:
@@ -44,8 +44,8 @@ def page(title: str, body: Iterable[str], scripts: Iterable[str], *, policy: Seq
     sources, style = [*scripts], resource("page.css")
     directives = [
         "default-src 'none'",
-        f"script-src {' '.join(map(digest, sources))}",
-        f"style-src {digest(style)}",
+        f"script-src {' '.join(map(_source_digest, sources))}",
+        f"style-src {_source_digest(style)}",
         "base-uri 'none'",
         "form-action 'none'",
         *policy,
@@ -71,7 +71,7 @@ def json_text(value: object) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def digest(source: str) -> str:
+def _source_digest(source: str) -> str:
     """Returns the source of a policy that allows an inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
@@ -120,7 +120,7 @@ def result_html(result: Result) -> str:
 
 def plan_html(plan: Plan) -> str:
     """Returns the warnings of a plan, the rewritten text, and pictures of the covers."""
-    text = f"<pre>{html_text(masked(plan.sql), _LONGEST_SQL)}</pre>"
+    text = f"<pre>{html_text(mask_credentials(plan.sql), _LONGEST_SQL)}</pre>"
     return _block([*_warnings(plan.warnings), text, *_pictures(plan.coverage)])
 
 

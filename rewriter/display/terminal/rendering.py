@@ -32,7 +32,7 @@ STATEMENT = "createtab_stmt"
 Row = Sequence[object]
 
 
-def rendered(
+def render_lines(
     names: Sequence[str], rows: Iterable[Row], form: str, null: str | None = None, longest: int | None = None
 ) -> Iterator[str]:
     r"""Returns lines of text, without line breaks at their ends. Tables and Markdown take all rows before the first
@@ -305,7 +305,7 @@ def chunks(
 
     Raises ``DataError`` for values that Python has not, as ``Result.rows`` does.
     """
-    yield "".join(f"{line}\n" for line in rendered(names, (), form, null))
+    yield "".join(f"{line}\n" for line in render_lines(names, (), form, null))
     null_text = (r"\N" if form == "tsv" else "") if null is None else null
     for batch in batches:
         for start in range(0, batch.num_rows, _ROWS):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.keys.values import canonical
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, EngineError, Error, InternalError, NotSupportedError, disk_full, is_disk_full
-from rewriter.exec.batch_stream import BatchStream, prefetched
+from rewriter.exec.batch_stream import BatchStream, prefetch_rows
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.duckdb.macro_definitions import MacroDefinitions
@@ -143,7 +143,7 @@ class DuckDBEngine:
         prepared = self._prepared.get(query)
         translation = translate(query) if prepared is None else prepared.translation
         schema = _declared_schema(translation)
-        return prefetched(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
+        return prefetch_rows(schema, self._batches(query, translation, schema, prepared), _BATCH_ROWS)
 
     def _batches(
         self, query: EngineQuery, translation: Translation, schema: pa.Schema, prepared: PreparedQuery | None

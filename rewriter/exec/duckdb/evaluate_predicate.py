@@ -33,7 +33,7 @@ _TABLE = "rewriter_values"
 _ROW = "rewriter_row"
 
 
-def satisfying(
+def evaluate_condition(
     condition: str,
     alias: str,
     columns: Sequence[Column],

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.filesystems.object_files import repeated
 from rewriter.catalog.filesystems.registry import Stores, current, store_of
-from rewriter.catalog.filesystems.stored_reader import Version, changed, version_of
+from rewriter.catalog.filesystems.stored_reader import Version, file_changed, version_of
 from rewriter.errors import InterfaceError, NotSupportedError
 from rewriter.exec.engine import Relation
 from rewriter.exec.file_groups import is_managed_path
@@ -92,7 +92,7 @@ class ObjectFileSystems:
         for bucket_paths in by_bucket.values():
             for path, version in store_of(bucket_paths[0], self._stores).versions(bucket_paths).items():
                 if seen[path] != {version}:
-                    raise changed(path)
+                    raise file_changed(path)
 
 
 class _OpenedVersions:

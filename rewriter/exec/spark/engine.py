@@ -19,7 +19,7 @@ from rewriter.cancellation import Cancellation, check_cancellation, current_canc
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, partition_name
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, Error, disk_full, is_disk_full
-from rewriter.exec.batch_stream import BatchStream, prefetched
+from rewriter.exec.batch_stream import BatchStream, prefetch_rows
 from rewriter.exec.damaged_files import name_damaged_file
 from rewriter.exec.data_files import check_written, file_columns
 from rewriter.exec.engine import (
@@ -41,16 +41,16 @@ from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
 from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
-from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.errors import translate_error
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.small_queries import is_small
-from rewriter.exec.spark.spilled_rows import ArrowPartitions, arrow_schema, packed, unpacked
+from rewriter.exec.spark.spilled_rows import ArrowPartitions, arrow_schema, pack_rows, unpack_rows
 from rewriter.exec.sql_types import parse_type
 from rewriter.exec.translate.store_assignment import SPARK, assign, check_arity
 from rewriter.exec.write_target import file_sink
 from rewriter.scratch_directories import ScratchDirectory
-from rewriter.uris import masked
+from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,7 +156,7 @@ class SparkEngine:
         machine their rows wait in temporary files. A cluster's driver holds the rows of a group.
         """
         batches = self._batches(query)
-        return prefetched(next(batches).schema, batches, _FIRST_ROWS)
+        return prefetch_rows(next(batches).schema, batches, _FIRST_ROWS)
 
     @contextmanager
     def batches(self, query: EngineQuery) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -174,10 +174,10 @@ class SparkEngine:
             with self._frame(query) as frame:
                 schema = _plain_schema(interruptible(lambda: arrow_schema(frame)))
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-                sent = frame if spill is None else interruptible(lambda: packed(frame, spill.path))
+                sent = frame if spill is None else interruptible(lambda: pack_rows(frame, spill.path))
                 receive = self._received if isinstance(started, ConnectedSpark) else self._collected
                 with contextlib.closing(receive(query.sql, sent, spill is not None)) as received:
-                    for batch in received if spill is None else unpacked(received):
+                    for batch in received if spill is None else unpack_rows(received):
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
         finally:
@@ -319,7 +319,7 @@ class SparkEngine:
                 may_keep = directory is None and all(map(is_managed, query.relations))
 
                 def define() -> DataFrame:
-                    started.enter_job(session, _group(current_cancellation()), masked(query.sql)[:_SHOWN])
+                    started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
                     self._views.close_expired()
                     if not may_keep or self._views.get(query) is None:
                         views.append(Views(session, scratch))
@@ -421,7 +421,9 @@ class SparkEngine:
         group = group or _group(current_cancellation())
 
         def work() -> T:
-            started.enter_job(frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {masked(sql)[:_SHOWN]}")
+            started.enter_job(
+                frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {mask_credentials(sql)[:_SHOWN]}"
+            )
             return run()
 
         cancel = partial(started.cancel, group)
@@ -451,7 +453,7 @@ def _spark_errors(sql: str, directory: str | None) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise translated(error, sql, directory) from None
+        raise translate_error(error, sql, directory) from None
     except OSError as error:
         if is_disk_full(error):
             raise disk_full(disk_content(directory), directory) from None

@@ -40,7 +40,7 @@ _PROPOSAL = re.compile(r'"?(spark\.[\w.]*\w)"?(?: to | as |=)"?(\w+)"?')
 _STATE = re.compile(r"\s*SQLSTATE: ([0-9A-Z]{5})")
 
 
-def translated(error: BaseException, sql: str, directory: str | None = None) -> Error:
+def translate_error(error: BaseException, sql: str, directory: str | None = None) -> Error:
     """Returns an exception of PySpark or Py4J that ``sql`` caused, as an ``EngineError``, or as a ``DataError`` if a
     value is at fault (SQLSTATE class 22). ``directory`` is the target of the query's write.
     """

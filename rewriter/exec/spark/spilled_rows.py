@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 20
 
 
-def packed(frame: DataFrame, directory: str) -> DataFrame:
+def pack_rows(frame: DataFrame, directory: str) -> DataFrame:
     """Returns the same rows, packed: a row for each partition that has any. The files are put in ``directory``."""
     from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -66,7 +66,7 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: StructType) 
     return DataFrame(frame._jdf.mapInArrow(column, False, None), session)
 
 
-def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpack_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields the rows of packed ones, and removes each file after its last row."""
     import pyarrow as pa
 

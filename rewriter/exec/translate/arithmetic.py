@@ -20,7 +20,7 @@ from rewriter.exec.sql_types import (
     duckdb_type,
 )
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast, promoted, string_literal
+from rewriter.exec.translate.casts import as_decimal, common_type, plain_cast, promoted_type, string_literal
 from rewriter.exec.translate.expressions import (
     Allowed,
     Expressions,
@@ -51,7 +51,9 @@ def arithmetic(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     left, right = e.translate(node.this, scope), e.translate(node.expression, scope)
     operator = _OPERATORS[type(node)]
     days = _with_days(left, right, operator)
-    return days or replace(calculated(e, left, right, operator, node), name=infix(operator, left.name, right.name))
+    return days or replace(
+        translate_operation(e, left, right, operator, node), name=infix(operator, left.name, right.name)
+    )
 
 
 def _with_days(left: Typed, right: Typed, operator: str) -> Typed | None:
@@ -63,7 +65,7 @@ def _with_days(left: Typed, right: Typed, operator: str) -> Typed | None:
     return Typed(sql, DATE, call("date_sub" if operator == "-" else "date_add", date.name, days.name))
 
 
-def calculated(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
+def translate_operation(e: Expressions, left: Typed, right: Typed, operator: str, node: exp.Expr) -> Typed:
     """Translates an operation, without its name."""
     left, right = _numbers(e, left, right, operator, node)
     if left.type.is_decimal or right.type.is_decimal:
@@ -93,10 +95,10 @@ def _numbers(e: Expressions, left: Typed, right: Typed, operator: str, node: exp
             "DATATYPE_MISMATCH.BINARY_OP_WRONG_TYPE", "42K09", node,
         )  # fmt: skip
     if left.type == STRING and right.type.is_numeric:
-        type_ = promoted(right.type)
+        type_ = promoted_type(right.type)
         return Typed(e.cast(left, type_, node), type_, left.name), right
     if right.type == STRING and left.type.is_numeric:
-        type_ = promoted(left.type)
+        type_ = promoted_type(left.type)
         return left, Typed(e.cast(right, type_, node), type_, right.name)
     return left, right
 
@@ -446,7 +448,7 @@ def _without_overflow(operator: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         left, right = _operands(e, node, scope)
         if not (left.type.is_integer and right.type.is_integer):
-            return replace(calculated(e, left, right, operator, node), name=_name(e, node, left, right))
+            return replace(translate_operation(e, left, right, operator, node), name=_name(e, node, left, right))
         (first, second), type_ = e.cast_to_common_type([left, right], node)
         sql = f"TRY_CAST(CAST({first} AS HUGEINT) {operator} CAST({second} AS HUGEINT) AS {duckdb_type(type_)})"
         return Typed(sql, type_, _name(e, node, left, right))
@@ -463,7 +465,7 @@ def _without_zero(operator: str) -> Translation:
         if left.type.is_decimal:
             right = narrow_literal(right)
         divisor = replace(right, sql=f"CASE WHEN {right.sql} = 0 THEN NULL ELSE {right.sql} END", digits=None)
-        quotient = calculated(e, left, divisor, operator, node)
+        quotient = translate_operation(e, left, divisor, operator, node)
         if quotient.type.precision == MAX_PRECISION:
             e.refuse(node, f"{str(e.text.called(node)).upper()} with a result of {quotient.type}")
         return replace(quotient, name=name)

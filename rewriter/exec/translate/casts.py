@@ -208,7 +208,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     return decimal(integer_digits + scale, scale) if integer_digits + scale <= MAX_PRECISION else None
 
 
-def promoted(type_: SqlType) -> SqlType:
+def promoted_type(type_: SqlType) -> SqlType:
     """Returns the type that a string takes beside a value of another type (Spark's ANSI rules): BIGINT beside integers,
     DOUBLE beside other numbers.
 
@@ -223,9 +223,9 @@ def promoted(type_: SqlType) -> SqlType:
 def wider_type(left: SqlType, right: SqlType) -> SqlType | None:
     """Returns the common type of two values, of which a string takes the type that it is promoted to."""
     if left.name == "string" and right.name not in ("string", "void"):
-        return promoted(right)
+        return promoted_type(right)
     if right.name == "string" and left.name not in ("string", "void"):
-        return promoted(left)
+        return promoted_type(left)
     return common_type(left, right)
 
 
@@ -234,7 +234,7 @@ def as_decimal(type_: SqlType) -> SqlType:
     return type_ if type_.is_decimal else decimal(INTEGERS[type_.name], 0)
 
 
-def assigned(value: str, target: SqlType) -> str | None:
+def assigned_literal(value: str, target: SqlType) -> str | None:
     """Returns SQL for a string literal where a value of ``target`` is needed: only forms with an unambiguous
     meaning.
     """

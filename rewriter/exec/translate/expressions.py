@@ -17,7 +17,7 @@ from sqlglot import exp
 from rewriter.exec.spark_functions import is_function, similar_function, wrong_arity
 from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
-from rewriter.exec.translate.casts import assigned, cast, cast_entry, plain_cast, wider_type
+from rewriter.exec.translate.casts import assigned_literal, cast, cast_entry, plain_cast, wider_type
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.timeline.time_bounds import check_text, refuse_number
 
@@ -313,7 +313,7 @@ class Expressions:
             return self.cast(value, target, node)
         if binary and target.is_datetime:
             check_text(value.text, target.name.upper(), self.text.position(node))
-        sql = assigned(value.text, target)
+        sql = assigned_literal(value.text, target)
         if sql is None and target.is_datetime:
             self.refuse(node, f"Reading the string '{value.text}' as {target}")
         return self.cast(value, target, node) if sql is None else sql

@@ -26,7 +26,7 @@ from rewriter.exec.sql_types import (
     parse_type,
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS
-from rewriter.exec.translate.casts import assigned, plain_cast, string_literal, timestamp_sql
+from rewriter.exec.translate.casts import assigned_literal, plain_cast, string_literal, timestamp_sql
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, functions, quoted
 from rewriter.exec.translate.grouping_sets import ALL_KEYS, GROUPING_ID_COLUMN
 from rewriter.timeline.time_bounds import check_literal
@@ -226,7 +226,7 @@ def _cast_literal(e: Expressions, node: exp.Expr, literal: exp.Expr, target: Sql
             return Typed(sql, target, sql)
         sql = e.cast(value, target, node, tolerant)
         if target == TIMESTAMP and value.text is not None and has_zone(value.text):
-            sql = assigned(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
+            sql = assigned_literal(value.text, target) or sql  # All forms of zones, of which DuckDB's cast reads a few.
         # 1.5BD is the cast of a string that was not typed.
         return Typed(sql, target, name_template.format(value.name) if spelling else value.name)
     value = number(e, str(literal.this), literal)
@@ -260,7 +260,7 @@ def has_suffix(spelling: str) -> bool:
 
 def _instant(e: Expressions, text: str, target: SqlType, node: exp.Expr) -> str:
     check_literal(text, target.name.upper(), e.text.position(node))
-    sql = assigned(text, target)
+    sql = assigned_literal(text, target)
     if sql is None:
         e.refuse(node, f"The literal {e.text.shown(node)}")
     return sql

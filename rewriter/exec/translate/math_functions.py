@@ -7,7 +7,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, DOUBLE, INT, MAX_PRECISION, STRING, VOID, SqlType, decimal
-from rewriter.exec.translate.arithmetic import EXACT_SIGN, calculated, digits_rounded, with_sign, without_overflow
+from rewriter.exec.translate.arithmetic import (
+    EXACT_SIGN,
+    digits_rounded,
+    translate_operation,
+    with_sign,
+    without_overflow,
+)
 from rewriter.exec.translate.casts import as_decimal, plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.literals import LEAST
@@ -27,7 +33,7 @@ def literal_int(e: Expressions, node: exp.Expr) -> int:
     return sign * int(str(literal.this))
 
 
-def number(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
+def _number_argument(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
     """Returns a number. A string or NULL becomes a DOUBLE."""
     if value.type in (STRING, VOID):
         return Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name)
@@ -38,7 +44,7 @@ def number(e: Expressions, node: exp.Expr, value: Typed) -> Typed:
 
 def _one_number(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     (argument,) = e.arguments(node, 1)
-    return number(e, node, e.translate(argument, scope))
+    return _number_argument(e, node, e.translate(argument, scope))
 
 
 def _abs(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -68,7 +74,7 @@ def _sign(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
 
 def _mod(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     left, right = (e.translate(argument, scope) for argument in e.arguments(node, 2))
-    return replace(calculated(e, left, right, "%", node), name=call("mod", left.name, right.name))
+    return replace(translate_operation(e, left, right, "%", node), name=call("mod", left.name, right.name))
 
 
 def _pmod(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -76,7 +82,7 @@ def _pmod(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     left, right = (e.translate(argument, scope) for argument in e.arguments(node, 2))
     if STRING in (left.type, right.type):
         e.refuse(node, "PMOD of a string")
-    remainder = calculated(e, left, right, "%", node)
+    remainder = translate_operation(e, left, right, "%", node)
     divisor = e.cast(right, right.type if remainder.type.is_decimal else remainder.type, node)
     sql = f"rw_pmod_{_pmod_kind(remainder.type)}({remainder.sql}, {divisor})"
     return Typed(plain_cast(sql, remainder.type), remainder.type, call("pmod", left.name, right.name))
@@ -152,7 +158,7 @@ FUNCTIONS = functions(
 
 def _doubles(e: Expressions, node: exp.Expr, scope: Scope, min_count: int, max_count: int) -> list[Typed]:
     values = [e.translate(argument, scope) for argument in e.arguments(node, min_count, max_count)]
-    numbers = [number(e, node, value) for value in values]
+    numbers = [_number_argument(e, node, value) for value in values]
     return [Typed(e.cast(value, DOUBLE, node), DOUBLE, value.name) for value in numbers]
 
 
@@ -239,7 +245,7 @@ def _rounded_decimal(e: Expressions, node: exp.Expr, value: Typed, digits: int, 
 def _round(way: str) -> Translation:
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         argument, *places = e.arguments(node, 1, 2)
-        value = number(e, node, e.translate(argument, scope))
+        value = _number_argument(e, node, e.translate(argument, scope))
         digits = literal_int(e, places[0]) if places else 0
         name = call(way, value.name, str(digits))
         if value.type.is_integer and digits >= 0:
@@ -268,7 +274,7 @@ def _to_integer(way: str) -> Translation:
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         argument, *places = e.arguments(node, 1, 2)
-        value = number(e, node, e.translate(argument, scope))
+        value = _number_argument(e, node, e.translate(argument, scope))
         function = str(e.text.called(node))
         if places:
             digits = literal_int(e, places[0])

@@ -46,7 +46,7 @@ def with_earlier_aliases(e: Expressions, node: exp.Expr, items: Sequence[Item], 
         item = _earlier_item(e, part, items, scope)
         return part if item is None or item.node is None else exp.Paren(this=item.node.copy())
 
-    return substituted(node, resolve)
+    return replace_nodes(node, resolve)
 
 
 def name_over_aliases(e: Expressions, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str | None:
@@ -64,7 +64,7 @@ def name_over_aliases(e: Expressions, node: exp.Expr, items: Sequence[Item], sco
         columns.append(SourceColumn(name, item.value.sql, item.value.type))
         return exp.column(exp.to_identifier(name, quoted=True))
 
-    renamed = substituted(node, resolve)
+    renamed = replace_nodes(node, resolve)
     by_name = {column.name.lower(): column for column in columns}
     sources = (*scope.sources, Source(None, tuple(by_name.values())))
     return e.translate(renamed, replace(scope, sources=sources)).name
@@ -106,7 +106,7 @@ def item_by_name(text: SqlText, node: exp.Expr, items: Sequence[Item]) -> Item |
     return matches[0] if matches else None
 
 
-def substituted(node: exp.Expr, resolve: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+def replace_nodes(node: exp.Expr, resolve: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
     """Returns a copy of an expression in which nodes are replaced. It keeps its place in the query."""
     copy = node.transform(resolve)
     copy.parent, copy.arg_key = node.parent, node.arg_key

@@ -17,7 +17,7 @@ from rewriter.exec.translate.select_items import (
     Item,
     item_by_name,
     name_over_aliases,
-    substituted,
+    replace_nodes,
     with_earlier_aliases,
 )
 
@@ -298,7 +298,7 @@ class SelectLists:
                 )
             return exp.Paren(this=item.node.copy())
 
-        return substituted(condition, resolve)
+        return replace_nodes(condition, resolve)
 
     def _in_aggregate(self, node: exp.Expr) -> bool:
         ancestor = node.parent
@@ -333,7 +333,7 @@ class SelectLists:
                 self.text.refuse(f"{part.name} in QUALIFY, which is both a column and an alias,", part)
             return exp.Paren(this=item.node.copy())
 
-        return substituted(condition, resolve)
+        return replace_nodes(condition, resolve)
 
     def _ordinal(self, node: exp.Expr, items: Sequence[Item], clause: str) -> Item:
         digits = str(node.this)
@@ -416,7 +416,7 @@ class SelectLists:
                 self.text.refuse(f"The alias {part.name} of this aggregate within an expression of ORDER BY", part)
             return exp.Paren(this=item.node.copy())
 
-        return substituted(node, resolve)
+        return replace_nodes(node, resolve)
 
 
 def _nested(clause: exp.Expr) -> list[exp.Expr]:

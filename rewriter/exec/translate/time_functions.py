@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewriter.exec.sql_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import Entry
-from rewriter.exec.translate.casts import assigned, is_day, plain_cast, string_literal
+from rewriter.exec.translate.casts import assigned_literal, is_day, plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.patterns import time_format, time_pattern
 from rewriter.timeline.time_bounds import check_text
@@ -34,7 +34,7 @@ def _time_value(e: Expressions, node: exp.Expr, scope: Scope, text_type: SqlType
     value = e.translate(node, scope)
     if value.text is not None:
         kind = DATE if is_day(value.text) else TIMESTAMP
-        sql = assigned(value.text, kind)
+        sql = assigned_literal(value.text, kind)
         if sql is not None:
             return Typed(sql, kind, value.name)
         check_text(value.text, str(TIMESTAMP).upper(), e.text.position(node))

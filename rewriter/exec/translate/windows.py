@@ -32,7 +32,7 @@ _TO_PEERS = "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 @dataclass(frozen=True)
 class _Function:
-    """A translated function without OVER. ``_frame`` is Spark's name of the frame that it always has."""
+    """A translated function without OVER. ``frame`` is Spark's name of the frame that it always has."""
 
     sql: str
     type: SqlType
@@ -42,7 +42,7 @@ class _Function:
 
 @dataclass(frozen=True)
 class _Definition:
-    """The window of a function. ``sql`` is OVER with its definition. ``keys`` and ``_frame`` are its parts in Spark's
+    """The window of a function. ``sql`` is OVER with its definition. ``keys`` and ``frame`` are its parts in Spark's
     name of the column; ``keys`` are ``None`` if one of them has no name.
     """
 

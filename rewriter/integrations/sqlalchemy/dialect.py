@@ -16,7 +16,7 @@ from sqlalchemy.sql.compiler import RESERVED_WORDS, AggregateOrderByStyle, Ident
 
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table, View, database_of, full_name, short_name
-from rewriter.catalog.model.temporary_views import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, InterfaceError
 from rewriter.integrations.sqlalchemy.types import COLUMN_TYPES, TypeCompiler, column_type
@@ -183,7 +183,7 @@ def _names(objects: Iterable[Any], database: str) -> list[str]:
 
 
 def _temporary(objects: Iterable[Any]) -> list[str]:
-    return [shown(short_name(object_.name)) for object_ in objects if session_of(object_.name) is not None]
+    return [with_typed_names(short_name(object_.name)) for object_ in objects if session_of(object_.name) is not None]
 
 
 def _columns(object_: Object, snapshot: Snapshot) -> list[Column]:

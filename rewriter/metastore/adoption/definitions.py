@@ -32,7 +32,7 @@ from rewriter.metastore.descriptors import (
     stated_location,
 )
 from rewriter.statements.resolve.type_trees import TypeTree, type_tree
-from rewriter.uris import is_uri, normalized, shown
+from rewriter.uris import is_uri, normalize_uri, shown
 
 #: The property of what an import made: the URI of the source.
 IMPORTED = "rewriter.imported"
@@ -125,7 +125,7 @@ def place(location: str) -> str:
         location = path(location.replace("file://localhost/", "file:///", 1))
     if is_uri(location):
         try:
-            return normalized(location)
+            return normalize_uri(location)
         except ValueError as error:
             raise _no_place(location, str(error)) from None
     if not location.startswith("/") or "\0" in location:

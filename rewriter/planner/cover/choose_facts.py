@@ -60,7 +60,7 @@ class Choice:
     """The chosen group: its cover, the range that it should cover, and why others were excluded.
 
     Partitions were searched in ``target``. ``beyond`` lies behind open ends and is missing, too. ``newest`` is the end
-    of all existing partitions of all candidates, if an end was open. ``_remedies`` say how existing rollups can be made
+    of all existing partitions of all candidates, if an end was open. ``remedies`` say how existing rollups can be made
     to serve where time is missing. ``raw`` says that the base rows are events with a time of their own.
     """
 

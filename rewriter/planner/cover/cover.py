@@ -507,7 +507,7 @@ def _after_cheap_days(
     for start, end, priced in by_day.pieces(period.start(run.start) - _WEEK, period.start(run.end)):
         if priced not in cheap:
             dear.append((period.ordinal(start) + 1, period.ordinal(end + _WEEK - 1) + 1))
-    return runs.missing(*runs.of_bounds(bounds for bounds in dear if bounds[0] < bounds[1]), run)
+    return runs.missing_parts(*runs.of_bounds(bounds for bounds in dear if bounds[0] < bounds[1]), run)
 
 
 def _candidates_of(chain: Chain) -> list[PricedCandidate]:

@@ -58,7 +58,7 @@ class ChartRow:
 
     def ranges(self, state: ChartState) -> RangeSet:
         """Returns the time of the periods in a state. O(ranges)."""
-        return joined(self.period, self.ordinals.get(state, ()))
+        return _join_periods(self.period, self.ordinals.get(state, ()))
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
     return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
 
 
-def joined(period: Period, ranges: Sequence[OrdinalRange]) -> RangeSet:
+def _join_periods(period: Period, ranges: Sequence[OrdinalRange]) -> RangeSet:
     """Returns the time of ranges of periods. A period of no length, a date that a zone skips, has none."""
     bounds = zip(
         period.starts(ordinals.start for ordinals in ranges),

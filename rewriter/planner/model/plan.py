@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, SupportsInt
 
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Column, PartitionValues, Table
-from rewriter.catalog.model.temporary_views import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
@@ -108,7 +108,7 @@ class TableUse:
         filters = tuple(use.wanted for use in (self, other) if use.wanted is not None)
         return TableUse(
             self.table,
-            merged(key_range for use in covers for key_range in use.ranges or ()),
+            merge_ranges(key_range for use in covers for key_range in use.ranges or ()),
             tuple(selection for use in covers for selection in use.selections) if selected else (),
             AnyOf(filters) if len(filters) > 1 else filters[0] if filters else None,
         )
@@ -462,7 +462,7 @@ def _own_name(table: Table) -> str:
     if table.kind.is_in_catalog:
         return quoted(table.name)
     # A file, or a source of the session.
-    return table.name if session_of(table.name) is None else quoted(shown(table.name))
+    return table.name if session_of(table.name) is None else quoted(with_typed_names(table.name))
 
 
 def quoted(name: str) -> str:

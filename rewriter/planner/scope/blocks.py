@@ -25,7 +25,7 @@ from rewriter.catalog.model.objects import (
 )
 from rewriter.catalog.model.stored_paths import files_hint
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
-from rewriter.catalog.model.temporary_views import TemporaryView, shown
+from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.planner.model.plan import quote_identifier
@@ -110,7 +110,7 @@ class OtherSource:
 class Block:
     """One SELECT and its sources, in order.
 
-    ``_effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
+    ``effective`` is the SELECT as planning reads it. Where subqueries are inlined, it is a copy in which the
     subqueries' columns are replaced by their values. Its nodes keep their places in the text. ``shown`` are the counts
     that the block also selects (``CountedRows``).
     """
@@ -231,7 +231,7 @@ def _find(query: QueryText, node: exp.Table, span: Span, reader: CatalogReader) 
     resolved = meaning(node, reader)
     if resolved is None:
         kinds = (reader.tables(), reader.cubes(), reader.facts(), reader.views())
-        names = [shown(seen_from(reader.current, entry.name)) for kind in kinds for entry in kind]
+        names = [with_typed_names(seen_from(reader.current, entry.name)) for kind in kinds for entry in kind]
         names += SYSTEM_TABLES if (node.db or reader.current).lower() in SYSTEM_DATABASES else ()
         name = catalog_name(node, reader.current)
         name_in_text = node.name if name is None else seen_from(reader.current, name)

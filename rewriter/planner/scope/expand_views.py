@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Table, View, seen_from
-from rewriter.catalog.model.temporary_views import TemporaryView, shown
+from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.blocks import (
@@ -86,7 +86,7 @@ class _Views:
                 replacements += self._replacing(text, node, span, view, chain)
             except (AnalysisError, NotSupportedError, ParseError) as error:
                 raise error.at(text.place(span)) from None
-            self.names_by_span[span] = shown(view.name)
+            self.names_by_span[span] = with_typed_names(view.name)
             keys |= _keys(node, view, current)
         return replacements + [Replacement(span, ()) for span, _ in databases(text, keys)]
 
@@ -108,12 +108,16 @@ class _Views:
             return None
         temporary = self._reader.temporary_view(node.name) or self._reader.temporary(node.name)
         if temporary is None and reading is not None:
-            raise _not_found(reading.name, node.name, node.name, f"TEMPORARY VIEW {shown(reading.name)}")
+            raise _not_found(reading.name, node.name, node.name, f"TEMPORARY VIEW {with_typed_names(reading.name)}")
         return temporary
 
     def _typed_name(self, view: View) -> str:
         """Returns the view's name as the query would type it."""
-        return shown(view.name) if isinstance(view, TemporaryView) else seen_from(self._reader.current, view.name)
+        return (
+            with_typed_names(view.name)
+            if isinstance(view, TemporaryView)
+            else seen_from(self._reader.current, view.name)
+        )
 
     def _replacing(
         self, text: QueryText, node: exp.Table, span: Span, view: View, chain: tuple[str, ...]

@@ -8,7 +8,7 @@ it cannot read any other table by it.
 from __future__ import annotations
 
 from rewriter.catalog.model.objects import CATALOG, Table, parts_of, short_name
-from rewriter.catalog.model.temporary_views import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import Error, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.planner.model.plan import Coverage, Plan, Reading, TableToken, TableUse, quote_identifier
@@ -31,9 +31,9 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     """
     tables = {parts_of(table.name.lower()): table for table in reader.tables()}
     kinds = (reader.cubes(), reader.facts(), reader.views())
-    refused_names = {shown(short_name(entry.name)).lower() for kind in kinds for entry in kind}
+    refused_names = {with_typed_names(short_name(entry.name)).lower() for kind in kinds for entry in kind}
     # Nor a temporary table, which may hide another.
-    refused_names |= {shown(name) for _, name in tables if session_of(name)}
+    refused_names |= {with_typed_names(name) for _, name in tables if session_of(name)}
     words = [_value(token) for token in text.tokens]
     if any(word in refused_names for word in words):
         raise reason

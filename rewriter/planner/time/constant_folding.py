@@ -221,7 +221,7 @@ class Constants:
             case exp.AddMonths() | exp.TsOrDsAdd() | exp.TimestampAdd():
                 value, step = self.fold(node.this), self.step(node)
                 time = as_timestamp(value) if isinstance(node, exp.TimestampAdd) else as_date(value, self.calendar)
-                return moved(time, step) if time is not None and step is not None else None
+                return _move_time(time, step) if time is not None and step is not None else None
         return None
 
     def step(self, node: exp.Expr) -> Interval | None:
@@ -272,9 +272,9 @@ class Constants:
             case Kind.INTERVAL, Kind.INTERVAL:
                 return _interval(left.months + right.months, left.number + right.number)
             case Kind.DATE, Kind.INTEGER:
-                return moved(left, Interval(micros=right.number * DAY))
+                return _move_time(left, Interval(micros=right.number * DAY))
             case ((Kind.DATE | Kind.TIMESTAMP), Kind.INTERVAL):
-                return moved(left, Interval(right.months, right.number))
+                return _move_time(left, Interval(right.months, right.number))
         return None
 
 
@@ -317,7 +317,7 @@ def as_date(value: Constant | None, calendar: Calendar = UTC_CALENDAR) -> Consta
     return Constant(Kind.DATE, instant) if instant is not None else None
 
 
-def moved(value: Constant, interval: Interval) -> Constant | None:
+def _move_time(value: Constant, interval: Interval) -> Constant | None:
     """Returns a time moved by some months or microseconds, the day of the month clamped as in Spark; ``None`` outside
     the years 1 to 9999. A DATE stays a DATE if it moves by whole days.
     """

@@ -34,7 +34,7 @@ from rewriter.planner.zones.zoned_expressions import (
     counts_days,
     is_instant,
     is_range,
-    moved,
+    moved_timestamp,
     names_outside,
     others,
     own_columns,
@@ -388,8 +388,8 @@ class ZoneEdits:
                 return  # the zone's hours are those of UTC
 
             def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
-                head, tail = moved("\0", -offsets[1]).split("\0")
-                return head, before, moved(name, offsets[0]), after, tail
+                head, tail = moved_timestamp("\0", -offsets[1]).split("\0")
+                return head, before, moved_timestamp(name, offsets[0]), after, tail
 
             description = f"{self._text.text[call.start : call.end]} becomes that of {zone}"
             self._edits[call] = Edit(call, cases(name, pieces, rendered), description)

@@ -195,7 +195,7 @@ _MOST_CHANGES = 1000
 Piece = tuple[int | None, tuple[int, ...]]
 
 
-def moved(expression: str, micros: int) -> str:
+def moved_timestamp(expression: str, micros: int) -> str:
     """Returns a timestamp, moved later by whole seconds."""
     if not micros:
         return expression
@@ -242,11 +242,11 @@ def wall_time(calendar: Calendar, instant: str, extent: TimeRange) -> str:
     return _text(instant, _offsets(calendar, extent))
 
 
-def truncated(unit: str, period: Period, calendar: Calendar, instant: str, extent: TimeRange) -> str:
+def truncated_instant(unit: str, period: Period, calendar: Calendar, instant: str, extent: TimeRange) -> str:
     """Returns the first instant of the period around an instant of the range. ``unit`` is the name for date_trunc."""
 
     def rendered(shift: tuple[int, ...]) -> tuple[str]:
-        return (moved(f"date_trunc('{unit}', {moved(instant, shift[0])})", -shift[1]),)
+        return (moved_timestamp(f"date_trunc('{unit}', {moved_timestamp(instant, shift[0])})", -shift[1]),)
 
     pieces = truncations(period, calendar, extent) if isinstance(period, ZonedPeriod) else [(None, (0, 0))]
     return "".join(map(str, cases(instant, pieces, rendered)))
@@ -306,4 +306,4 @@ def cases(
 
 def _text(subject: str, pieces: Sequence[Piece]) -> str:
     """Returns the subject, moved by the single offset of each piece."""
-    return "".join(map(str, cases(subject, pieces, lambda shift: [moved(subject, shift[0])])))
+    return "".join(map(str, cases(subject, pieces, lambda shift: [moved_timestamp(subject, shift[0])])))

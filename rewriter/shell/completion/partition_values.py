@@ -21,7 +21,7 @@ from rewriter.catalog.keys.encoding import (
     encode_bytes,
     encode_value,
     prefix,
-    split,
+    split_key,
     width_of,
 )
 from rewriter.catalog.keys.values import coerce
@@ -136,7 +136,7 @@ def _values_in_first(
     for visited, key in enumerate(keys):
         if not visited % _PAGE and time.monotonic() > deadline:
             break
-        parts = split(widths, key)
+        parts = split_key(widths, key)
         if all(parts[place] == field for place, field in fixed):
             fields[parts[number]] = None
     values = (decode_value(columns[number].type, field) for field in sorted(fields))
@@ -172,7 +172,7 @@ def _distinct(
         fields: dict[bytes, None] = {}
         last = b""
         for key in keys:
-            parts = split(widths, key)
+            parts = split_key(widths, key)
             last = key[:9] + b"".join(parts[: number + 1])
             fields[parts[number]] = None
         for field in fields:

@@ -12,7 +12,7 @@ from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View, parts_of
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, row_format_properties
 from rewriter.catalog.model.stored_paths import MOVING
-from rewriter.catalog.model.temporary_views import TemporaryView, session_of, shown
+from rewriter.catalog.model.temporary_views import TemporaryView, session_of, with_typed_names
 from rewriter.errors import ParseError
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
@@ -72,7 +72,7 @@ def _table(table: Table, as_serde: bool) -> str:
         if not (is_reserved(key) or key.startswith(MOVING) or key in separators)
     }
     create_statement = CreateTable(
-        table=Name((shown(table.name),)) if temporary else _name(table.name),
+        table=Name((with_typed_names(table.name),)) if temporary else _name(table.name),
         columns=tuple(map(_column, columns)),
         partitioned_by=partitioning,
         external=table.external,
@@ -110,7 +110,7 @@ def _view(view: View, context: Context) -> str:
     columns = tuple(ColumnDef(name, None, comment) for name, comment in view.columns)
     temporary = isinstance(view, TemporaryView)
     create_statement = CreateView(
-        view=Name((shown(view.name),)) if temporary else _name(view.name),
+        view=Name((with_typed_names(view.name),)) if temporary else _name(view.name),
         temporary=temporary,
         query=Query(query),
         columns=columns or None,

@@ -59,7 +59,9 @@ def set_properties(statement: s.SetProperties, context: Context) -> Result:
     table = context.table(statement.table)
     for (key, value), span in zip(statement.properties, statement.property_spans, strict=True):
         _refuse_change(key, value, table, span)
-    new_properties = checked(zip(statement.properties, statement.property_spans, strict=True), table, context)
+    new_properties = validate_properties(
+        zip(statement.properties, statement.property_spans, strict=True), table, context
+    )
     differences = _alter(
         AlterTable(table, new_properties, _superseded(new_properties, table, context)), statement.table, context
     )
@@ -131,7 +133,9 @@ def refresh_timelines(statement: timelines.RefreshTimelines, context: Context) -
     return _report("REFRESH TIMELINES", fact, transaction.differences)
 
 
-def checked(items: Iterable[tuple[tuple[str, str], Span]], table: Table, context: Context) -> dict[str, str]:
+def validate_properties(
+    items: Iterable[tuple[tuple[str, str], Span]], table: Table, context: Context
+) -> dict[str, str]:
     """Returns the properties that a table is to have, with those about timelines in canonical spelling.
 
     Raises ``AnalysisError`` at the property: INVALID_TIMELINE_PROPERTY for a key about timelines that means nothing
@@ -159,7 +163,7 @@ def checked(items: Iterable[tuple[tuple[str, str], Span]], table: Table, context
 
 
 def check_storage_table(table: Table, storage_table: StorageTable, position: Span) -> None:
-    """Checks the properties of a table that becomes a fact's; raises as ``checked`` does, at the position.
+    """Checks the properties of a table that becomes a fact's; raises as ``validate_properties`` does, at the position.
 
     Raises ``NotSupportedError`` DISCOVERED_PARTITIONS, because timelines describe partitions in the catalog, and it
     has none of a table whose partitions are discovered.

@@ -30,7 +30,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
-from rewriter.statements.define.table_properties import checked
+from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
@@ -218,7 +218,7 @@ class CreationTarget:
             cluster=cluster,
         )
         property_items = zip(statement.properties, statement.property_spans, strict=True)
-        properties = checked(property_items, table, self.context)
+        properties = validate_properties(property_items, table, self.context)
         comment = properties.pop(COMMENT, self.comment)
         is_stated = not isinstance(statement, s.CreateTableLike) and self.comment is not None
         properties |= self.row_format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewriter.catalog.commit.reserved_properties import refused
+from rewriter.catalog.commit.reserved_properties import credentials_refused
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import ColumnDef, Name, Query
@@ -43,7 +43,7 @@ def check_query(
                 hint="Write the value itself, or move the condition to the query that reads the view.",
             )
         if has_credentials(token.text):
-            raise refused(name).at(token.span.shifted(query.span.start))
+            raise credentials_refused(name).at(token.span.shifted(query.span.start))
     text = with_table_queries(QueryText(query.text, query.span.start))
     unread = text.unread()
     if unread is not None:

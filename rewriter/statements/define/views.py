@@ -12,7 +12,7 @@ from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import View
-from rewriter.catalog.model.temporary_views import TemporaryView, shown, view_name
+from rewriter.catalog.model.temporary_views import TemporaryView, view_name, with_typed_names
 from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import views as s
 from rewriter.grammar.families.tables import Rename
@@ -180,9 +180,9 @@ def rename_temporary_view(view: TemporaryView, statement: Rename, context: Conte
     name = Name(statement.to.parts, statement.to.span)
     if len(name.parts) > 1:
         raise ParseError(
-            f"The temporary view {shown(view.name)} cannot be moved into a database.",
+            f"The temporary view {with_typed_names(view.name)} cannot be moved into a database.",
             position=name.span,
-            object=shown(view.name),
+            object=with_typed_names(view.name),
             hint=f"Write RENAME TO {name.last}.",
         )
     plain_name(name, "view")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
-from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
 from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery, Relation
@@ -23,14 +23,14 @@ from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
 from rewriter.planner.rewrite.union_arms import partition_column, relation
-from rewriter.planner.zones.zoned_expressions import truncated
+from rewriter.planner.zones.zoned_expressions import truncated_instant
 from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.not_null_measures import not_null_measures
-from rewriter.statements.query.routing import placed
+from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.query.select import scan_files
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
@@ -111,7 +111,7 @@ class Difference:
 def differences(comparison: Comparison, context: Context) -> Iterator[Difference]:
     """Runs the comparison. Yields the differences in order of time, dimensions and measures; none if both agree."""
     uses = _uses(comparison)
-    context = placed(uses, context)
+    context = place_on_cluster(uses, context)
     reader = context.engine().execute(engine_query(_template(comparison), uses, context))
     dimensions, period = len(comparison.keys), comparison.period
     for batch in reader:
@@ -152,7 +152,7 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
     return tuple(
         TableUse(
             table,
-            merged(key_range for arm in table_arms for key_range in key_ranges(arm)),
+            merge_ranges(key_range for arm in table_arms for key_range in key_ranges(arm)),
             tuple(Selection(arm.layout, arm.ranges, arm.null_time, arm.secondary_selections) for arm in table_arms),
         )
         for table, table_arms in by_table.values()
@@ -161,7 +161,9 @@ def uses_of(arms: Sequence[Arm]) -> tuple[TableUse, ...]:
 
 def period_start(period: Period, time: str, arms: Sequence[Arm], calendar: Calendar) -> str:
     """Returns the start of the period that holds a time dimension of the arms' rows, as Spark SQL."""
-    return truncated(_UNITS[period.kind], period, calendar, quote_identifier(time), time_of(arms, time, calendar))
+    return truncated_instant(
+        _UNITS[period.kind], period, calendar, quote_identifier(time), time_of(arms, time, calendar)
+    )
 
 
 def time_of(arms: Sequence[Arm], time: str, calendar: Calendar) -> TimeRange:
@@ -253,7 +255,7 @@ def _null_measures(
         )
     )
     uses = uses_of(arms)
-    context = placed(uses, context)
+    context = place_on_cluster(uses, context)
     for batch in context.engine().execute(engine_query(template, uses, context)):
         for first, *nulls in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             ordinal = period.ordinal((first - _EPOCH) // timedelta(microseconds=1))
@@ -491,7 +493,7 @@ def file_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator
         table = context.snapshot.table(name)
         binding = external_binding(table, context)
         if binding is not None:
-            keys = merged(
+            keys = merge_ranges(
                 key
                 for period in binding.storage_table.layouts
                 for ordinal_range in ordinals_of(period, time if binding.is_base(period) else requested)
@@ -698,7 +700,7 @@ def _misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[
         )
     )
     uses = uses_of((arm,))
-    context = placed(uses, context)
+    context = place_on_cluster(uses, context)
     for batch in context.engine().execute(engine_query(template, uses, context)):
         for start, count in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield None if start is None else period.ordinal((start - _EPOCH) // timedelta(microseconds=1)), count

@@ -40,7 +40,7 @@ from rewriter.statements.maintain.check_fact import (
     time_of,
     uses_of,
 )
-from rewriter.statements.query.routing import placed
+from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
@@ -53,7 +53,7 @@ from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.resolve.partition_specs import key_range
 from rewriter.statements.show.coverage import asked
 from rewriter.statements.write.external_base_changes import base_time, note_listed, read_files
-from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.managed_write import WriteChange, group_files, write_managed
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
 from rewriter.timeline.calendars import ZonedPeriod
 from rewriter.timeline.layouts import DATE, TIMESTAMP, TimeLayout
@@ -374,7 +374,7 @@ def _write(
 ) -> None:
     arms = base_arms(base_periods(stored.fact), recomputed, context)
     uses = uses_of(arms)
-    context = placed(uses, context.writing(table))
+    context = place_on_cluster(uses, context.writing(table))
     query = engine_query(_rollup_query(stored, table, cube, arms), uses, context)
 
     def fill(folder: str) -> tuple[WrittenFile, ...]:
@@ -391,7 +391,7 @@ def _write(
         return tuple(file for file in context.engine().write(query, write) if file.rows != 0)
 
     def change(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
-        by_values = grouped(files)
+        by_values = group_files(files)
         layout, runs = stored.table.layouts[stored.period], ordinals_of(stored.period, recomputed)
         ordinals = (ordinal for run in runs for ordinal in range(run.start, run.end))
         period = stored.period

@@ -34,7 +34,7 @@ from rewriter.catalog.maintenance.file_garbage import (
 from rewriter.catalog.maintenance.warehouse_identity import IDENTITY_FILE, write_directories
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column
 from rewriter.catalog.model.stored_paths import is_in
-from rewriter.catalog.model.temporary_views import shown
+from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.storage.partition_directories import folders_in, names_in
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
@@ -140,7 +140,7 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     if not statement.dry_run:
         catalog.abort_dead(TRANSACTION_TIMEOUT_SECONDS)
     with catalog.database.read() as connection:
-        all_tables = file_garbage.tables(connection)
+        all_tables = file_garbage.stored_tables(connection)
         limit = file_garbage.horizon(connection, retained)
         unneeded = file_garbage.unneeded_files(
             connection, all_tables, limit, None if only_table is None else only_table.id
@@ -458,7 +458,7 @@ def _remove_empty(
 def _result(items: Sequence[_Removable], warnings: tuple[str, ...] = ()) -> Result:
     amounts: dict[tuple[str, str], list[int]] = {}
     for item in items:
-        amounts.setdefault((shown(item.table), item.reason), []).append(item.bytes)
+        amounts.setdefault((with_typed_names(item.table), item.reason), []).append(item.bytes)
     rows: list[Row] = [(*key, len(sizes), sum(sizes)) for key, sizes in sorted(amounts.items())]
     result = listing("VACUUM", _COLUMNS, rows)
     result.warnings = warnings

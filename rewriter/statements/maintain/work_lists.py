@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Column, Fact
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.partition_directories import unlisted_directories
@@ -134,7 +134,7 @@ def _unlisted(stored: StoredPeriod, wanted: RangeSet, context: Context) -> Range
     if binding is None:
         return RangeSet.EMPTY
     ordinals = (overlapping(stored.period, range_) for range_ in wanted)
-    keys = merged(key for periods in ordinals for key in binding.key_ranges(stored.period, periods))
+    keys = merge_ranges(key for periods in ordinals for key in binding.key_ranges(stored.period, periods))
     located = [(directory(table, partition), partition) for partition in context.snapshot.partitions(table, keys)]
     counter = context.progress.counter("listing", "directories")
     unlisted = unlisted_directories([path for path, _ in located], counter)

@@ -16,7 +16,7 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table, seen_from
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
@@ -48,10 +48,10 @@ from rewriter.statements.resolve.partition_specs import (
 )
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import has_success_files, remove_success_files_now, run_policies
-from rewriter.statements.write.insert import retried
+from rewriter.statements.write.insert import retry_on_conflict
 from rewriter.statements.write.insert_target import Target
-from rewriter.statements.write.load_data import check_file, copied
-from rewriter.statements.write.managed_write import WriteChange, grouped, write_managed
+from rewriter.statements.write.load_data import check_file, copy_loaded_files
+from rewriter.statements.write.managed_write import WriteChange, group_files, write_managed
 from rewriter.uris import is_uri
 
 
@@ -132,7 +132,7 @@ def drop_partitions(statement: s.DropPartitions, context: Context) -> Result:
     named = context.snapshot.partitions(table, [*map(KeyRange.of_key, keys)]) if has_success_files(table) else ()
     if keys:
         with context.begin() as transaction:
-            transaction.commit([DropPartitions(table, keys, merged(ranges))])
+            transaction.commit([DropPartitions(table, keys, merge_ranges(ranges))])
         remove_success_files_now(table, [partition.values for partition in named], context)
     return Result("ALTER TABLE DROP PARTITION")
 
@@ -236,7 +236,7 @@ def _import_partitions(
     if context.rehearsed is not None:
         _add(table, [imported.values for imported in _imports(table, additions, context)], if_not_exists, context)
         return Result("ALTER TABLE ADD PARTITION")
-    return retried(lambda now: _import(table, additions, if_not_exists, now), True, context)
+    return retry_on_conflict(lambda now: _import(table, additions, if_not_exists, now), True, context)
 
 
 def _import(table: Table, additions: Sequence[PartitionLocation], if_not_exists: bool, context: Context) -> Result:
@@ -261,7 +261,7 @@ def _import(table: Table, additions: Sequence[PartitionLocation], if_not_exists:
 
     def changes(write_id: int, files: Sequence[WrittenFile]) -> list[WriteChange]:
         contents: dict[PartitionValues, tuple[DataFile, ...]] = dict.fromkeys(by_values, ())
-        contents |= grouped(files)
+        contents |= group_files(files)
         writes = tuple(PartitionWrite(values, partition_files) for values, partition_files in contents.items())
         return [WritePartitions(table, write_id, writes, overwrite=True, if_not_exists=True, doubt=BY_LOAD_DATA)]
 
@@ -312,6 +312,6 @@ def _copied(table: Table, imported: _Import, folder: str, context: Context) -> t
         table, Spec(dict(enumerate(imported.values)), frozenset()), (), imported.values, {}, reordered=False
     )
     try:
-        return copied(imported.files, target, folder, context) if imported.files else ()
+        return copy_loaded_files(imported.files, target, folder, context) if imported.files else ()
     except Error as error:
         raise error.at(imported.span) from None

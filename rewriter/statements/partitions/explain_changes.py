@@ -13,7 +13,7 @@ from rewriter.catalog.commit.move_changes import default_directory, directory
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import InternalError
 from rewriter.grammar.families import maintenance, partitions, storage
@@ -24,7 +24,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import RUNNERS, runs
 from rewriter.statements.partitions import add_drop, rename_exchange, repair_table, storage_location
-from rewriter.statements.query.explain import explained
+from rewriter.statements.query.explain import explain_query
 
 #: The most partitions that are shown of each change.
 _PARTITIONS = 50
@@ -62,7 +62,7 @@ def explain_change(statement: ExplainChange, context: Context) -> Result:
             for _, status, location, reason in result.rows()
             if status in (repair_table.AMBIGUOUS, repair_table.IGNORED)
         ]
-    explanation = explained(lines or ["nothing changes in the catalog or on disk"], context)
+    explanation = explain_query(lines or ["nothing changes in the catalog or on disk"], context)
     explanation.warnings = result.warnings
     return explanation
 
@@ -139,7 +139,7 @@ def _altered(change: c.AlterPartitions, context: Context) -> list[str]:
 
 
 def _existing(table: Table, keys: Sequence[bytes], context: Context) -> Sequence[Partition]:
-    return context.snapshot.partitions(table, merged(map(KeyRange.of_key, keys))) if keys else ()
+    return context.snapshot.partitions(table, merge_ranges(map(KeyRange.of_key, keys))) if keys else ()
 
 
 def _listed(table: Table, count: int, what: str, fate: str, lines: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from rewriter.catalog import partition_moves
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.model.changes import TruncatePartitions
-from rewriter.catalog.model.key_ranges import merged
+from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import PartitionValues, Table, seen_from
 from rewriter.catalog.storage.discovered_partitions import look_up
 from rewriter.errors import AnalysisError, Error, NotSupportedError, partitions_not_found
@@ -50,7 +50,7 @@ def rename_partition(statement: s.RenamePartition, context: Context) -> Result:
     old, new = read_full(table, statement.partition), read_full(table, statement.to)
     check_named(table, statement.to, context.snapshot)
     try:
-        partition = partition_moves.existing(context.snapshot, table, old)
+        partition = partition_moves.existing_partition(context.snapshot, table, old)
     except Error as error:
         raise error.at(spec_span(statement.partition)) from None
     try:
@@ -85,7 +85,7 @@ def exchange_partitions(statement: s.ExchangePartitions, context: Context) -> Re
     moved: list[PartitionValues] = []
     for spec, leading in zip(statement.partitions, prefixes, strict=True):
         try:
-            exchanged = partition_moves.exchanged(context.snapshot, target, source, leading)
+            exchanged = partition_moves.exchanged_partitions(context.snapshot, target, source, leading)
             # Partitions without a location of their own go where the target has its partitions.
             kept_locations = [
                 (partition.values, partition.location) for partition in exchanged if partition.location is not None
@@ -156,7 +156,7 @@ def truncate(statement: s.Truncate, context: Context) -> Result:
     if keys_with_files:
         with context.begin() as transaction:
             try:
-                transaction.commit([TruncatePartitions(table, keys_with_files, merged(lookup.ranges))])
+                transaction.commit([TruncatePartitions(table, keys_with_files, merge_ranges(lookup.ranges))])
             except Error as error:
                 raise error.at(statement.table.span) from None
     return Result("TRUNCATE TABLE")

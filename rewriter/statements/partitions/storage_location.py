@@ -124,7 +124,7 @@ def _storage_owner(
     require_partitioned(table, statement.table.span)
     values = read_full(table, statement.partition)
     try:
-        return table, partition_moves.existing(context.snapshot, table, values)
+        return table, partition_moves.existing_partition(context.snapshot, table, values)
     except Error as error:
         raise error.at(spec_span(statement.partition)) from None
 

@@ -12,11 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.catalog.filters.predicates import Computed, Fields, ScanFilter, conditions, filter_of_results, substituted
+from rewriter.catalog.filters.predicates import (
+    Computed,
+    Fields,
+    ScanFilter,
+    conditions,
+    filter_of_results,
+    replace_computed,
+)
 from rewriter.catalog.keys.encoding import NULL, decode_value
 from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
-from rewriter.exec.duckdb.evaluate_predicate import satisfying
+from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.model.plan import Plan, Reading, TableUse
 from rewriter.planner.plan_query import counted
 from rewriter.runtime.statement_context import Context
@@ -27,7 +34,7 @@ MOST_COMBINATIONS = 100_000
 _MOST_CONDITIONS = 40
 
 
-def narrowed(plan: Plan, context: Context) -> Plan:
+def prune_by_computed_predicates(plan: Plan, context: Context) -> Plan:
     """Returns the plan with the filters of its readings settled. A plan without conditions to compute is returned
     unchanged.
 
@@ -47,7 +54,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
             continue
         if not use.table.kind.lists_partitions:
             # Its partitions are no rows of the catalog, so no values are available for the computation.
-            left = substituted(use.wanted, {})
+            left = replace_computed(use.wanted, {})
             uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))
             notes += (
                 f"not used: {' '.join(condition.text.split())}: the catalog does not list the table's partitions"
@@ -81,7 +88,7 @@ def _narrowed(reading: Reading, parameters: Mapping[str, object], context: Conte
             notes.append(f"computed: {condition_text}: {_counts([truths[fields] for fields in combinations])}")
             if any(truths[fields] is not False for fields in nulls):
                 notes[-1] += ", and of NULLs, which represent rows without a match"
-        left = substituted(use.wanted, filters_by_condition)
+        left = replace_computed(use.wanted, filters_by_condition)
         uses.append(TableUse(use.table, None) if left is None else replace(use, wanted=left))
     return replace(reading, uses=tuple(uses), notes=tuple(notes))
 
@@ -104,7 +111,7 @@ def _occurring(
 
     Returns ``None`` for a condition that has too many.
     """
-    lookup = context.snapshot.lookup(table, substituted(scan_filter, {}))
+    lookup = context.snapshot.lookup(table, replace_computed(scan_filter, {}))
     occurring: dict[Computed, set[Fields]] = {condition: set() for condition in evaluated}
     left = {condition: occurring[condition] for condition in evaluated}
     for key in lookup.found_keys():
@@ -125,14 +132,14 @@ def _occurring(
 def _truths(
     condition: Computed, occurring: Iterable[Fields], table: Table, parameters: Mapping[str, object]
 ) -> dict[Fields, bool | None]:
-    """Returns the truth of a condition for each combination. Raises the errors of ``satisfying``."""
+    """Returns the truth of a condition for each combination. Raises the errors of ``evaluate_condition``."""
     columns = [table.partition_columns[index] for index in condition.indexes]
     combinations = sorted(occurring)
     rows = [
         tuple(decode_value(column.type, field) for column, field in zip(columns, fields, strict=True))
         for fields in combinations
     ]
-    truths = satisfying(condition.text, condition.alias, columns, rows, parameters)
+    truths = evaluate_condition(condition.text, condition.alias, columns, rows, parameters)
     return dict(zip(combinations, truths, strict=True))
 
 

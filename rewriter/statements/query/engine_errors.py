@@ -19,7 +19,7 @@ from rewriter.planner.text.query_text import QueryText
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"")
 
 
-def placed(error: Error, query: Query, sql: str) -> Error:
+def with_position(error: Error, query: Query, sql: str) -> Error:
     """Returns an engine's error about ``sql``, placed in the user's query.
 
     Where the engine reports a position, it becomes that of the same token in the user's text; otherwise the position

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, TableKind
-from rewriter.catalog.model.temporary_views import plainly, shown
+from rewriter.catalog.model.temporary_views import plainly, with_typed_names
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.connectors.table_source import is_source, source_predicates
@@ -22,12 +22,12 @@ from rewriter.planner.routing.routes import Route
 from rewriter.runtime.result import Result, Row
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.footer_aggregates import computed_query
-from rewriter.statements.query.select import expanded, planned, prepare, read_footers, scanned
+from rewriter.statements.query.select import expanded, plan_select, prepare, read_footers, scan_size
 from rewriter.statements.query.words_relied_on import words_of_plan
-from rewriter.statements.resolve.partition_specs import dropped, listed
-from rewriter.uris import masked
+from rewriter.statements.resolve.partition_specs import dropped, list_partitions
+from rewriter.uris import mask_credentials
 
 
 @runs(ExplainScan, in_transaction=True, without_warehouse=True)
@@ -38,7 +38,7 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
     """
     explained_statement = statement.statement
     if isinstance(explained_statement, ShowPartitions):
-        lookup = listed(explained_statement, context)
+        lookup = list_partitions(explained_statement, context)
         lines = [f"{lookup.table.name}: {_found_partitions(lookup)}", *_indented(lookup)]
     else:
         lines = []
@@ -49,14 +49,14 @@ def explain_scan(statement: ExplainScan, context: Context) -> Result:
                 f"{lookup.table.name} PARTITION ({conditions}): {_found_partitions(lookup)}",
                 *_indented(lookup),
             ]
-    return explained(lines, context)
+    return explain_query(lines, context)
 
 
-def explained(lines: Iterable[str], context: Context) -> Result:
+def explain_query(lines: Iterable[str], context: Context) -> Result:
     """Returns the result of EXPLAIN: rows of one column, with the names of temporary tables as they were typed, and
     without the passwords and signatures of URIs.
     """
-    rows: list[Row] = [(masked(plainly(line, context.snapshot.session)),) for line in lines]
+    rows: list[Row] = [(mask_credentials(plainly(line, context.snapshot.session)),) for line in lines]
     return Result("EXPLAIN", (Column("plan", "string"),), rows, rowcount=len(rows))
 
 
@@ -82,13 +82,13 @@ def explain(statement: Explain, context: Context) -> Result:
         try:
             text = context.on(prepared.route.cluster).engine().explain(prepared.query)
         except Error as error:
-            raise placed(error, query, prepared.query.sql) from None
+            raise with_position(error, query, prepared.query.sql) from None
         plan = prepared.plan
     else:
         planning_context = context if statement.what == "REWRITE" else tolerant
-        plan, route = planned(query, planning_context)
+        plan, route = plan_select(query, planning_context)
         text = _explained(statement.what, plan, route, query, planning_context.on(route.cluster))
-    result = explained(text.splitlines(), context)
+    result = explain_query(text.splitlines(), context)
     result.coverage, result.plan = plan.coverage, plan
     return result
 
@@ -129,13 +129,15 @@ def _scan_text(plan: Plan, query: Query, context: Context) -> str:
         if use.table.kind in (TableKind.SOURCE, TableKind.SYSTEM):
             predicates = source_predicates(use.table, use.wanted)
             kind = "a source" if is_source(use.table) else "a system table"
-            lines.append(f"{shown(use.table.name)}: {kind}" + "".join(f"\n  predicate: {p.text}" for p in predicates))
+            lines.append(
+                f"{with_typed_names(use.table.name)}: {kind}" + "".join(f"\n  predicate: {p.text}" for p in predicates)
+            )
             continue
         if use.table.kind is TableKind.FILES:
             named_files = expanded(use.table, query)
             counts = (0, len(named_files), sum(file.bytes for file in named_files))
         else:
-            partitions_read, files = scanned(use, context, plan.row_limit)
+            partitions_read, files = scan_size(use, context, plan.row_limit)
             counts = (partitions_read, len({file.path for file in files}), sum(file.bytes for file in files))
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
         amount = f"{counted(counts[1], 'file')}, {counts[2]:,} bytes"

@@ -36,7 +36,7 @@ UNREACHABLE = "ENGINE_UNREACHABLE"
 Replan = Callable[[CatalogReader], Plan]
 
 
-def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
+def choose_route(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     """Returns the plan that runs, and the cluster that runs it. Without clusters, the plan as it is, at no cost.
 
     Raises ``OperationalError`` NO_CLUSTER_HAS_EVERYTHING, ``ProgrammingError`` CLUSTER_LACKS_PARTITIONS where the
@@ -65,10 +65,10 @@ def routed(plan: Plan, replan: Replan, context: Context) -> tuple[Plan, Route]:
     raise no_cluster(route, why)
 
 
-def placed(uses: Sequence[TableUse], context: Context) -> Context:
+def place_on_cluster(uses: Sequence[TableUse], context: Context) -> Context:
     """Returns the context on the cluster that has all that is read of tables. Without clusters, returns it as it is.
 
-    Raises as ``routed`` does.
+    Raises as ``choose_route`` does.
     """
     if not context.clusters:
         return context

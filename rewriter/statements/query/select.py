@@ -36,10 +36,10 @@ from rewriter.runtime.prepared_queries import Prepared, query_key
 from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.computed_pruning import narrowed
-from rewriter.statements.query.engine_errors import misspelled_function, placed
+from rewriter.statements.query.computed_pruning import prune_by_computed_predicates
+from rewriter.statements.query.engine_errors import misspelled_function, with_position
 from rewriter.statements.query.footer_aggregates import FooterQuery, are_of_footers, computed_query, footer_query
-from rewriter.statements.query.routing import UNREACHABLE, routed, unreachable
+from rewriter.statements.query.routing import UNREACHABLE, choose_route, unreachable
 from rewriter.statements.resolve.named_objects import columns_of_view, typed_name
 from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.system_tables.rows import batches
@@ -76,7 +76,7 @@ def _started(statement: s.Select, context: Context) -> tuple[Prepared, BatchStre
         except Error as error:
             cluster = prepared.route.cluster
             if error.condition != UNREACHABLE or cluster is None or context.required_cluster[0] is not None:
-                raise placed(error, statement.query, prepared.query.sql) from None
+                raise with_position(error, statement.query, prepared.query.sql) from None
             context = replace(context, unreachable=(*context.unreachable, unreachable(cluster, error.message)))
 
 
@@ -99,7 +99,7 @@ def _later(error: Error, query: Query, prepared: Prepared, snapshot: Snapshot) -
     """Returns an error of a batch as that of the query's first batch would be."""
     if isinstance(error, EngineError):
         snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
-    return placed(error, query, prepared.query.sql)
+    return with_position(error, query, prepared.query.sql)
 
 
 def prepare(query: Query, context: Context) -> Prepared:
@@ -118,7 +118,7 @@ def prepare(query: Query, context: Context) -> Prepared:
     if prepared is None:
         context = replace(context, planning=replace(context.planning, now=clock))
         plan = _plan(query, snapshot, context)
-        settled_plan = narrowed(plan, context)
+        settled_plan = prune_by_computed_predicates(plan, context)
         routed_plan, route = _routed(settled_plan, query, context)
         prepared = replace(_prepared(query, routed_plan, context.on(route.cluster)), route=route)
         is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
@@ -196,13 +196,13 @@ def read_footers(plan: Plan, context: Context) -> FooterQuery | None:
     return footer_query(plan, count, ((p.values, DataFile(f.path, None, f.bytes)) for p, f in found_files))
 
 
-def planned(query: Query, context: Context) -> tuple[Plan, Route]:
+def plan_select(query: Query, context: Context) -> tuple[Plan, Route]:
     """Returns the plan of a query, and its route. Raises as ``prepare`` does, and looks up no files."""
     return _routed(_planned(query, context.snapshot, context), query, context)
 
 
 def _planned(query: Query, reader: CatalogReader, context: Context) -> Plan:
-    return narrowed(_plan(query, reader, context), context)
+    return prune_by_computed_predicates(_plan(query, reader, context), context)
 
 
 def _plan(query: Query, reader: CatalogReader, context: Context) -> Plan:
@@ -215,12 +215,12 @@ def _plan(query: Query, reader: CatalogReader, context: Context) -> Plan:
 
 def _routed(plan: Plan, query: Query, context: Context) -> tuple[Plan, Route]:
     try:
-        return routed(plan, lambda reader: _planned(query, reader, context), context)
+        return choose_route(plan, lambda reader: _planned(query, reader, context), context)
     except Error as error:
         raise error.at(query.span) from None
 
 
-def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
+def selected_partitions(use: TableUse, context: Context) -> tuple[Partition, ...]:
     """Returns the partitions of a table that a plan reads, in key order. Raises ``OperationalError`` PATH_NOT_FOUND if
     they are discovered and the location of the table does not exist.
     """
@@ -242,10 +242,10 @@ def selected(use: TableUse, context: Context) -> tuple[Partition, ...]:
 
 def scan_files(use: TableUse, context: Context) -> tuple[ScanFile, ...]:
     """Returns the files of the partitions that a plan reads of a table."""
-    return scanned(use, context)[1]
+    return scan_size(use, context)[1]
 
 
-def scanned(use: TableUse, context: Context, most_rows: int | None = None) -> tuple[int, tuple[ScanFile, ...]]:
+def scan_size(use: TableUse, context: Context, most_rows: int | None = None) -> tuple[int, tuple[ScanFile, ...]]:
     """Returns the number of partitions that a plan reads of a table, and their files. An unpartitioned table has 0.
 
     If the plan reads a whole managed table, partitions without files are counted and not read. With ``most_rows``, the
@@ -276,7 +276,7 @@ def _scanned_managed(use: TableUse, context: Context) -> tuple[int, PartitionFil
     if use.ranges is None and use.wanted is None and not use.selections:
         files = context.snapshot.files(table, None)
         return context.snapshot.partition_count(table), files
-    partitions = selected(use, context)
+    partitions = selected_partitions(use, context)
     files = context.snapshot.files(table, use.ranges)
     if use.selections:
         keys = {partition.key for partition in partitions}
@@ -297,11 +297,11 @@ def _is_copied(table: Table, context: Context) -> bool:
 
 def _partitions_of(use: TableUse, context: Context) -> tuple[Partition, ...]:
     """Returns the partitions that a plan reads; of an unpartitioned table, its one partition in the catalog."""
-    return selected(use, context) if use.table.partition_columns else context.snapshot.partitions(use.table)
+    return selected_partitions(use, context) if use.table.partition_columns else context.snapshot.partitions(use.table)
 
 
 def _external_partitions(use: TableUse, context: Context) -> tuple[Partition, ...]:
-    return selected(use, context) if use.table.partition_columns else (the_partition(use.table),)
+    return selected_partitions(use, context) if use.table.partition_columns else (the_partition(use.table),)
 
 
 def _external_files(
@@ -427,7 +427,7 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         files = tuple(ScanFile(f.path, (), f.bytes) for f in named_files)
         return Relation(name, table.format, columns, (), files), 0
     try:
-        count, files = scanned(use, context, most_rows)
+        count, files = scan_size(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
     relation = Relation(

@@ -10,7 +10,7 @@ from rewriter.catalog.model.origins import OriginKind, Origins
 from rewriter.planner.model.plan import Plan, Reading, TableUse
 from rewriter.planner.plan_query import counted
 from rewriter.runtime.statement_context import Context
-from rewriter.statements.query.select import selected
+from rewriter.statements.query.select import selected_partitions
 
 #: The word that the rollups of a TRUSTED table rest on.
 OWNER = "on the word of its owner (TRUSTED)"
@@ -30,7 +30,7 @@ def words_of_plan(plan: Plan, context: Context) -> Iterator[str]:
         if stored.trusted and any(not fact.is_base(stored, period) for period in stored.layouts):
             yield f"{use.table.name}: {OWNER}"
         origins = context.snapshot.origins(use.table)
-        keys = [partition.key for partition in selected(use, context)] if origins else []
+        keys = [partition.key for partition in selected_partitions(use, context)] if origins else []
         for text in _counted_words({key: origins[key] for key in keys if key in origins}, context):
             yield f"{use.table.name}: {text}"
     for reading in plan.readings:

@@ -15,7 +15,7 @@ from rewriter.grammar.statements import Statement
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result, Stats
 from rewriter.runtime.statement_context import Context
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def write_to_sink(
         with context.engine().batches(query) as batches:
             with_sink.write(with_static_columns(rows.passed(batches), partition), rows)
     except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from error.__cause__
+        raise with_position(error, statement.query, prepared.query.sql) from error.__cause__
     return Result(
         "WRITE",
         rowcount=rows.count,

@@ -25,7 +25,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
-from rewriter.catalog.model.temporary_views import shown
+from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.statements.resolve.locations import root_of_cluster
@@ -208,11 +208,13 @@ def check_database_location(location: str, context: LocationContext) -> None:
     chain = _Chain.of(location)
     for table in context.snapshot.tables():
         if table.external and _Chain.of(table.location).holds(chain):
-            raise _error_unsafe(location, f"is inside the location of the external table {shown(table.name)}")
+            raise _error_unsafe(
+                location, f"is inside the location of the external table {with_typed_names(table.name)}"
+            )
         for user in context.snapshot.partitions_at(table, [location]) if table.external else ():
             if _Chain.of(user.location or "").holds(chain):
                 raise _error_unsafe(
-                    location, f"is inside the location of {_user_text(table, user)} of {shown(table.name)}"
+                    location, f"is inside the location of {_user_text(table, user)} of {with_typed_names(table.name)}"
                 )
 
 
@@ -239,10 +241,12 @@ def check_output_directory(path: str, context: LocationContext) -> None:
     _refuse_managed(path, [(table.location, other) for table, other in tables if not table.external], context)
     for table, other in tables:
         if chain.holds(other) or other.holds(chain):
-            raise _error_unsafe(path, f"shares files with the table {shown(table.name)}")
+            raise _error_unsafe(path, f"shares files with the table {with_typed_names(table.name)}")
         if table.partition_columns and table.external and not is_discovered(table):
             for partition in context.snapshot.partitions_at(table, [path]):
-                raise _error_unsafe(path, f"shares files with {_user_text(table, partition)} of {shown(table.name)}")
+                raise _error_unsafe(
+                    path, f"shares files with {_user_text(table, partition)} of {with_typed_names(table.name)}"
+                )
 
 
 def unused_locations(table: Table, locations: Sequence[str], context: LocationContext) -> list[str]:
@@ -348,14 +352,14 @@ class _Surroundings:
             chain = _Chain.of(location)
             user = next((external for external, other in others if chain.holds(other) or other.holds(chain)), None)
             if user is not None:
-                raise error_shared(table, location, f"the table {shown(user.name)}")
+                raise error_shared(table, location, f"the table {with_typed_names(user.name)}")
 
     def partitions_at(self, places: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Yields the locations of registered partitions that conflict with one of the places, and what has them."""
         for other, _ in self.other_tables:
             if other.external and other.partition_columns and not is_shared(other) and not is_discovered(other):
                 for partition in self.context.snapshot.partitions_at(other, places):
-                    yield partition.location or "", f"{_user_text(other, partition)} of {shown(other.name)}"
+                    yield partition.location or "", f"{_user_text(other, partition)} of {with_typed_names(other.name)}"
 
 
 def check_apart(location: str, others: Iterable[str]) -> None:
@@ -475,6 +479,6 @@ def error_shared(table: Table, location: str, user: str) -> IntegrityError:
         f"The location {location} shares files with {user}: an INSERT OVERWRITE of one removes files of the other.",
         condition="SHARED_LOCATION",
         object=location,
-        hint=f"Name another directory, or declare that {shown(table.name)} shares files: TBLPROPERTIES "
+        hint=f"Name another directory, or declare that {with_typed_names(table.name)} shares files: TBLPROPERTIES "
         f"('{SHARED}' = 'true').",
     )

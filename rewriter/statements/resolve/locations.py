@@ -14,7 +14,7 @@ from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.terms import Name
 from rewriter.runtime.statement_context import Context
-from rewriter.uris import is_in_store, is_uri, normalized, shown
+from rewriter.uris import is_in_store, is_uri, normalize_uri, shown
 
 
 def check_table_format(format: str, position: Span, object: str) -> str:
@@ -81,7 +81,7 @@ def local(location: str, base: str | Path, name: Name) -> str:
 
 def _normal_uri(location: str, name: Name) -> str:
     try:
-        return normalized(location)
+        return normalize_uri(location)
     except ValueError as error:
         raise NotSupportedError(
             f"The location '{shown(location)}' is not supported: {error}.",

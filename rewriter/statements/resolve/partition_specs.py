@@ -12,7 +12,7 @@ from rewriter.catalog.keys.encoding import encode, prefix_of
 from rewriter.catalog.keys.literal_bounds import partition_value_range
 from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import check_path, coerce, partition_name
-from rewriter.catalog.model.key_ranges import KeyRange, merged, successor
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, successor
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING
@@ -303,7 +303,9 @@ def found_keys(specs: Sequence[DroppedSpec], snapshot: Snapshot) -> list[tuple[l
     full_keys = [spec.key_or_filter for spec in specs if isinstance(spec.key_or_filter, bytes)]
     table = specs[0].table
     existing_keys = (
-        set(snapshot.lookup(table, None, merged(map(KeyRange.of_key, full_keys))).found_keys()) if full_keys else set()
+        set(snapshot.lookup(table, None, merge_ranges(map(KeyRange.of_key, full_keys))).found_keys())
+        if full_keys
+        else set()
     )
     results: list[tuple[list[bytes], Sequence[KeyRange]]] = []
     for spec in specs:
@@ -348,7 +350,7 @@ def spec_span(spec: Sequence[PartitionItem]) -> Span:
     return Span(spec[0].span.start, spec[-1].span.end)
 
 
-def listed(statement: s.ShowPartitions, context: Context) -> Lookup | Discovery:
+def list_partitions(statement: s.ShowPartitions, context: Context) -> Lookup | Discovery:
     """Returns the partitions that SHOW PARTITIONS lists, before LIMIT."""
     table = context.table(statement.table)
     require_partitioned(table, statement.table.span)

@@ -83,7 +83,7 @@ def _field(tokens: list[str]) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
-def drawn(columns: Sequence[Column]) -> str:
+def draw_schema(columns: Sequence[Column]) -> str:
     """Returns the schema as Spark draws it, each line with its line break; every column may be NULL."""
     lines = ["root"]
     for column in columns:

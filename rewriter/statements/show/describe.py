@@ -17,7 +17,7 @@ from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.named_objects import (
     column_named,
@@ -28,7 +28,7 @@ from rewriter.statements.resolve.named_objects import (
     partition_named,
     require_columns,
 )
-from rewriter.statements.resolve.type_trees import drawn
+from rewriter.statements.resolve.type_trees import draw_schema
 from rewriter.statements.show.content_statistics import statistics_of
 from rewriter.statements.show.listings import described_cube, described_fact, described_view
 from rewriter.statements.show.object_metadata import (
@@ -181,7 +181,7 @@ def describe_query(statement: s.DescribeQuery, context: Context) -> Result:
     try:
         columns = context.engine().columns(prepared.query)
     except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from None
+        raise with_position(error, statement.query, prepared.query.sql) from None
     return listing("DESCRIBE", _COLUMNS, [(column.name, column.type, None) for column in columns])
 
 
@@ -333,7 +333,7 @@ def _information(relation: Table | View, context: Context) -> str:
         return table_text(relation, context)
     columns = columns_of_view(relation, context.snapshot)
     all_typed = bool(columns) and all(column.type for column in columns)
-    return schema_text(view_metadata(relation, context), drawn(columns) if all_typed else "")
+    return schema_text(view_metadata(relation, context), draw_schema(columns) if all_typed else "")
 
 
 @runs(s.ShowColumns, in_transaction=True, reads_system_tables=True)

@@ -23,7 +23,7 @@ from rewriter.catalog.model.objects import (
     short_name,
 )
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES, SystemTable, is_system_database
-from rewriter.catalog.model.temporary_views import session_of, shown
+from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.errors import AnalysisError
 from rewriter.grammar.families import settings as s
@@ -37,7 +37,7 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import fits_pattern, view_columns
-from rewriter.statements.resolve.partition_specs import listed
+from rewriter.statements.resolve.partition_specs import list_partitions
 
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 
@@ -53,13 +53,13 @@ def show_tables(statement: ShowTables, context: Context) -> Result:
         _row_of(table) for table in _sorted_objects(_tables(database, context), database.name, statement.like)
     ]
     views = _sorted_objects(context.snapshot.views(), database.name, statement.like)
-    rows += [(shown(short_name(view.name)), type_of_view(view), "", "") for view in views]
+    rows += [(with_typed_names(short_name(view.name)), type_of_view(view), "", "") for view in views]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW TABLES", strings("table", "type", "format", "partitioned_by"), rows)
 
 
 def _row_of(table: Table) -> Row:
-    name = shown(short_name(table.name))
+    name = with_typed_names(short_name(table.name))
     if isinstance(table, SystemTable):
         return name, "SYSTEM", "", ""
     return name, type_of(table), table.format, ", ".join(column.name for column in table.partition_columns)
@@ -85,7 +85,7 @@ def show_views(statement: ShowViews, context: Context) -> Result:
     """Returns rows of (view, comment, isTemporary), of the current database or that of IN."""
     views = _sorted_objects(context.snapshot.views(), context.database(statement.database).name, statement.like)
     rows: list[Row] = [
-        (shown(short_name(view.name)), view.comment, session_of(view.name) is not None) for view in views
+        (with_typed_names(short_name(view.name)), view.comment, session_of(view.name) is not None) for view in views
     ]
     rows.sort(key=lambda row: str(row[0]).lower())
     return listing("SHOW VIEWS", (*strings("view", "comment"), Column("isTemporary", "boolean")), rows)
@@ -97,7 +97,7 @@ def _sorted_objects(objects: Iterable[_Object], database: str, pattern: str | No
         object_
         for object_ in objects
         if (database_of(object_.name) == database or session_of(object_.name) is not None)
-        and (pattern is None or fits_pattern(pattern, shown(short_name(object_.name))))
+        and (pattern is None or fits_pattern(pattern, with_typed_names(short_name(object_.name))))
     ]
 
 
@@ -109,7 +109,7 @@ def show_partitions(statement: ShowPartitions, context: Context) -> Result:
     ``committed``, or ``open``: a stream fills it, and covers do not use it. AS JSON returns one row, in which
     names and values are not escaped, all values are text, and NULL is null.
     """
-    lookup = listed(statement, context)
+    lookup = list_partitions(statement, context)
     table = lookup.table
     order = [(_sorted_by(table, key), key.descending) for key in reversed(statement.order_by)]
     if not order and not statement.as_json and not statement.status:
@@ -163,7 +163,7 @@ def described_view(view: View, extended: bool, context: Context) -> Result:
         rows += [("", "", "")] if columns else []
         rows += [
             ("# Detailed View Information", "", ""),
-            ("View", shown(view.name), ""),
+            ("View", with_typed_names(view.name), ""),
             ("Type", type_of_view(view), ""),
         ]
         rows += [("Comment", view.comment, "")] if view.comment is not None else []

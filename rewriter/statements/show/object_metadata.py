@@ -23,7 +23,7 @@ from rewriter.catalog.storage.data_files import directory
 from rewriter.data_formats import known_format
 from rewriter.errors import Error
 from rewriter.runtime.statement_context import Context
-from rewriter.statements.resolve.type_trees import drawn, type_json, type_tree
+from rewriter.statements.resolve.type_trees import draw_schema, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view
 from rewriter.uris import bucket_and_key, is_uri
@@ -266,7 +266,7 @@ def schema_text(metadata: Metadata, schema: str) -> str:
 
 def table_text(table: Table, context: Context) -> str:
     """Returns a table as in SHOW TABLE EXTENDED."""
-    return schema_text(table_metadata(table, context), drawn(table.all_columns))
+    return schema_text(table_metadata(table, context), draw_schema(table.all_columns))
 
 
 def _identity(relation: Table | View, context: Context) -> Metadata:

@@ -27,7 +27,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.locations import check_table_format, refuse_uri
 from rewriter.statements.stream.stream_batches import StreamRun, alive, begin, check_target
 from rewriter.statements.stream.stream_options import StreamOptions, read_options
-from rewriter.statements.write.insert import checked, write_batch
+from rewriter.statements.write.insert import check_insert, write_batch
 
 #: The seconds between two listings of a stream without pause that finds no files.
 _LEAST_PAUSE = 0.2
@@ -165,7 +165,7 @@ class _FileBatches:
             columns = context.engine().file_columns(self._format, files[0].path)
             scanned = tuple([ScanFile(file.path, (), file.bytes, file.modified) for file in files])
             relation = Relation("", self._format, columns, (), scanned)
-            checked_insert = checked(
+            checked_insert = check_insert(
                 self._statement.insert, replace(context, batch=BatchRows(self._statement.path, relation))
             )
             assert checked_insert is not None  # IF NOT EXISTS goes with OVERWRITE.

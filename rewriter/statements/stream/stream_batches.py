@@ -20,7 +20,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.commit_policies import check_policies, run_policies
-from rewriter.statements.write.insert import retried
+from rewriter.statements.write.insert import retry_on_conflict
 from rewriter.statements.write.managed_write import rows_of
 
 #: The seconds between two signs of life.
@@ -66,7 +66,7 @@ class StreamRun:
 
         planning = self.context.settings.for_planner()
         context = self.context.renewed()
-        retried(attempt, True, replace(context, planning=planning))
+        retry_on_conflict(attempt, True, replace(context, planning=planning))
         self.rows += sum(rows_of(files) for files, _ in loaded)
         run_policies(context.table(self.table), context)
         if loaded and not self.stopping.is_set():

@@ -27,9 +27,9 @@ from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.resolve.type_trees import TypeTree, type_tree
 from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.commit_policies import with_batch
-from rewriter.statements.write.insert import retried, write_external, write_rows
+from rewriter.statements.write.insert import retry_on_conflict, write_external, write_rows
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target
-from rewriter.statements.write.managed_write import WriteChange, grouped, rows_of, stats_of, write_managed
+from rewriter.statements.write.managed_write import WriteChange, group_files, rows_of, stats_of, write_managed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def append(statement: Append, context: Context) -> Result:
     spooled = ScratchDirectory("append")
     try:
         path, columns = spool(batches, spooled.path, partial(_type_of, table))
-        result, files = retried(lambda now: _append(statement, path, columns, now), True, context)
+        result, files = retry_on_conflict(lambda now: _append(statement, path, columns, now), True, context)
     finally:
         spooled.remove()
     return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
@@ -125,7 +125,7 @@ def _changes(
     target: Target, batch: Batch | None, context: Context, write_id: int, files: Sequence[WrittenFile]
 ) -> Sequence[WriteChange]:
     """Returns the changes that append the rows of a batch: the partitions with rows, and the note of the batch."""
-    partitions = grouped(files)
+    partitions = group_files(files)
     changes: list[WriteChange] = []
     if partitions:
         writes = tuple([PartitionWrite(values, data_files) for values, data_files in partitions.items()])

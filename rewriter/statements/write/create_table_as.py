@@ -31,15 +31,15 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec
-from rewriter.statements.write.insert import move, staged, taken_back, written
+from rewriter.statements.write.insert import move, staging_directory, take_back_files, write_query
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import (
     directory_exists,
-    grouped,
+    group_files,
     make_write_directory,
     of_new_table,
     removed_on_failure,
@@ -88,7 +88,7 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     try:
         query_columns = context.engine().columns(prepared.query, declared=True)
     except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from None
+        raise with_position(error, statement.query, prepared.query.sql) from None
     columns, partition_columns = _columns(statement, query_columns)
     with context.begin() as transaction:
         table = creation.table(transaction.allocate_id(), columns, partition_columns)
@@ -179,8 +179,8 @@ def _create_managed(
         raise directory_exists(table, table.location)
     directory = of_new_table(make_write_directory(table, commit.transaction, context, write_id), table)
     with closing(directory), removed_on_failure(directory), heartbeat(commit.transaction):
-        files = written(query, statement.query, target, directory.folder, context)
-        by_partition = grouped(files)
+        files = write_query(query, statement.query, target, directory.folder, context)
+        by_partition = group_files(files)
         directory.publish((file for partition_files in by_partition.values() for file in partition_files), context)
     partitions = tuple(
         PartitionWrite(values, directory.moved(partition_files)) for values, partition_files in by_partition.items()
@@ -204,19 +204,19 @@ def _create_external(
     table = target.table
     context.require_transactional(table)
     _refuse_filled(table, statement)
-    with staged(table) as staging, _emptied_on_failure(table):
+    with staging_directory(table) as staging, _emptied_on_failure(table):
         with heartbeat(commit.transaction):
-            files = written(query, statement.query, target, staging, context)
-        partitions = grouped(files)
+            files = write_query(query, statement.query, target, staging, context)
+        partitions = group_files(files)
         registered = table.partition_columns and not is_discovered(table)
         adds = [AddPartitions(table, tuple(map(PartitionWrite, partitions)))] if registered and partitions else []
         context.progress.report("committing", total=len(partitions), unit="partitions")
         moved_paths: list[str] = []
-        with taken_back(table, moved_paths, BaseException):
+        with take_back_files(table, moved_paths, BaseException):
             for values, partition_files in partitions.items():
                 move(table, partition_files, directory(table, Partition(b"", values)), uuid.uuid4().hex, moved_paths)
         # Only one of our own errors shows that nothing was committed; after any other error the files must stay.
-        with taken_back(table, moved_paths, Error):
+        with take_back_files(table, moved_paths, Error):
             commit.make(table, adds)
     return files
 

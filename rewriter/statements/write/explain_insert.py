@@ -19,7 +19,7 @@ from rewriter.planner.plan_query import counted
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.query.explain import explained
+from rewriter.statements.query.explain import explain_query
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_table_location
 from rewriter.statements.resolve.partition_specs import key_range, read_static
@@ -59,7 +59,7 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
             prepare(joined(explained_statement.source, insert.query), context)
             target = read_target(insert, context.table(insert.table))
             lines += _explained(target, insert, context, _sink_line(target, None, insert.by_name, context))
-    return explained(lines, context)
+    return explain_query(lines, context)
 
 
 def _sink_line(target: Target, query: EngineQuery | None, by_name: bool, context: Context) -> str:

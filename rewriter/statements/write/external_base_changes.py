@@ -25,7 +25,7 @@ from rewriter.exec.engine import Relation
 from rewriter.planner.model.plan import TableUse
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import link_in
-from rewriter.statements.query.select import selected
+from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart
 from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.show.content_statistics import listed_content
@@ -149,7 +149,7 @@ def read_files(
         files: dict[tuple[str | None, ...], list[FoundFile]] = {}
         for file in relation.files:
             files.setdefault(file.values, []).append(FoundFile(file.path, file.bytes, file.modified))
-        watched = _watched(binding, selected(use, context))
+        watched = _watched(binding, selected_partitions(use, context))
         digests = {
             key: listed_content(use.table, partition, files.get(partition.values, ()))
             for key, partition in watched.items()
@@ -207,7 +207,7 @@ def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFile
     return [note for note in notes if note.partitions]
 
 
-def written(table: Table, partitions: Collection[bytes]) -> NoteFiles:
+def note_written_files(table: Table, partitions: Collection[bytes]) -> NoteFiles:
     """Returns the change that notes that a statement of ours has written files into these partitions, given by key."""
     return NoteFiles(table, tuple(ListedPartition(key, None, None) for key in partitions))
 

@@ -48,7 +48,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
 from rewriter.statements.define.mark_complete import check_window, loaded_window
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.not_null_measures import check_not_null
 from rewriter.statements.query.select import prepare, the_partition
 from rewriter.statements.query.words_relied_on import first_write
@@ -69,11 +69,11 @@ from rewriter.statements.write.external_base_changes import (
     refuse_foreign,
     refuse_links,
 )
-from rewriter.statements.write.external_base_changes import written as files_written
+from rewriter.statements.write.external_base_changes import note_written_files as files_written
 from rewriter.statements.write.insert_target import Target, check_columns, named_target, read_target, refuse_static_wipe
 from rewriter.statements.write.managed_write import (
     WriteChange,
-    grouped,
+    group_files,
     rows_of,
     stats_of,
     tiny_files_warning,
@@ -98,7 +98,7 @@ def insert(statement: s.Insert, context: Context) -> Result:
     Raises ``ConflictError`` (retryable) after a few attempts. Raises the errors of the statement itself before any
     work.
     """
-    return retried(lambda now: _insert(statement, now), only_adds(statement), context)
+    return retry_on_conflict(lambda now: _insert(statement, now), only_adds(statement), context)
 
 
 def only_adds(statement: s.Insert) -> bool:
@@ -106,7 +106,7 @@ def only_adds(statement: s.Insert) -> bool:
     return not statement.overwrite or statement.if_not_exists
 
 
-def retried(run: Callable[[Context], _T], safe: bool, context: Context) -> _T:
+def retry_on_conflict(run: Callable[[Context], _T], safe: bool, context: Context) -> _T:
     """Runs a statement that writes. If it is ``safe``, retries it a few times over newer snapshots after conflicts.
 
     Does not retry in a transaction of several statements, because all of them read one snapshot.
@@ -155,7 +155,7 @@ class Checked:
         return read_files(self.target.table, self.prepared.plan.uses, self.prepared.query.relations, context)
 
 
-def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Checked | None:
+def check_insert(statement: s.Insert, context: Context, at: Span | None = None) -> Checked | None:
     """Returns the INSERT with its columns and types checked; ``None`` where IF NOT EXISTS leaves nothing to do.
 
     Starts the engine, reads no data. ``at`` is the position of errors about the query as a whole.
@@ -185,7 +185,7 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
         try:
             columns = context.engine().columns(prepared.query)
         except Error as error:
-            raise placed(error, query, prepared.query.sql) from None
+            raise with_position(error, query, prepared.query.sql) from None
     if statement.by_name:
         target = named_target(target, columns, at)
     check_columns(target, columns, at)
@@ -198,10 +198,10 @@ def checked(statement: s.Insert, context: Context, at: Span | None = None) -> Ch
 
 def _insert(statement: s.Insert, context: Context) -> Result:
     started = time.perf_counter()
-    checked_insert = checked(statement, context)
+    checked_insert = check_insert(statement, context)
     if checked_insert is not None and note_changed(checked_insert.listings(context), context):
         context = context.renewed()
-        checked_insert = checked(statement, context)
+        checked_insert = check_insert(statement, context)
     if checked_insert is None:
         return Result("INSERT", rowcount=0)
     context = context.on(checked_insert.prepared.route.cluster)
@@ -248,7 +248,7 @@ def _write_managed(insert: Checked, context: Context, batch: Batch | None = None
 
     return write_managed(
         insert.target.table,
-        lambda folder: written(insert.query, insert.statement.query, insert.target, folder, context),
+        lambda folder: write_query(insert.query, insert.statement.query, insert.target, folder, context),
         changes,
         insert.prepared.plan.readings,
         context,
@@ -256,14 +256,14 @@ def _write_managed(insert: Checked, context: Context, batch: Batch | None = None
     )
 
 
-def written(
+def write_query(
     query: EngineQuery, source: Query, target: Target, folder: str, context: Context
 ) -> tuple[WrittenFile, ...]:
     """Runs the engine on a query, which was typed as ``source``. Files without rows are left out."""
     try:
         return write_rows(query, target, folder, context)
     except Error as error:
-        raise placed(error, source, query.sql) from None
+        raise with_position(error, source, query.sql) from None
 
 
 def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
@@ -316,7 +316,7 @@ def change_of(
     """Returns the catalog change of the write; ``None`` where it changes nothing. ``doubt`` is the reason why written
     rollups are unproven, ``plan`` that of the query, if one computed the rows.
     """
-    partitions = grouped(files)
+    partitions = group_files(files)
     if target.is_static and not partitions:
         if not statement.overwrite and (_existing(target, context) or not target.table.partition_columns):
             return None
@@ -338,7 +338,7 @@ def change_of(
 
 def _write_external(insert: Checked, context: Context) -> tuple[WrittenFile, ...]:
     def fill(folder: str) -> tuple[WrittenFile, ...]:
-        return written(insert.query, insert.statement.query, insert.target, folder, context)
+        return write_query(insert.query, insert.statement.query, insert.target, folder, context)
 
     def marked(written: Iterable[PartitionValues]) -> Sequence[AddPartitions]:
         action = insert.statement.complete
@@ -364,9 +364,9 @@ def write_external(
     unique = uuid.uuid4().hex
     if overwrite:
         check_table_location(table, context)
-    with staged(table) as staging:
+    with staging_directory(table) as staging:
         files = fill(staging)
-        partitions = grouped(files)
+        partitions = group_files(files)
         context.progress.report("committing", total=len(partitions), unit="partitions")
         if target.is_static and (overwrite or table.partition_columns):
             partitions.setdefault(target.static, ())
@@ -387,13 +387,13 @@ def write_external(
         old = old_files(table, replaced_partitions)
         refuse_foreign(table, old)
         moved_paths: list[str] = []
-        with taken_back(table, moved_paths, BaseException):
+        with take_back_files(table, moved_paths, BaseException):
             for values, data_files in partitions.items():
                 move(table, data_files, directories[values], unique, moved_paths)
             if table.partition_columns:
                 check_unmoved(table, [existing[values] for values in partitions if values in existing], context)
         # Only one of our own errors shows that nothing was registered; after any other error the files must stay.
-        with taken_back(table, moved_paths, Error):
+        with take_back_files(table, moved_paths, Error):
             _register(target, list(partitions), new, marked(partitions), context)
         with cancellable(None):  # The rows are replaced now: what follows is not canceled.
             for old_file in old:
@@ -405,7 +405,7 @@ def write_external(
 
 
 @contextmanager
-def staged(table: Table) -> Iterator[str]:
+def staging_directory(table: Table) -> Iterator[str]:
     """Yields the path of a staging directory of an external table; creates the table's directory. Removes the staging
     directory after the block.
 
@@ -429,7 +429,7 @@ def staged(table: Table) -> Iterator[str]:
 
 
 @contextmanager
-def taken_back(table: Table, moved_paths: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
+def take_back_files(table: Table, moved_paths: Sequence[str], failure: type[BaseException]) -> Iterator[None]:
     """Removes the moved files after such a failure, unless the commit may have succeeded."""
     try:
         yield

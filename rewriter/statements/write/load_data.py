@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Sequence
 
-from rewriter.catalog.filesystems.reading import fetch
+from rewriter.catalog.filesystems.reading import fetch_file
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
@@ -32,7 +32,7 @@ from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, incomplete, read_full, require_partitioned
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.event_times import check_events
-from rewriter.statements.write.insert import change_of, retried, write_external
+from rewriter.statements.write.insert import change_of, retry_on_conflict, write_external
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, rows_of, stats_of, write_managed
 
@@ -46,7 +46,7 @@ def load_data(statement: s.LoadData, context: Context) -> Result:
     table's columns, INVALID_PARTITION_SPEC unless all partition columns have a value, and the errors of
     ``data_files.expand``.
     """
-    return retried(lambda now: _load(statement, now), not statement.overwrite, context)
+    return retry_on_conflict(lambda now: _load(statement, now), not statement.overwrite, context)
 
 
 def _load(statement: s.LoadData, context: Context) -> Result:
@@ -61,7 +61,7 @@ def _load(statement: s.LoadData, context: Context) -> Result:
             check_file(table, file.path, file.path)
 
         def fill(folder: str) -> tuple[WrittenFile, ...]:
-            return copied(source_files, target, folder, context)
+            return copy_loaded_files(source_files, target, folder, context)
 
         if table.external:
             files = write_external(target, statement.overwrite, fill, context)
@@ -96,7 +96,9 @@ def load_target(statement: s.LoadData, table: Table) -> Target:
     return Target(table, Spec(dict(enumerate(values)), frozenset()), (), values, {}, reordered=False)
 
 
-def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
+def copy_loaded_files(
+    files: Sequence[FoundFile], target: Target, folder: str, context: Context
+) -> tuple[WrittenFile, ...]:
     """Copies the files that have rows. Checks each copy again, because the original may be changing.
 
     Raises TIME_OUTSIDE_PARTITION for events of other periods than that of the partition, and NOT_NULL_ASSERT_VIOLATION
@@ -111,7 +113,7 @@ def copied(files: Sequence[FoundFile], target: Target, folder: str, context: Con
         os.makedirs(directory, exist_ok=True)
         for file in files:
             path = os.path.join(directory, f"part-{uuid.uuid4().hex}.{table.format}")
-            fetch(file.path, path)
+            fetch_file(file.path, path)
             check_file(table, path, file.path)
             rows = _rows(table, path, file.path, context)
             if rows:

@@ -21,7 +21,7 @@ from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.filters.predicates import intersection
 from rewriter.catalog.model.changes import AddPartitions, CommitBatch, WritePartitions
-from rewriter.catalog.model.key_ranges import KeyRange, merged
+from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import link_not_followed, roots_of
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
@@ -34,7 +34,7 @@ from rewriter.runtime.result import Stats
 from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.scratch_directories import ScratchDirectory
-from rewriter.statements.query.select import selected
+from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.write.external_base_changes import Listing, listed_again
 from rewriter.statements.write.rollup_proof import read_origins
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -180,7 +180,7 @@ def _common_claims(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] 
 
 
 def _intersection(first: Sequence[KeyRange] | None, second: Sequence[KeyRange] | None) -> Sequence[KeyRange] | None:
-    return None if first is None or second is None else merged((*first, *second))
+    return None if first is None or second is None else merge_ranges((*first, *second))
 
 
 def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
@@ -194,9 +194,9 @@ def _keys(use: TableUse, context: Context) -> Sequence[KeyRange] | None:
     if context.snapshot.fact_using(use.table.name) is None:
         return ()  # no commit asks for these keys
     searched = context.snapshot.lookup(use.table, use.wanted).ranges if use.wanted is not None else ()
-    merged_ranges = merged((*use.ranges, *searched))
+    merged_ranges = merge_ranges((*use.ranges, *searched))
     starts = [key_range.start for key_range in merged_ranges]
-    read_keys = {partition.key for partition in selected(use, context)}
+    read_keys = {partition.key for partition in selected_partitions(use, context)}
     keys = [partition.key for partition in context.snapshot.partitions(use.table, merged_ranges)]
     ranges: list[KeyRange] = []
     # The keys between two stretches were not looked at: a run ends where its stretch does.
@@ -223,7 +223,7 @@ def _reads_outside(use: TableUse, context: Context) -> bool:
     return any(slot is not None and RangeSet.of(TimeRange(slot.start, slot.end)) - valid for slot in slots)
 
 
-def grouped(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
+def group_files(files: Sequence[WrittenFile]) -> dict[PartitionValues, tuple[DataFile, ...]]:
     """Returns the files by partition."""
     partitions: dict[PartitionValues, list[DataFile]] = {}
     for file in files:

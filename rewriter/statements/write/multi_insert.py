@@ -32,10 +32,10 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.mark_complete import loaded_window
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.external_base_changes import Listing, note_changed
-from rewriter.statements.write.insert import Checked, change_of, checked, only_adds, retried, written
+from rewriter.statements.write.insert import Checked, change_of, check_insert, only_adds, retry_on_conflict, write_query
 from rewriter.statements.write.managed_write import (
     WriteChange,
     WriteDirectory,
@@ -58,7 +58,7 @@ def multi_insert(statement: MultiInsert, context: Context) -> Result:
     Raises the errors of each statement before any work, and CONFLICTING_INSERTS where one of them overwrites a
     partition that another one writes.
     """
-    return retried(lambda now: _multi_insert(statement, now), all(map(only_adds, statement.inserts)), context)
+    return retry_on_conflict(lambda now: _multi_insert(statement, now), all(map(only_adds, statement.inserts)), context)
 
 
 def _multi_insert(statement: MultiInsert, context: Context) -> Result:
@@ -122,7 +122,7 @@ def _checked(source: Query, insert: Insert, context: Context) -> Checked | None:
             object=table.name,
             hint=f"Write INSERT INTO {table.name} SELECT … FROM … as a separate statement.",
         )
-    return checked(joined_insert, context, insert.query.span)
+    return check_insert(joined_insert, context, insert.query.span)
 
 
 # ---- partitions that are written twice
@@ -211,7 +211,7 @@ def _write(branches: Sequence[Checked], listings: Sequence[Listing], context: Co
     def fill(directories: Mapping[int, WriteDirectory]) -> list[WriteChange]:
         for branch in branches:
             files.append(
-                written(
+                write_query(
                     branch.query,
                     branch.statement.query,
                     branch.target,
@@ -288,7 +288,7 @@ def _fill(folder: str, shared_relation: Shared, prepared: Prepared, context: Con
     try:
         columns = context.engine().columns(prepared.query)
     except Error as error:
-        raise placed(error, shared_relation.query, prepared.query.sql) from None
+        raise with_position(error, shared_relation.query, prepared.query.sql) from None
     names = [column.name.lower() for column in columns]
     for number, column in enumerate(columns):
         if column.name.lower() in names[:number] or column.type == "void":
@@ -309,7 +309,7 @@ def _fill(folder: str, shared_relation: Shared, prepared: Prepared, context: Con
         if not write_reported(fill, folder):
             _write_empty(folder, prepared.query, context)
     except Error as error:
-        raise placed(error, shared_relation.query, prepared.query.sql) from None
+        raise with_position(error, shared_relation.query, prepared.query.sql) from None
     except OSError as error:
         if is_disk_full(error):
             raise disk_full(f"The directory {folder}") from error

@@ -27,7 +27,7 @@ from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.tables import check_columns_of_format, new_column
-from rewriter.statements.query.engine_errors import placed
+from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.location_conflicts import check_output_directory
 from rewriter.statements.resolve.locations import check_table_format, local
@@ -57,7 +57,7 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
     try:
         query_columns = context.engine().columns(prepared.query)
     except Error as error:
-        raise placed(error, statement.query, prepared.query.sql) from None
+        raise with_position(error, statement.query, prepared.query.sql) from None
     columns = _columns(query_columns, format, statement)
 
     def fill(directory: str) -> tuple[WrittenFile, ...]:
@@ -69,7 +69,7 @@ def insert_directory(statement: InsertDirectory, context: Context) -> Result:
         try:
             files = write_reported(fill, staging)
         except Error as error:
-            raise placed(error, statement.query, prepared.query.sql) from None
+            raise with_position(error, statement.query, prepared.query.sql) from None
         if not files:
             with suppress(NotSupportedError):  # A directory without files has no rows, either.
                 write_empty(os.path.join(staging, f"part-{uuid.uuid4().hex}.{format}"), columns, format)

@@ -22,12 +22,12 @@ from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_o
 from rewriter.catalog.model.proofs import NO_BASE_READ, REGISTERED
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
-from rewriter.exec.duckdb.evaluate_predicate import satisfying
+from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
 from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.runtime.statement_context import Context
-from rewriter.statements.query.select import selected
+from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.write.insert_target import Target
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.layouts import TimeLayout
@@ -184,7 +184,7 @@ def _located(use: TableUse, context: Context) -> _Read:
         raise _Unproven(f"its query reads {use.table.name}, which belongs to no fact")
     source = TimeBinding(fact, stored, use.table)
     slots: list[tuple[PartitionValues, Slot]] = []
-    for partition in selected(use, context):
+    for partition in selected_partitions(use, context):
         slot = source.locate(partition.values)
         if slot is None:
             raise _Unproven(f"its query reads rows of {use.table.name} without a time")
@@ -272,7 +272,7 @@ def _satisfying_partitions(
     text = _text(condition, names, source_columns[min(dimensions)][1], zoned_time="")
     lines = list(dict.fromkeys(partition for partition, _ in located_partitions))
     try:
-        truths = dict(zip(lines, satisfying(text, _RELATION, columns, lines, parameters), strict=True))
+        truths = dict(zip(lines, evaluate_condition(text, _RELATION, columns, lines, parameters), strict=True))
     except Error:
         raise refusal from None
     if None in truths.values():
@@ -364,7 +364,7 @@ def _check_period(
         key=lambda line: [value or "" for value in line],
     )
     try:
-        truths = satisfying(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
+        truths = evaluate_condition(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
     except Error as error:
         raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
     if not all(truths):
@@ -550,7 +550,7 @@ def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[O
     binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
     fresh = {} if binding is None else _fresh(binding, context)
     read_at = snapshot.state.sequence
-    for partition in selected(use, context):
+    for partition in selected_partitions(use, context):
         slot = None if binding is None else binding.locate(partition.values)
         if binding is None or slot is None:
             yield from inherited.get(partition.key, ())

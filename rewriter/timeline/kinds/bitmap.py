@@ -113,7 +113,7 @@ class BitmapPartitionTimeline:
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
         """Returns the missing ordinals of the range, as ranges clipped to it."""
-        return runs.missing(*runs.of_ranges(self.covered(ordinals)), ordinals)
+        return runs.missing_parts(*runs.of_ranges(self.covered(ordinals)), ordinals)
 
     def to_properties(self) -> dict[str, str]:
         """``bitmap.size``, ``bitmap0``, …: base64 of Roaring's portable 64-bit format, of the ordinals plus 2^60."""
@@ -143,7 +143,7 @@ class BitmapPartitionTimeline:
         return isinstance(other, BitmapPartitionTimeline) and self._bitmap == other._bitmap
 
     def __repr__(self) -> str:
-        return f"BitmapPartitionTimeline({runs.shown(self.ranges())})"
+        return f"BitmapPartitionTimeline({runs.shown_ranges(self.ranges())})"
 
 
 def _ranges(bitmap: BitMap64) -> tuple[OrdinalRange, ...]:

@@ -102,13 +102,13 @@ class EndsAndHolesPartitionTimeline:
     def add_all(self, ordinals: Iterable[int]) -> int:
         """Adds a batch of ordinals. Returns how many were absent. O(m log m + h)."""
         before = self.count
-        self._replace(runs.united(self._existing(), runs.of_ordinals(ordinals)))
+        self._replace(runs.unite_runs(self._existing(), runs.of_ordinals(ordinals)))
         return self.count - before
 
     def drop_all(self, ordinals: Iterable[int]) -> int:
         """Drops a batch of ordinals. Returns how many existed. O(m log m + h log m)."""
         before = self.count
-        self._replace(runs.without(self._existing(), runs.of_ordinals(ordinals)))
+        self._replace(runs.subtract_runs(self._existing(), runs.of_ordinals(ordinals)))
         return before - self.count
 
     def exists(self, ordinal: int) -> bool:
@@ -144,14 +144,14 @@ class EndsAndHolesPartitionTimeline:
         if self._first is None or self._latest is None:
             return ()
         start, end = max(ordinals.start, self._first), min(ordinals.end, self._latest + 1)
-        return runs.missing(self._hole_starts, self._hole_ends, OrdinalRange(start, end)) if start < end else ()
+        return runs.missing_parts(self._hole_starts, self._hole_ends, OrdinalRange(start, end)) if start < end else ()
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
         """Returns the missing ordinals of the range, as ranges clipped to it. O(log h + the ranges returned)."""
         if self._first is None or self._latest is None:
             return (ordinals,)
         before, after = min(ordinals.end, self._first), max(ordinals.start, self._latest + 1)
-        inside = runs.covered(self._hole_starts, self._hole_ends, ordinals)
+        inside = runs.covered_parts(self._hole_starts, self._hole_ends, ordinals)
         head = (OrdinalRange(ordinals.start, before),) if ordinals.start < before else ()
         tail = (OrdinalRange(after, ordinals.end),) if after < ordinals.end else ()
         return head + inside + tail
@@ -219,7 +219,7 @@ class EndsAndHolesPartitionTimeline:
         return isinstance(other, EndsAndHolesPartitionTimeline) and self.ranges() == other.ranges()
 
     def __repr__(self) -> str:
-        return f"EndsAndHolesPartitionTimeline({runs.shown(self.ranges())})"
+        return f"EndsAndHolesPartitionTimeline({runs.shown_ranges(self.ranges())})"
 
 
 _HOLE = rf"{ORDINAL}(?:\.\.{ORDINAL})?"

@@ -107,7 +107,7 @@ class StoreAllPartitionTimeline:
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
         """Returns the missing ordinals of the range, as ranges. O(log n + the number of ordinals in it)."""
-        return runs.missing(*runs.of_sorted(list(self._within(ordinals))), ordinals)
+        return runs.missing_parts(*runs.of_sorted(list(self._within(ordinals))), ordinals)
 
     def to_properties(self) -> dict[str, str]:
         """``partitions.size``, ``partitions0``, …: the ordinals, comma separated."""
@@ -135,7 +135,7 @@ class StoreAllPartitionTimeline:
         return isinstance(other, StoreAllPartitionTimeline) and bool(self._ordinals == other._ordinals)
 
     def __repr__(self) -> str:
-        return f"StoreAllPartitionTimeline({runs.shown(self.ranges())})"
+        return f"StoreAllPartitionTimeline({runs.shown_ranges(self.ranges())})"
 
 
 _ORDINALS = re.compile(f"(?:{ORDINAL}(?:,{ORDINAL})*)?")

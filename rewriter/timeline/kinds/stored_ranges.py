@@ -72,13 +72,13 @@ class RangesPartitionTimeline:
     def add_all(self, ordinals: Iterable[int]) -> int:
         """Adds a batch of ordinals. Returns how many were absent. O(m log m + r)."""
         before = self._count
-        self._replace(runs.united((self._starts, self._ends), runs.of_ordinals(ordinals)))
+        self._replace(runs.unite_runs((self._starts, self._ends), runs.of_ordinals(ordinals)))
         return self._count - before
 
     def drop_all(self, ordinals: Iterable[int]) -> int:
         """Drops a batch of ordinals. Returns how many existed. O(m log m + r log m)."""
         before = self._count
-        self._replace(runs.without((self._starts, self._ends), runs.of_ordinals(ordinals)))
+        self._replace(runs.subtract_runs((self._starts, self._ends), runs.of_ordinals(ordinals)))
         return before - self._count
 
     def exists(self, ordinal: int) -> bool:
@@ -98,11 +98,11 @@ class RangesPartitionTimeline:
 
     def covered(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
         """Returns the existing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
-        return runs.covered(self._starts, self._ends, ordinals)
+        return runs.covered_parts(self._starts, self._ends, ordinals)
 
     def missing(self, ordinals: OrdinalRange) -> tuple[OrdinalRange, ...]:
         """Returns the missing ordinals of the range, as ranges clipped to it. O(log r + the ranges returned)."""
-        return runs.missing(self._starts, self._ends, ordinals)
+        return runs.missing_parts(self._starts, self._ends, ordinals)
 
     def to_properties(self) -> dict[str, str]:
         """``ranges.size``, ``ranges0``, …: 'start,end,start,end', ends excluded."""
@@ -131,7 +131,7 @@ class RangesPartitionTimeline:
         return isinstance(other, RangesPartitionTimeline) and self.ranges() == other.ranges()
 
     def __repr__(self) -> str:
-        return f"RangesPartitionTimeline({runs.shown(self.ranges())})"
+        return f"RangesPartitionTimeline({runs.shown_ranges(self.ranges())})"
 
 
 _BOUNDS = re.compile(f"(?:{ORDINAL}(?:,{ORDINAL})*)?")

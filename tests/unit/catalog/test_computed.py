@@ -17,7 +17,7 @@ from rewriter.catalog.filters.predicates import (
     conditions,
     equal,
     filter_of_results,
-    substituted,
+    replace_computed,
 )
 from rewriter.catalog.keys.encoding import NULL, encode_value
 from rewriter.catalog.model.key_ranges import KeyRange
@@ -100,8 +100,8 @@ def test_just_what_is_kept_holds() -> None:
 def test_what_has_no_answer_says_nothing(
     tree: ScanFilter, without: ScanFilter | None, with_answer: ScanFilter | None
 ) -> None:
-    assert substituted(tree, {}) == without
-    assert substituted(tree, {A: only(1)}) == with_answer
+    assert replace_computed(tree, {}) == without
+    assert replace_computed(tree, {A: only(1)}) == with_answer
     # Until it is settled it may be TRUE of whatever it may be TRUE of then.
     for value in (None, 1, 7, 8):
         row = (field(value), NULL)
@@ -111,6 +111,6 @@ def test_what_has_no_answer_says_nothing(
 
 def test_what_nulls_pass_restricts_no_absent_side() -> None:
     tree = AllOf((only(7), NotOfNulls(A, 2)))
-    assert substituted(tree, {A: only(None)}) == only(7)
-    assert substituted(tree, {A: only(1)}) == AllOf((only(7), only(1)))
+    assert replace_computed(tree, {A: only(None)}) == only(7)
+    assert replace_computed(tree, {A: only(1)}) == AllOf((only(7), only(1)))
     assert list(conditions(AllOf((B, tree)))) == [(B, False), (A, True)]

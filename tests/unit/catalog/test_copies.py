@@ -196,7 +196,7 @@ def test_files_of_given_up_copies_are_garbage_and_shared_ones_are_not(w: Warehou
     replicate(w, t, "c2", "a", "b")
     w.into(t, "a")
     with w.catalog.database.read() as connection:
-        tables = file_garbage.tables(connection)
+        tables = file_garbage.stored_tables(connection)
         limit = file_garbage.horizon(connection, 0.0)
         unneeded = file_garbage.unneeded_files(connection, tables, limit)
     assert [file.path for file in unneeded] == ["/c2/4/t/2/a/0"]

@@ -13,7 +13,7 @@ from rewriter.catalog import Catalog
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.catalog.maintenance.dump import dump
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
-from rewriter.catalog.model.json_codec import decoded, to_text
+from rewriter.catalog.model.json_codec import decode_object, to_text
 from rewriter.catalog.model.objects import Function, Namespace
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError, NotSupportedError, OperationalError
 from rewriter.session import Session
@@ -289,7 +289,7 @@ TEXT = to_text(Function(1, "f", "C", None, 0, RESOURCES), "")
     ],
 )
 def test_a_damaged_definition_is_named(member: str, value: object) -> None:
-    assert decoded("function", 1, "f", TEXT, "") == Function(1, "f", "C", None, 0, RESOURCES)
+    assert decode_object("function", 1, "f", TEXT, "") == Function(1, "f", "C", None, 0, RESOURCES)
     with pytest.raises(OperationalError, match="the function 'f' is damaged") as caught:
-        decoded("function", 1, "f", json.dumps({**json.loads(TEXT), member: value}), "")
+        decode_object("function", 1, "f", json.dumps({**json.loads(TEXT), member: value}), "")
     assert caught.value.condition == "DAMAGED_CATALOG"

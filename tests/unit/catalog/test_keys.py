@@ -26,11 +26,11 @@ from rewriter.catalog.keys.encoding import (
     encode_value,
     prefix,
     prefix_of,
-    split,
+    split_key,
     width_of,
 )
 from rewriter.catalog.keys.java_floats import java_double, java_float
-from rewriter.catalog.model.key_ranges import KeyRange, after, merged, successor
+from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges, successor
 from rewriter.errors import InternalError, NotSupportedError
 
 VECTORS = json.loads((Path(__file__).parent / "ordered-keys.json").read_text())
@@ -151,7 +151,9 @@ def test_extremes_are_in_order_and_come_back(type: str) -> None:
 def test_any_bytes_have_a_field_in_their_order(values: list[bytes]) -> None:
     for value in values:
         assert decode_bytes(encode_bytes(value)) == value
-        assert split([None, 5], prefix(1) + encode_bytes(value) + encode_value("int", "0"))[0] == encode_bytes(value)
+        assert split_key([None, 5], prefix(1) + encode_bytes(value) + encode_value("int", "0"))[0] == encode_bytes(
+            value
+        )
         assert NULL < encode_bytes(value) < TOP
     assert sorted(values) == [decode_bytes(field) for field in sorted(map(encode_bytes, values))]
 
@@ -204,7 +206,7 @@ def test_a_key_splits_into_its_fields(data: st.DataObject) -> None:
     types = data.draw(st.lists(st.sampled_from(sorted(TYPED)), max_size=4))
     drawn = [data.draw(st.none() | TYPED[type][0]) for type in types]
     texts = [None if value is None else TYPED[type][1](value)[1] for type, value in zip(types, drawn, strict=True)]
-    fields = split([width_of(type) for type in types], encode(7, types, texts))
+    fields = split_key([width_of(type) for type in types], encode(7, types, texts))
     assert fields == tuple(map(encode_value, types, texts))
 
 
@@ -255,7 +257,7 @@ def test_nothing_succeeds_what_has_no_successor(bytes: bytes) -> None:
 @given(st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=2))), st.binary(max_size=3))
 def test_merged_ranges_hold_the_same_keys(pairs: list[tuple[bytes, bytes]], key: bytes) -> None:
     ranges = [KeyRange(*pair) for pair in pairs]
-    disjoint = merged(ranges)
+    disjoint = merge_ranges(ranges)
     assert any(key in r for r in ranges) == any(key in r for r in disjoint)
     assert all(a.end < b.start for a, b in pairwise(disjoint))
 

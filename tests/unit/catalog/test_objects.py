@@ -8,7 +8,7 @@ import pytest
 
 from rewriter.catalog import Transaction
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
-from rewriter.catalog.model.json_codec import decoded, to_text
+from rewriter.catalog.model.json_codec import decode_object, to_text
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Storage, Table, View
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError, OperationalError
 
@@ -128,9 +128,9 @@ DATABASE = '{"location": null, "comment": "x", "properties": {}}'
     ],
 )
 def test_a_damaged_definition_is_named(kind: str, text: str, member: str, value: object) -> None:
-    assert decoded(kind, 1, "o", text, "") is not None
+    assert decode_object(kind, 1, "o", text, "") is not None
     with pytest.raises(OperationalError, match=f"the {kind} 'o' is damaged") as caught:
-        decoded(kind, 1, "o", json.dumps({**json.loads(text), member: value}), "")
+        decode_object(kind, 1, "o", json.dumps({**json.loads(text), member: value}), "")
     assert caught.value.condition == "DAMAGED_CATALOG"
 
 

@@ -20,7 +20,7 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
     WritePartitions,
 )
-from rewriter.catalog.model.json_codec import decoded, to_text
+from rewriter.catalog.model.json_codec import decode_object, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     Column,
@@ -184,7 +184,7 @@ def test_times_beside_a_country(w: Warehouse) -> None:
 
 def test_a_fact_of_two_times_comes_back_from_its_text() -> None:
     fact = Fact(7, "f", "c", (Storage("s", (paired("hours", P.HOURLY), paired("days", P.DAILY))),))
-    assert decoded("fact", 7, "f", to_text(fact, "/w"), "/w") == fact
+    assert decode_object("fact", 7, "f", to_text(fact, "/w"), "/w") == fact
     assert fact.times == ("pt", "et")
 
 

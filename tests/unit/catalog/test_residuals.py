@@ -96,7 +96,7 @@ def check(store: Store, columns: list[Column], rows: Sequence[Row], tree: f.Filt
             key
             for scan in scans
             for key in by_key
-            if key in scan.keys and scan.holds(encoding.split(widths_of(columns), key))
+            if key in scan.keys and scan.holds(encoding.split_key(widths_of(columns), key))
         }
         assert held == {key for key in wanted if any(key in scan.keys for scan in scans)}, render_filter(tree)
         assert held <= passed, render_filter(tree)

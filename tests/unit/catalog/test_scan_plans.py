@@ -159,7 +159,9 @@ def test_an_or_of_two_columns_that_is_no_range_of_keys_is_one_filter() -> None:
     assert scan.keys == KeyRange.of_prefix(PREFIX)
     # a = 1 and a = 3 is a contradiction, as b = 2 and b = 4 is.
     assert len(scan.filters) == 2
-    held = {(a, b) for a in range(5) for b in range(5) if scan.holds(encoding.split((5, 5, 5), key(columns, 0, a, b)))}
+    held = {
+        (a, b) for a in range(5) for b in range(5) if scan.holds(encoding.split_key((5, 5, 5), key(columns, 0, a, b)))
+    }
     assert held == {(1, 4), (3, 2)}
 
 
@@ -232,7 +234,7 @@ def check(columns: list[Column], rows: list[tuple[str | None, ...]], tree: f.Fil
     assert all(first.end <= second.start for first, second in pairwise(planned))
     widths = [encoding.width_of(column.type) for column in columns]
     visited = [(scan, row_key) for scan in planned for row in rows if (row_key := key(columns, *row)) in scan.keys]
-    assert {row_key for scan, row_key in visited if scan.holds(encoding.split(widths, row_key))} == wanted, (
+    assert {row_key for scan, row_key in visited if scan.holds(encoding.split_key(widths, row_key))} == wanted, (
         render_filter(tree)
     )
     return len(visited)

@@ -89,7 +89,7 @@ def test_the_text_of_a_plan_is_a_filter_that_finds_the_same(data: st.DataObject)
     plans = PartitionFilterGenerator(len(columns)).plan(tree).plans
     text = filter_text(columns, plans)
     widths = [encoding.width_of(column.type) for column in columns]
-    every = [encoding.split(widths, key(columns, *row)) for row in rows]
+    every = [encoding.split_key(widths, key(columns, *row)) for row in rows]
     if text == "FALSE":
         # What lies behind all values: no filter says so.
         assert not any(map(tree.holds, every))

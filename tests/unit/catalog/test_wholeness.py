@@ -24,7 +24,7 @@ from rewriter.catalog.model.changes import (
     RefreshTimelines,
     WritePartitions,
 )
-from rewriter.catalog.model.json_codec import decoded, to_text
+from rewriter.catalog.model.json_codec import decode_object, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, Completeness, Cube, DataFile, Fact, Storage, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
@@ -533,18 +533,18 @@ def test_rules_that_do_not_fit_the_table(
 def test_a_fact_is_read_back_as_it_was_written() -> None:
     complete = (Completeness("country", ("us", None)), Completeness("source", None))
     fact = Fact(7, "f", "c", (Storage("s", (parted("days", P.DAILY, complete),)),))
-    assert decoded("fact", 7, "f", to_text(fact, "/w"), "/w") == fact
+    assert decode_object("fact", 7, "f", to_text(fact, "/w"), "/w") == fact
     older = to_text(fact, "/w").replace(',"complete":[["country",["us",null]],["source",null]]', "")
     older = older.replace(",null,null]]", "]]").replace(',"others":[]', "").replace(',"start":null,"end":null', "")
     assert older.count("null") == 1
-    read = decoded("fact", 7, "f", older, "/w")
+    read = decode_object("fact", 7, "f", older, "/w")
     assert isinstance(read, Fact)
     assert (read.tables[0].complete, read.storages[0].start) == ((), None)
     bounded = replace(fact, storages=(replace(fact.storages[0], start="2013", end="now.day - 1 day"),))
-    assert decoded("fact", 7, "f", to_text(bounded, "/w"), "/w") == bounded
+    assert decode_object("fact", 7, "f", to_text(bounded, "/w"), "/w") == bounded
     table = replace(fact.tables[0], start="2012", end="2013")
     windowed = replace(fact, storages=(replace(fact.storages[0], tables=(table,)),))
-    assert decoded("fact", 7, "f", to_text(windowed, "/w"), "/w") == windowed
+    assert decode_object("fact", 7, "f", to_text(windowed, "/w"), "/w") == windowed
 
 
 # --- random histories ----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rewriter.cli import main
-from rewriter.display.terminal.rendering import FORMATS, rendered
+from rewriter.display.terminal.rendering import FORMATS, render_lines
 
 SETUP = """
 CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
@@ -345,7 +345,7 @@ ROWS = [
 
 class TestRendering:
     def test_table(self) -> None:
-        assert list(rendered(NAMES, ROWS, "table")) == [
+        assert list(render_lines(NAMES, ROWS, "table")) == [
             "text       |    n | price | at",
             "-----------+------+-------+-----------------------",
             "plain      |    1 |  1.50 | 2013-01-29 06:00:00",
@@ -355,7 +355,7 @@ class TestRendering:
         ]
 
     def test_csv_reads_back(self) -> None:
-        text = "\n".join(rendered(NAMES, ROWS, "csv"))
+        text = "\n".join(render_lines(NAMES, ROWS, "csv"))
         assert list(csv.reader(io.StringIO(text))) == [
             NAMES,
             ["plain", "1", "1.50", "2013-01-29 06:00:00"],
@@ -364,21 +364,21 @@ class TestRendering:
         ]
 
     def test_json_has_one_object_a_line(self) -> None:
-        lines = [json.loads(line) for line in rendered(NAMES, ROWS, "jsonl")]
-        assert json.loads("\n".join(rendered(NAMES, ROWS, "json"))) == lines
+        lines = [json.loads(line) for line in render_lines(NAMES, ROWS, "jsonl")]
+        assert json.loads("\n".join(render_lines(NAMES, ROWS, "json"))) == lines
         assert lines[0] == {"text": "plain", "n": 1, "price": "1.50", "at": "2013-01-29 06:00:00"}
         assert lines[1]["n"] is None
-        (odd,) = rendered(["a", "a", "b"], [(float("nan"), float("-inf"), [1, {"k": b"\x01"}])], "jsonl")
+        (odd,) = render_lines(["a", "a", "b"], [(float("nan"), float("-inf"), [1, {"k": b"\x01"}])], "jsonl")
         assert json.loads(odd) == {"a": "NaN", "a_2": "-Infinity", "b": [1, {"k": "01"}]}
 
     def test_markdown(self) -> None:
-        lines = list(rendered(NAMES, ROWS, "markdown"))
+        lines = list(render_lines(NAMES, ROWS, "markdown"))
         assert lines[1] == "| --- | ---: | ---: | --- |"
         assert lines[3] == '| a,"b"\\|c\\nd | NULL | NULL | 2013-01-29 |'
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_no_rows(self, form: str) -> None:
-        lines = list(rendered(["a", "b"], [], form))
+        lines = list(render_lines(["a", "b"], [], form))
         assert (
             lines
             == {

@@ -18,7 +18,7 @@ import rewriter
 from rewriter.catalog.store.migrations import STEPS
 from rewriter.cli import doctor
 from rewriter.cli import doctor as catalog_checks
-from rewriter.cli.doctor import Check, Space, as_objects, examine, guarded, is_healthy, lines, ok
+from rewriter.cli.doctor import Check, Space, as_objects, examine, guard_check, is_healthy, lines, ok
 from rewriter.runtime.connection_settings import Source
 
 PLENTY = Space(100_000_000_000, 200_000_000_000, -1)
@@ -208,7 +208,7 @@ def test_the_address_of_spark_connect() -> None:
         assert check.status == "ok"
         assert f"127.0.0.1:{port}" in check.detail
         assert "secret" not in check.detail
-    check = one(guarded("Spark", lambda: doctor.spark(url, is_started=False, is_chosen=True)))
+    check = one(guard_check("Spark", lambda: doctor.spark(url, is_started=False, is_chosen=True)))
     assert check.status == "error"
     assert "cannot be reached" in check.detail
     assert "secret" not in check.detail + check.advice
@@ -411,7 +411,7 @@ def test_a_check_that_fails_is_an_error_of_its_own() -> None:
         yield ok("A", "a")
         raise ZeroDivisionError("by zero")
 
-    checks = list(guarded("B", fail))
+    checks = list(guard_check("B", fail))
     assert [(check.name, check.status) for check in checks] == [("A", "ok"), ("B", "error")]
 
 

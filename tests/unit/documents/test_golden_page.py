@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.golden.golden_file import COMMANDS
-from rewriter.golden.runner import accept, report, run_file
+from rewriter.golden.runner import accept, run_file, run_report
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "golden.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def test_the_example_is_a_golden_file(tmp_path: Path, request: pytest.FixtureReq
     rewrite = request.config.getoption("--rewrite")
     if rewrite and accept(run):
         PAGE.write_text(TEXT.replace(block, path.read_text(encoding="utf-8")), encoding="utf-8")
-    assert report(run, rewrite=rewrite) == ""
+    assert run_report(run, rewrite=rewrite) == ""
 
 
 def test_the_table_lists_the_commands_and_options() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rewriter.errors import DataError, Error, InterfaceError, InternalError
-from rewriter.exec.batch_stream import BatchStream, prefetched
+from rewriter.exec.batch_stream import BatchStream, prefetch_rows
 from rewriter.runtime import result
 from rewriter.runtime.result import Result
 
@@ -38,7 +38,7 @@ class Query:
 )
 def test_the_first_rows_are_computed_at_once(sizes: list[int], given: int, ended: bool) -> None:
     query = Query(sizes)
-    stream = prefetched(SCHEMA, query.batches(), 10)
+    stream = prefetch_rows(SCHEMA, query.batches(), 10)
     assert (query.given, query.ended) == (given, ended)
     assert stream.read_all().num_rows == sum(sizes)
     assert query.ended
@@ -70,7 +70,7 @@ def test_few_wide_rows_are_as_good_as_many() -> None:
             given += 1
             yield pa.record_batch({"a": ["x" * (8 << 20)]})
 
-    stream = prefetched(pa.schema([("a", pa.string())]), batches(), 100_000)
+    stream = prefetch_rows(pa.schema([("a", pa.string())]), batches(), 100_000)
     assert given == 2
     assert sum(batch.num_rows for batch in stream) == 10
 
@@ -78,7 +78,7 @@ def test_few_wide_rows_are_as_good_as_many() -> None:
 def test_close_ends_the_query() -> None:
     for take in (0, 1, 2):
         query = Query([10, 10, 10])
-        stream = prefetched(SCHEMA, query.batches(), 10)
+        stream = prefetch_rows(SCHEMA, query.batches(), 10)
         for _ in range(take):
             next(stream)
         stream.close()
@@ -90,7 +90,7 @@ def test_close_ends_the_query() -> None:
 
 def test_a_forgotten_stream_ends_the_query() -> None:
     query = Query([10, 10])
-    stream = prefetched(SCHEMA, query.batches(), 10)
+    stream = prefetch_rows(SCHEMA, query.batches(), 10)
     reader = stream.to_reader()
     del stream
     assert not query.ended

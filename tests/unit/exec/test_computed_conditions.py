@@ -9,14 +9,14 @@ import pytest
 from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError, Error, NotSupportedError
 from rewriter.exec.duckdb import evaluate_predicate
-from rewriter.exec.duckdb.evaluate_predicate import satisfying
+from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 
 DAYS = [Column("dt", "string"), Column("Hr", "int")]
 ROWS: list[PartitionValues] = [("2024-01-31", "5"), ("2024-02-01", "0"), (None, "23"), ("x", None), ("", "2147483647")]
 
 
 def truths(condition: str, **parameters: object) -> list[bool | None]:
-    return satisfying(condition, "t", DAYS, ROWS, parameters)
+    return evaluate_condition(condition, "t", DAYS, ROWS, parameters)
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_what_is_not_about_single_rows_is_an_error(condition: str) -> None:
 
 
 def test_without_rows_nothing_is_true() -> None:
-    assert satisfying("hr + 1 = 2", "t", DAYS, [], {}) == []
+    assert evaluate_condition("hr + 1 = 2", "t", DAYS, [], {}) == []
 
 
 def test_names_of_any_kind() -> None:
     columns = [Column("a`b", "int"), Column("select", "string")]
-    assert satisfying(
+    assert evaluate_condition(
         "`odd``name`.`a``b` + 1 = 2 AND upper(`select`) = 'X'", "odd`name", columns, [("1", "x")], {}
     ) == [True]
 
@@ -91,13 +91,13 @@ def test_names_of_any_kind() -> None:
     ],
 )
 def test_values_of_every_type(kind: str, values: list[str | None], condition: str, wanted: list[bool | None]) -> None:
-    assert satisfying(condition, "t", [Column("f", kind)], [(value,) for value in values], {}) == wanted
+    assert evaluate_condition(condition, "t", [Column("f", kind)], [(value,) for value in values], {}) == wanted
 
 
 def test_few_failures_among_many_rows_are_found() -> None:
     bad = set(random.Random(2).sample(range(20_000), 3))
     rows = [("x" if number in bad else str(number),) for number in range(20_000)]
-    satisfied = satisfying("CAST(dt AS INT) % 2 = 0", "t", DAYS[:1], rows, {})
+    satisfied = evaluate_condition("CAST(dt AS INT) % 2 = 0", "t", DAYS[:1], rows, {})
     assert {number for number, truth in enumerate(satisfied) if truth is None} == bad
     assert all(truth is (number % 2 == 0) for number, truth in enumerate(satisfied) if number not in bad)
 
@@ -112,6 +112,6 @@ def test_many_failures_cost_no_more_than_the_trials(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(evaluate_predicate._Trials, "_run", counted)
     rows = [("x" if number % 3 else "7",) for number in range(3000)]
-    satisfied = satisfying("CAST(dt AS INT) = 7", "t", DAYS[:1], rows, {})
+    satisfied = evaluate_condition("CAST(dt AS INT) = 7", "t", DAYS[:1], rows, {})
     assert len(runs) == evaluate_predicate.MOST_TRIALS
     assert set(satisfied) <= {True, None}

@@ -3,18 +3,18 @@
 import pytest
 
 from rewriter.errors import DataError, EngineError
-from rewriter.exec.spark.errors import translated
+from rewriter.exec.spark.errors import translate_error
 
 
 def test_an_error_that_we_raised_keeps_our_words_alone() -> None:
     text = "[USER_RAISED_EXCEPTION] [INSERT_WOULD_ROUND] The value 1.5 would be rounded. SQLSTATE: P0001\nmore"
-    error = translated(RuntimeError(text), "SELECT 1")
+    error = translate_error(RuntimeError(text), "SELECT 1")
     assert (type(error), error.condition, error.sqlstate) == (DataError, "INSERT_WOULD_ROUND", "22003")
     assert error.message == "The value 1.5 would be rounded."
 
 
 def test_a_file_that_a_worker_cannot_read() -> None:
-    error = translated(RuntimeError("ValueError: [FAILED_READ_FILE] The file /a cannot be read."), "SELECT 1")
+    error = translate_error(RuntimeError("ValueError: [FAILED_READ_FILE] The file /a cannot be read."), "SELECT 1")
     assert (type(error), error.condition, error.sqlstate) == (EngineError, "FAILED_READ_FILE", "KD001")
 
 
@@ -31,7 +31,7 @@ def test_a_file_that_a_worker_cannot_read() -> None:
     ],
 )
 def test_a_python_of_workers_that_cannot_work(text: str, words: str) -> None:
-    error = translated(RuntimeError(text), "SELECT 1")
+    error = translate_error(RuntimeError(text), "SELECT 1")
     assert (type(error), error.condition) == (EngineError, "WORKER_PYTHON")
     assert words in error.message
     assert "PYSPARK_PYTHON" in str(error.hint)
@@ -54,7 +54,7 @@ def test_a_python_of_workers_that_cannot_work(text: str, words: str) -> None:
     ],
 )
 def test_an_error_of_memory_names_its_cause_and_the_setting(text: str, reason: str, setting: str) -> None:
-    error = translated(RuntimeError(text), "SELECT 1")
+    error = translate_error(RuntimeError(text), "SELECT 1")
     assert (type(error), error.condition, error.sqlstate) == (EngineError, "OUT_OF_MEMORY", "53200")
     assert reason in error.message
     assert f"spark.{setting}" in str(error.hint)
@@ -71,7 +71,7 @@ def test_a_value_that_speaks_of_memory() -> None:
             return "22018"
 
     text = "[CAST_INVALID_INPUT] The value 'java.lang.OutOfMemoryError: Java heap space' cannot be cast to INT."
-    error = translated(Cast(text), "SELECT 1")
+    error = translate_error(Cast(text), "SELECT 1")
     assert (type(error), error.condition) == (DataError, "CAST_INVALID_INPUT")
 
 
@@ -95,4 +95,4 @@ def test_a_value_that_speaks_of_memory() -> None:
     ],
 )
 def test_no_message_proposes_a_setting_that_is_refused(text: str, message: str) -> None:
-    assert translated(RuntimeError(text), "SELECT 1").message == message
+    assert translate_error(RuntimeError(text), "SELECT 1").message == message

@@ -124,7 +124,7 @@ def test_workers_pack_rows_without_the_package(tmp_path: Path) -> None:
     """Few rows of a partition arrive in memory, more in a file."""
     from pyspark import cloudpickle
 
-    from rewriter.exec.spark.spilled_rows import _packing, unpacked
+    from rewriter.exec.spark.spilled_rows import _packing, unpack_rows
 
     (tmp_path / "rows").mkdir()
     (tmp_path / "code").write_bytes(cloudpickle.dumps(_packing(str(tmp_path / "rows"))))
@@ -134,6 +134,6 @@ def test_workers_pack_rows_without_the_package(tmp_path: Path) -> None:
         batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
     assert [path is None for batch in batches for path in batch.column("path").to_pylist()] == [True, False]
     assert len(list((tmp_path / "rows").iterdir())) == 1
-    rows = pa.Table.from_batches(unpacked(batches))
+    rows = pa.Table.from_batches(unpack_rows(batches))
     assert rows["n"].to_pylist() == [0, *range(40)]
     assert not list((tmp_path / "rows").iterdir())

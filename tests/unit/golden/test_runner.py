@@ -11,7 +11,7 @@ import pytest
 
 from rewriter import statements
 from rewriter.errors import InterfaceError, OperationalError
-from rewriter.golden.runner import FileRun, UserWarehouse, accept, only_reads, report, run_file
+from rewriter.golden.runner import FileRun, UserWarehouse, accept, only_reads, run_file, run_report
 from rewriter.runtime.statement_runners import RUNNERS
 from rewriter.session import Session
 
@@ -97,7 +97,7 @@ def test_the_clock_of_a_file_is_fixed(tmp_path: Path) -> None:
         "sql session=other\nCREATE VIEW v AS SELECT current_timestamp() AS n;\nSELECT * FROM v\n----\n"
         "OK\nn\n-------------------\n2024-02-03 04:05:06\n"
     )
-    assert report(run(tmp_path, text), rewrite=False) == ""
+    assert run_report(run(tmp_path, text), rewrite=False) == ""
 
 
 def test_a_users_warehouse_is_read_and_stays_as_it_is(tmp_path: Path, user: UserWarehouse) -> None:
@@ -185,7 +185,9 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
 
 def test_plain_sql_becomes_a_golden_file(tmp_path: Path) -> None:
     first = run(tmp_path, "-- One.\nSELECT 1 AS one;\n\nSELECT 2 AS two; -- Two.\n")
-    assert "a.golden:2: query\n-- One.\nSELECT 1 AS one;\n--- expected\n+++ actual\n" in report(first, rewrite=False)
+    assert "a.golden:2: query\n-- One.\nSELECT 1 AS one;\n--- expected\n+++ actual\n" in run_report(
+        first, rewrite=False
+    )
     assert accept(first)
     written = (
         "query\n-- One.\nSELECT 1 AS one;\n----\none\n---\n  1\n\n"
@@ -197,7 +199,7 @@ def test_plain_sql_becomes_a_golden_file(tmp_path: Path) -> None:
 
 def test_a_difference_names_the_lines_of_the_file(tmp_path: Path) -> None:
     text = "# A.\n\nquery\nVALUES (1), (2)\n----\ncol1\n----\n   1\n   3\n"
-    shown = report(run(tmp_path, text), rewrite=False)
+    shown = run_report(run(tmp_path, text), rewrite=False)
     assert shown.splitlines() == [
         f"{tmp_path}/a.golden:3: query",
         "VALUES (1), (2)",

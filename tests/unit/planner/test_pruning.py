@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from rewriter.catalog.filters.predicates import conditions, substituted
+from rewriter.catalog.filters.predicates import conditions, replace_computed
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.model.objects import Column, Table
 from rewriter.errors import Error
@@ -40,7 +40,7 @@ def kept(where: str, source: str = "hours h", **parameters: object) -> list[int]
     planned = plan(f"SELECT 1 FROM {source} WHERE {where}", CATALOG, parameters)
     (use,) = (use for use in planned.uses if use.table == HOURS)
     assert use.ranges == (None if use.wanted is None else ())
-    wanted = None if use.wanted is None else substituted(use.wanted, {})
+    wanted = None if use.wanted is None else replace_computed(use.wanted, {})
     if wanted is None:
         return None
     types = [column.type for column in HOURS.partition_columns]

@@ -182,12 +182,12 @@ def test_items_keep_their_names(session: Session) -> None:
 
 def test_definitions_without_a_zone_are_of_utc() -> None:
     old = {"dimensions": [], "measures": [], "times": ["t"], "column_order": ["t"]}
-    cube = json_codec.decoded("cube", 1, "c", json.dumps(old), "")
+    cube = json_codec.decode_object("cube", 1, "c", json.dumps(old), "")
     assert isinstance(cube, Cube)
     assert cube.zone == "UTC"
     assert json.loads(json_codec.to_text(cube, "")) == old
     zoned = Cube(1, "c", (), (), ("t",), ("t",), "Asia/Tokyo")
-    assert json_codec.decoded("cube", 1, "c", json_codec.to_text(zoned, ""), "") == zoned
+    assert json_codec.decode_object("cube", 1, "c", json_codec.to_text(zoned, ""), "") == zoned
 
 
 def test_a_month_that_began_under_another_offset(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rewriter.catalog.model.changes import SetCatalogProperty
 from rewriter.errors import AnalysisError, DataError, InterfaceError, OperationalError
 from rewriter.runtime.cluster_engines import allowed_address, allowed_options, is_allowed
 from rewriter.runtime.connection_settings import Source
-from rewriter.runtime.profiles import resolved
+from rewriter.runtime.profiles import resolve_connection
 from rewriter.runtime.settings import SessionSettings
 from rewriter.session import Session
 
@@ -140,7 +140,7 @@ class TestConfiguration:
     def parts(self, folder: Path, text: str, **settings: str) -> dict[str, str]:
         (folder / "rewriter.toml").write_text(text)
         environ = {"XDG_CONFIG_HOME": str(folder / "none"), "HOME": str(folder)}
-        return dict(resolved(Source("", settings=settings), environ, folder).settings)
+        return dict(resolve_connection(Source("", settings=settings), environ, folder).settings)
 
     def test_the_table_becomes_settings(self, tmp_path: Path) -> None:
         text = (

@@ -15,7 +15,7 @@ import pytest
 import rewriter
 from rewriter.cli import main
 from rewriter.runtime.connection_settings import ConnectionSettings, Source
-from rewriter.runtime.profiles import resolved
+from rewriter.runtime.profiles import resolve_connection
 
 PARTS = ("REWRITER_WAREHOUSE", "REWRITER_ENGINE", "REWRITER_CATALOG", "REWRITER_PROFILE")
 SECRET = "g3heim"
@@ -38,7 +38,7 @@ def parts(
     given: Source | None = None, environ: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> ConnectionSettings:
     base = {"XDG_CONFIG_HOME": os.environ["XDG_CONFIG_HOME"]}
-    return resolved(given or Source(""), {**base, **(environ or {})}, folder or Path.cwd())
+    return resolve_connection(given or Source(""), {**base, **(environ or {})}, folder or Path.cwd())
 
 
 def write(folder: Path, text: str) -> Path:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rewriter.errors import Error, InterfaceError, ProgrammingError
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
-from rewriter.shell.variables import Variables, substituted
+from rewriter.shell.variables import Variables, substitute_variables
 
 VALUES = {
     "table": "sales",
@@ -35,7 +35,7 @@ VALUES = {
 
 
 def of(text: str) -> str:
-    return substituted(text, Variables(dict(VALUES), {"conf": "3"})).text
+    return substitute_variables(text, Variables(dict(VALUES), {"conf": "3"})).text
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_refused(text: str, condition: str, marked: str) -> None:
 
 def test_positions_lead_back_to_the_typed_text() -> None:
     text = "SELECT :'day', nope FROM :table"
-    bound = substituted(text, Variables(dict(VALUES)))
+    bound = substitute_variables(text, Variables(dict(VALUES)))
     at = bound.text.index("nope")
     original = bound.original(tokens(bound.text)[3].span)
     assert bound.text[at : at + 4] == "nope"
@@ -160,7 +160,7 @@ def test_a_value_is_one_token_or_refused(place: str, form: str, value: str) -> N
     """The tokens beside the references are those of the statement, and each reference is one literal or name."""
     text = place.replace("{}", form)
     try:
-        result = substituted(text, Variables({"v": value})).text
+        result = substitute_variables(text, Variables({"v": value})).text
     except Error:
         return
     expected = values_of(tokens(place.replace("{}", " xyzzy ")))
@@ -179,7 +179,7 @@ def test_a_value_is_one_token_or_refused(place: str, form: str, value: str) -> N
 @given(place=st.sampled_from(QUOTED_PLACES), value=NOISE)
 def test_a_value_stays_within_its_quotes(place: str, value: str) -> None:
     try:
-        result = substituted(place.replace("{}", "${hivevar:v}"), Variables({"v": value})).text
+        result = substitute_variables(place.replace("{}", "${hivevar:v}"), Variables({"v": value})).text
     except Error:
         return
     expected, lexed = tokens(place.replace("{}", "xyzzy")), tokens(result)

@@ -13,7 +13,7 @@ from rewriter import uris
 from rewriter.catalog.filesystems.options import StoreOptions, store_options
 from rewriter.errors import Error, InterfaceError
 from rewriter.runtime.connection_settings import Source
-from rewriter.runtime.profiles import resolved
+from rewriter.runtime.profiles import resolve_connection
 from rewriter.session import Session
 
 WRONG = [
@@ -52,11 +52,11 @@ def test_the_files_of_profiles_have_options(tmp_path: Path) -> None:
     (home / "rewriter" / "rewriter.toml").write_text(
         '[filesystems."s3://aaa"]\nregion = "there"\n[filesystems."s3://"]\nanonymous = true\n'
     )
-    parts = resolved(Source("", "/w"), {"XDG_CONFIG_HOME": str(home)}, tmp_path)
+    parts = resolve_connection(Source("", "/w"), {"XDG_CONFIG_HOME": str(home)}, tmp_path)
     assert parts.filesystems == {"s3://aaa": StoreOptions(region="here"), "s3://": StoreOptions(anonymous=True)}
     (tmp_path / "rewriter.toml").write_text("filesystems = 1\n")
     with pytest.raises(InterfaceError, match="it is no table"):
-        resolved(Source("", "/w"), {}, tmp_path)
+        resolve_connection(Source("", "/w"), {}, tmp_path)
 
 
 def test_the_environment_alone(tmp_path: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from rewriter.display.terminal.rendering import ARROW_TEXT_FORMATS, chunks, rendered
+from rewriter.display.terminal.rendering import ARROW_TEXT_FORMATS, chunks, render_lines
 from rewriter.errors import DataError
 from rewriter.runtime.result import python_values
 
@@ -138,7 +138,7 @@ def _expected(names: list[str], batches: list[pa.RecordBatch], form: str, null: 
         zip(*map(python_values, batch.columns), strict=True) if batch.num_columns else [()] * batch.num_rows
         for batch in batches
     )
-    return "".join(f"{line}\n" for line in rendered(names, rows, form, null))
+    return "".join(f"{line}\n" for line in render_lines(names, rows, form, null))
 
 
 def _check(names: list[str], batches: list[pa.RecordBatch], form: str, null: str | None) -> None:

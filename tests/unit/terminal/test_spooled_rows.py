@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rewriter.display.terminal import spooled_rows
-from rewriter.display.terminal.rendering import Layout, rendered
+from rewriter.display.terminal.rendering import Layout, render_lines
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import OperationalError
 
@@ -53,7 +53,7 @@ def test_no_format_holds_the_rows(form: str, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     _Value.alive = _Value.most = 0
     count = 0
-    for line in rendered(["v", "n"], ((_Value(number), number) for number in range(5000)), form):
+    for line in render_lines(["v", "n"], ((_Value(number), number) for number in range(5000)), form):
         count += 1
         assert os.listdir(tmp_path) == []  # The file has no name: nothing is left by a process that is killed.
         if count > 4990:
@@ -65,7 +65,7 @@ def test_no_format_holds_the_rows(form: str, monkeypatch: pytest.MonkeyPatch, tm
 def test_widths_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spooled_rows, "HELD_BYTES", 10)
     rows = [(1, "a", None), (None, "漢字e\u0301", None), (1000, "x\ty", True)]
-    assert list(rendered(["n", "text", "flag"], iter(rows), "table")) == [
+    assert list(render_lines(["n", "text", "flag"], iter(rows), "table")) == [
         "   n | text  | flag",
         "-----+-------+-----",
         "   1 | a     | NULL",

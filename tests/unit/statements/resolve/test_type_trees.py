@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rewriter.catalog.model.objects import Column
-from rewriter.statements.resolve.type_trees import TypeTree, drawn, type_json, type_tree
+from rewriter.statements.resolve.type_trees import TypeTree, draw_schema, type_json, type_tree
 
 INT, TEXT = TypeTree("int"), TypeTree("string")
 EMPTY = TypeTree("struct")
@@ -36,4 +36,4 @@ EMPTY = TypeTree("struct")
 def test_the_tree_of_a_type(text: str, tree: TypeTree) -> None:
     assert type_tree(text) == tree
     assert type_json(tree)["name"] == tree.name
-    assert drawn([Column("x", text)]).startswith("root\n |-- x: ")
+    assert draw_schema([Column("x", text)]).startswith("root\n |-- x: ")
