@@ -5,9 +5,8 @@ It draws that, too, and with ``--query`` the cover of a query.
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,7 @@ import click
 
 from rewriter.cli.connection import connection, connection_options
 from rewriter.display.terminal.errors import exit_code, write_error
-from rewriter.durable_files import write_whole
-from rewriter.errors import ConflictError, Error, OperationalError
+from rewriter.errors import ConflictError, Error
 from rewriter.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -94,11 +92,13 @@ def _list(fact: str, require: tuple[str, str] | None, as_json: bool, session: Se
 
 
 def _draw_fact(fact: str, require: tuple[str, str] | None, pictures: Mapping[str, str], session: Session) -> int:
+    from rewriter.cli.coverage_pictures import fact_charts
 
     return _draw(fact_charts(fact, session, require), pictures)
 
 
 def _draw_query(query: str, pictures: Mapping[str, str], session: Session) -> int:
+    from rewriter.cli.coverage_pictures import covers
 
     try:
         charts = covers(query, session)
@@ -111,6 +111,7 @@ def _draw_query(query: str, pictures: Mapping[str, str], session: Session) -> in
 
 
 def _draw(charts: Sequence[CoverageChart], pictures: Mapping[str, str]) -> int:
+    from rewriter.cli.coverage_pictures import write_picture
 
     for form, path in pictures.items():
         write_picture(charts, form, path, sys.stdout.write)
@@ -158,57 +159,3 @@ def _list_work(session: Session, fact_name: str, require: tuple[str, str] | None
             print(printable(line))
     states = {row[0] for row in rows}
     return next((code for state, code in _CODES.items() if state.lower() in states), 0)
-
-
-# ``rewriter coverage [FACT] --svg FILE | --html FILE``: the coverage of a fact, or the cover of a query.
-
-#: The forms of a picture, as options.
-_FORMS = ("svg", "html")
-
-
-def fact_charts(fact: str, session: Session, bounds: tuple[str, str] | None = None) -> list[CoverageChart]:
-    """Returns the chart of a fact, over all time or between two bounds. Raises the errors of ``named_fact_chart``."""
-    from rewriter.statements.show.coverage import named_fact_chart
-
-    return [named_fact_chart(fact, session.snapshot(), session.settings.for_planner(), bounds)]
-
-
-def covers(query: str, session: Session) -> list[CoverageChart]:
-    """Returns a chart for each reference to a cube in a query, with what is missing; none if it reads no cube.
-
-    The query is planned and not run. Raises its errors.
-    """
-    from rewriter.planner.cover.fact_chart import query_charts
-
-    session.settings.set("rewriter.partial_data", "true")  # As EXPLAIN COVER does.
-    coverage = session.plan(query).coverage
-    return query_charts(coverage, session.snapshot(), session.settings.for_planner())
-
-
-def write_picture(charts: Sequence[CoverageChart], form: str, path: str, write: Callable[[str], object]) -> None:
-    """Writes charts to a file, or for ``-`` by ``write``.
-
-    The file appears with its whole content. Raises ``OperationalError`` FAILED_WRITE_FILE. O(ranges).
-    """
-    from rewriter.display.html.coverage_picture import charts_svg
-    from rewriter.display.html.page import coverage_page
-
-    text = f"{charts_svg(charts, is_file=True)}\n" if form == "svg" else coverage_page(*charts)
-    if path == "-":
-        write(text)
-        return
-    try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8") as device:
-                device.write(text)
-        else:
-            write_whole(os.path.realpath(path), text, replace=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise OperationalError(
-            f"The file {path} cannot be written: {reason or error}.",
-            condition="FAILED_WRITE_FILE",
-            sqlstate="58030",
-            object=path,
-            hint="Name a writable file, and check that there is free space.",
-        ) from error

@@ -69,7 +69,7 @@ def connect(
         [('UA', '2013-01-01')]
     """
     from rewriter.catalog.filesystems.options import store_options
-    from rewriter.display.html.page import display_as_html
+    from rewriter.display.html.display import display_as_html
     from rewriter.runtime.connection_settings import Source, setting_name, setting_text
     from rewriter.runtime.profiles import resolve_connection
     from rewriter.session import Session

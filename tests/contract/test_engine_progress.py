@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import rewriter
-from rewriter.cli.doctor import spark as spark_check
+from rewriter.cli.doctor_checks import spark as spark_check
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
 from rewriter.runtime.progress import Progress

@@ -22,6 +22,8 @@ _VARIABLE = re.compile(r"(?:REWRITER|AWS)_(?!ERROR)[A-Z0-9_]+")
 _PROPERTY = re.compile(r"(?:rewriter|cube)(?:\.[a-z_]+)+\.?")
 #: A file and a group of entry points: texts that look like properties.
 _NO_PROPERTIES = {"rewriter.toml", "rewriter.timelines"}
+#: A property that is named like a module.
+_NO_MODULE = "rewriter.metastore"
 #: What the headings of settings of Hive and Spark say that is not one thing: all other settings.
 _OTHERS = "results, or which statements are accepted"
 
@@ -55,7 +57,7 @@ def properties() -> set[str]:
 
 def _is_module(name: str) -> bool:
     parts = name.rstrip(".").split(".")
-    return any(".".join(parts[:count]) in modules() for count in range(2, len(parts) + 1))
+    return not name.startswith(_NO_MODULE) and any(".".join(parts[:count]) in modules() for count in range(2, len(parts) + 1))
 
 
 def variables() -> set[str]:

@@ -25,7 +25,7 @@ PACKAGES = [
     "rewriter.catalog.filters",
     "rewriter.catalog.clusters",
     "rewriter.planner.cover",
-    "rewriter.cli.doctor",
+    "rewriter.cli.doctor_checks",
     "rewriter.metastore",
     "rewriter.serve",
 ]

@@ -9,7 +9,7 @@ import pytest
 
 import rewriter
 from rewriter.cli.main import main
-from rewriter.display.html.page import plan_html, result_html
+from rewriter.display.html.results import plan_html, result_html
 from rewriter.errors import Error, NotSupportedError, ParseError, Span, render
 from rewriter.session import Session
 from rewriter.shell import prompt

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import EngineError
-from rewriter.exec.duckdb.engine import own_error
+from rewriter.exec.duckdb.own_errors import own_error
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.exec.sql_types import BOOLEAN, SqlType, duckdb_type, parse_type
 

@@ -16,9 +16,9 @@ import pytest
 
 import rewriter
 from rewriter.catalog.store.migrations import STEPS
-from rewriter.cli import doctor
 from rewriter.cli import doctor as catalog_checks
-from rewriter.cli.doctor import Check, Space, as_objects, examine, guard_check, is_healthy, lines, ok
+from rewriter.cli import doctor_checks as doctor
+from rewriter.cli.doctor_checks import Check, Space, as_objects, examine, guard_check, is_healthy, lines, ok
 from rewriter.runtime.connection_settings import Source
 
 PLENTY = Space(100_000_000_000, 200_000_000_000, -1)

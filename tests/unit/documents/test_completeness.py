@@ -13,7 +13,7 @@ import tomllib
 import pytest
 from page_runner import DOCS, ROOT
 
-from rewriter.cli import doctor
+from rewriter.cli import doctor_checks as doctor
 from tests.reference_pages import commands_page, errors_page, settings_names, statements_page
 from tests.reference_pages.source_conditions import sqlstates
 

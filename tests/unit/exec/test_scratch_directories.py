@@ -141,7 +141,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(root: Path, tmp_pat
     """Private catalogs, too: of an open transaction, of a warehouse that is not there, and of one that is only read."""
     process = started(f"""
         from pathlib import Path
-        from rewriter.catalog.store import readonly_sqlite
+        from rewriter.catalog.store import sqlite
         from rewriter.session import Session
         session = Session("{tmp_path}/w", "duckdb")
         session.execute("CREATE TABLE t (n INT)")
@@ -150,8 +150,8 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next(root: Path, tmp_pat
         session.execute("SELECT * FROM t")
         absent = Session("{tmp_path}/absent", "duckdb")
         assert list(absent.execute("SELECT 1").rows()) == [(1,)]
-        source = readonly_sqlite._Source(Path("{tmp_path}/w/catalog.db"))
-        source._access_mode = lambda: ("copy", readonly_sqlite._file_state(source._path), None)
+        source = sqlite._Source(Path("{tmp_path}/w/catalog.db"))
+        source._access_mode = lambda: ("copy", sqlite._file_state(source._path), None)
         source.connect()
     """)
     kinds = {path.name.removeprefix(PREFIX).split("-")[0] for path in root.iterdir()}

@@ -49,7 +49,7 @@ def test_texts_stand_beside_the_values() -> None:
 
 def test_what_builds_a_statement_stands_beside_it() -> None:
     built = {build.__module__.rpartition(".")[2] for build in BUILDERS.values()}
-    assert built == {*families(), "shared_rules", "filter_rules"}
+    assert built == {*families(), "shared_rules", "dialect_rules"}
 
 
 def test_the_order_of_families_is_that_of_their_names() -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import rewriter
-from rewriter.display.html.page import (
+from rewriter.display.html.results import (
     LONGEST_VALUE,
     MOST_COLUMNS,
     MOST_PICTURES,
