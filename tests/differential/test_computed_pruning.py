@@ -325,7 +325,7 @@ def _computes_columns_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     original = evaluate_predicate.evaluate_condition
     monkeypatch.setattr(
         computed_pruning,
-        "satisfying",
+        "evaluate_condition",
         lambda text, *rest: original(text.replace("x % 2", "0").replace("x > 9", "false"), *rest),
     )
 
@@ -333,7 +333,9 @@ def _computes_columns_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
 def _compares_texts_without_case(monkeypatch: pytest.MonkeyPatch) -> None:
     original = evaluate_predicate.evaluate_condition
     monkeypatch.setattr(
-        computed_pruning, "satisfying", lambda text, *rest: original(text.replace("upper(c)", "lower(c)"), *rest)
+        computed_pruning,
+        "evaluate_condition",
+        lambda text, *rest: original(text.replace("upper(c)", "lower(c)"), *rest),
     )
 
 

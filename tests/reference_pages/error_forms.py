@@ -14,7 +14,7 @@ from functools import cache
 from itertools import product
 
 from rewriter import errors
-from rewriter.exec.duckdb import engine
+from rewriter.exec.duckdb import own_errors
 from rewriter.statements.query import engine_errors
 from tests.reference_pages.expression_texts import (
     COMPUTED,
@@ -198,7 +198,7 @@ def _embedded(module: Module) -> Iterator[Form]:
         parts |= set(ast.walk(node))
         for text in texts(node, module, {}):
             for condition, message in _EMBEDDED.findall(text):
-                state = engine._SQLSTATES.get(condition, "")
+                state = own_errors._SQLSTATES.get(condition, "")
                 kind = _EMBEDDED_KINDS.get(condition, errors.DataError)
                 yield Form(condition, state, _sql_message(message), "", kind.__name__)
 

@@ -57,7 +57,9 @@ def properties() -> set[str]:
 
 def _is_module(name: str) -> bool:
     parts = name.rstrip(".").split(".")
-    return not name.startswith(_NO_MODULE) and any(".".join(parts[:count]) in modules() for count in range(2, len(parts) + 1))
+    return not name.startswith(_NO_MODULE) and any(
+        ".".join(parts[:count]) in modules() for count in range(2, len(parts) + 1)
+    )
 
 
 def variables() -> set[str]:

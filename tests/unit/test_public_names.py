@@ -14,7 +14,7 @@ ROOT = Path(rewriter.__file__).parent
 PROJECT = ROOT.parent
 FOLDERS = ("rewriter", "rewriter_pytest", "tests", "benchmarks")
 #: The names by which registries find what a module has: rules and builders of statements, writers and readers.
-REGISTERED = {"RULES", "CHANGES", "TEXTS", "WRITER", "READER"}
+REGISTERED = {"RULES", "CHANGES", "TEXTS", "WRITER", "READER", "HANDLERS", "data_source"}
 #: Decorators that do not make a function known elsewhere.
 PLAIN_DECORATORS = {"contextmanager", "cache", "functools.cache", "lru_cache", "functools.lru_cache"}
 #: Names that more than one module defines, such as ``FUNCTIONS`` of the families of the translator.

@@ -29,7 +29,7 @@ def csv_lines(session: SparkSession, paths: Sequence[str], separator: str, schem
     return file_rows(session, _FORMAT, paths, {"separator": separator}, schema)
 
 
-def _data_source() -> Any:
+def data_source() -> Any:
     """Returns the class of the data source, which each session has to register. It uses nothing of this package."""
 
     def batches(path: str, separator: str, names: list[str]) -> Iterator[pa.RecordBatch]:

@@ -52,7 +52,7 @@ def worker_rows(
     return file_rows(session, _FORMAT, paths, plan, schema)
 
 
-def _data_source() -> Any:
+def data_source() -> Any:
     """Returns the class of the data source, which each session has to register."""
     from pyspark import cloudpickle
 

@@ -16,7 +16,7 @@ import pytest
 
 import rewriter
 from rewriter.catalog.store.migrations import STEPS
-from rewriter.cli import doctor as catalog_checks
+from rewriter.cli import doctor_checks as catalog_checks
 from rewriter.cli import doctor_checks as doctor
 from rewriter.cli.doctor_checks import Check, Space, as_objects, examine, guard_check, is_healthy, lines, ok
 from rewriter.runtime.connection_settings import Source

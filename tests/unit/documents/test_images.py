@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from page_runner import blocks
 
-from rewriter.cli.coverage import covers, fact_charts
+from rewriter.cli.coverage_pictures import covers, fact_charts
 from rewriter.display.html.coverage_picture import charts_svg
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.planner.model.coverage_chart import ChartState, CoverageChart

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from browser import Watched
 
-from rewriter.cli.coverage import fact_charts, write_picture
+from rewriter.cli.coverage_pictures import fact_charts, write_picture
 from rewriter.display.html.coverage_picture import chart_data, chart_svg
 from rewriter.display.html.page import coverage_page, json_text
 from rewriter.errors import Error

@@ -156,7 +156,7 @@ def _objects_in(name: str, call: Call) -> Sequence[Object]:
     return [object_ for group in groups for object_ in group if database_of(object_.name) == name]
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_catalogs": get_catalogs,
     "get_catalog": get_catalog,
     "get_all_databases": get_all_databases,

@@ -69,7 +69,7 @@ def _function(given: Any, id: int, call: Call) -> Function:
     return function
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_function": get_function,
     "get_functions": get_functions,
     "get_all_functions": get_all_functions,

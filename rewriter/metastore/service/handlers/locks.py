@@ -147,7 +147,7 @@ def _end_locks(service: Service) -> None:
     service.locks.end_transactions([id for id in held_by if not service.transactions.is_open(id)])
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "lock": lock,
     "check_lock": check_lock,
     "unlock": unlock,

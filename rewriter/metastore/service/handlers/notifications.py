@@ -120,7 +120,7 @@ def _message(event: Event, database: str | None, table: str | None) -> str:
     return json.dumps({key: value for key, value in values.items() if value is not None}, ensure_ascii=False)
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_current_notificationEventId": _get_current_notification_event_id,
     "get_next_notification": get_next_notification,
     "get_notification_events_count": get_notification_events_count,

@@ -430,7 +430,7 @@ def partition_name_to_spec(call: Call) -> dict[str, str]:
     return {column: _text(value) for column, value in pairs}
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_partition": get_partition,
     "get_partition_with_auth": get_partition,
     "get_partition_by_name": get_partition_by_name,

@@ -64,7 +64,7 @@ def _refuse_setting(call: Call) -> None:
     raise structure("MetaException")(message=f"Invalid configuration key {call.arguments.key}: there are no settings.")
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "set_ugi": set_ugi,
     "getName": _get_name,
     "getVersion": _get_version,

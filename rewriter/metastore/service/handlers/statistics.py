@@ -214,7 +214,7 @@ def get_aggr_stats_for(call: Call) -> Any:
     return structure("AggrStats")(colStats=objects, partsFound=complete if columns else 0)
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_table_statistics_req": get_table_statistics_req,
     "get_partitions_statistics_req": get_partitions_statistics_req,
     "get_table_column_statistics": get_table_column_statistics,

@@ -430,7 +430,7 @@ def truncate_table(call: Call) -> None:
     )
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "get_table": get_table,
     "get_table_req": get_table_req,
     "get_table_objects_by_name": get_table_objects_by_name,

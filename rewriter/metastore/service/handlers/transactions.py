@@ -166,7 +166,7 @@ def heartbeat_txn_range(call: Call) -> Any:
     return structure("HeartbeatTxnRangeResponse")(aborted=aborted, nosuch=missing)
 
 
-_HANDLERS: Handlers = {
+HANDLERS: Handlers = {
     "open_txns": open_txns,
     "commit_txn": commit_txn,
     "abort_txn": abort_txn,

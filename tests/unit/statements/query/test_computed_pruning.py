@@ -109,13 +109,13 @@ def test_too_many_combinations_rule_nothing_out(session: Session, monkeypatch: p
 
 def test_only_such_conditions_are_computed(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     computed: list[object] = []
-    compute = computed_pruning.satisfying
+    compute = computed_pruning.evaluate_condition
 
     def recorded(condition: str, *rest: Any) -> Any:
         computed.append(condition)
         return compute(condition, *rest)
 
-    monkeypatch.setattr(computed_pruning, "satisfying", recorded)
+    monkeypatch.setattr(computed_pruning, "evaluate_condition", recorded)
     assert read(session, "SELECT x FROM t WHERE hr = 5 AND x + 1 > 20 AND dt LIKE '%3'") == ([35], 1)
     assert computed == []
     assert read(session, "SELECT x FROM t WHERE hr + 0 = 5") == ([15, 25, 35], 3)
