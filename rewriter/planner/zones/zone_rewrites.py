@@ -489,7 +489,7 @@ def calendar_of_today(text: QueryText, calendars: Collection[Calendar]) -> Calen
     distinct = set(calendars)
     if len(distinct) > 1 and any(token.is_word("CURRENT_DATE", "CURDATE") for token in text.tokens):
         names = " and ".join(sorted(calendar.zone for calendar in distinct))
-        raise _refused(text, None, f"current_date with cubes of the zones {names}")
+        raise _clock_refused(text, None, f"current_date with cubes of the zones {names}")
     return next(iter(distinct), UTC)
 
 
@@ -504,11 +504,11 @@ def check_clocks(text: QueryText, constants: Constants, calendar: Calendar) -> N
             while isinstance(parent, exp.Paren) or (isinstance(parent, _STEPS) and zoned.fold(parent) is not None):
                 parent = parent.parent
             if not isinstance(parent, (*COMPARISONS, exp.Select, exp.Alias)) and not is_range(parent):
-                raise _refused(text, parent, "A function of the current time or of another instant", calendar)
+                raise _clock_refused(text, parent, "A function of the current time or of another instant", calendar)
         elif isinstance(node, _DATES) and _moves(node, zoned):
-            raise _refused(text, node, "The date of an instant", calendar)
+            raise _clock_refused(text, node, "The date of an instant", calendar)
         elif isinstance(node, SECONDS) and node.find(exp.Column) is None and not _is_same(node.this, zoned):
-            raise _refused(text, node, "Counting the seconds of a time without a zone", calendar)
+            raise _clock_refused(text, node, "Counting the seconds of a time without a zone", calendar)
 
 
 def check_seconds(text: QueryText, tables: Sequence[tuple[exp.Table, Table]], calendar: Calendar) -> None:
@@ -523,7 +523,7 @@ def check_seconds(text: QueryText, tables: Sequence[tuple[exp.Table, Table]], ca
         if isinstance(node, SECONDS):
             names = names_of_select.get(id(node.find_ancestor(exp.Select)), set())
             if any(column.name.lower() in names for column in node.find_all(exp.Column)):
-                raise _refused(text, node, "Counting the seconds of a column that is not a TIMESTAMP", calendar)
+                raise _clock_refused(text, node, "Counting the seconds of a column that is not a TIMESTAMP", calendar)
 
 
 def _is_moment(node: exp.Expr, constants: Constants) -> bool:
@@ -554,7 +554,7 @@ def _is_same(node: exp.Expr, zoned: Constants) -> bool:
     )
 
 
-def _refused(
+def _clock_refused(
     text: QueryText, node: exp.Expr | None, construct: str, calendar: Calendar | None = None
 ) -> NotSupportedError:
     span = text.span_of(node) if node is not None else None

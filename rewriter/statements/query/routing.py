@@ -13,11 +13,11 @@ from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import MissingDataError
 from rewriter.planner.model.plan import Plan, TableUse
+from rewriter.planner.routing.placed_reader import PlacedReader
 from rewriter.planner.routing.routes import (
     NO_ROUTE,
     Attempt,
     Lack,
-    PlacedReader,
     Route,
     badness,
     best_route,
