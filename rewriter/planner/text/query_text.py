@@ -21,7 +21,7 @@ from rewriter.errors import Error, InternalError, NotSupportedError, ParseError,
 from rewriter.gc_pause import paused
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.planner.model.plan import SqlTemplate, TableToken
-from rewriter.planner.text.literals import list_parser
+from rewriter.planner.text.literal_lists import list_parser
 from rewriter.planner.text.sqlglot_trees import children, nests_too_deeply, settle, sqlglot_tokens, walk
 
 _Node = TypeVar("_Node", bound=exp.Expr)

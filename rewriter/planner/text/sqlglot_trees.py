@@ -14,7 +14,7 @@ from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from rewriter.grammar.lexer import Token, TokenKind
-from rewriter.planner.text.literals import list_parser
+from rewriter.planner.text.literal_lists import list_parser
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 

@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from rewriter.planner.text.literals import ListParser, is_compiled, list_parser
+from rewriter.planner.text.literal_lists import ListParser, is_compiled, list_parser
 from rewriter.planner.text.sqlglot_trees import walk
 
 SPARK = Dialect.get_or_raise("spark")
