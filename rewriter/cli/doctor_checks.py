@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from rewriter.catalog.catalog import FILE_NAME, TRANSACTION_TIMEOUT_SECONDS, Catalog
 from rewriter.catalog.maintenance.health import CatalogHealth, health_of
@@ -52,10 +52,6 @@ from rewriter.runtime.profiles import profile_files, resolve_connection
 from rewriter.session import Session
 from rewriter.shell.configuration import configuration
 from rewriter.terminal_text import printable
-
-if TYPE_CHECKING:
-    pass
-
 
 # All checks, in the order in which a problem would show: the program, the machine, the warehouse.
 

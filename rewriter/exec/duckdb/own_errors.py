@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from rewriter.errors import DataError, EngineError, Error, NotSupportedError, disk_full, is_disk_full
 from rewriter.exec.engine import (
     disk_content,
 )
-
-if TYPE_CHECKING:
-    pass
 
 #: Errors raised by ``error()`` in our SQL: anchored, because DuckDB quotes the SQL behind errors of its own.
 _OWN_ERROR = re.compile(r"(?:[A-Za-z ]+ Error: )?\[([A-Z][A-Z_.]+)\] (.*)", re.DOTALL)

@@ -430,10 +430,11 @@ def _earlier(first: PricedCandidate | None, second: PricedCandidate | None) -> b
 #
 # - If it starts again, its partitions in Y's time are finer (another of the same time would come after Y). Each
 #   microsecond costs at least as much as by the finer candidate that is the cheapest for its length, and missing time
-#   costs more: in all, ``cheapest``. If Y costs less, Y is taken. - If it has a week over b, the first month of Y
-#   cannot be taken whole, so up to its end there are weeks and finer only; up to the end of the first quarter nothing
-#   coarser than months, and so on: in all, ``passing_price``. Instead it could fill the days from Monday to b, six at
-#   most, and take Y. If these cost less than ``passing_price``, no best way has that week.
+#   costs more: in all, ``cheapest``. If Y costs less, Y is taken.
+# - If it has a week over b, the first month of Y cannot be taken whole, so up to its end there are weeks and finer
+#   only; up to the end of the first quarter nothing coarser than months, and so on: in all, ``passing_price``. Instead
+#   it could fill the days from Monday to b, six at most, and take Y. If these cost less than ``passing_price``, no best
+#   way has that week.
 #
 # If it has a week over e, too, the same is true: the way on from the Monday before e is as good without that week,
 # and then days fill the rest of Y's time, which cost no less than the candidates above.
