@@ -136,7 +136,7 @@ def test_a_query_without_views_and_shared_ctes_is_the_same_object(sql: str) -> N
             "SELECT * FROM union_",
             "SELECT * FROM ((SELECT a FROM default.u) UNION ALL (SELECT b FROM default.u)) AS union_",
         ),
-        ("SELECT * FROM one", "SELECT * FROM (VALUES (1)) AS one"),
+        ("SELECT * FROM one", "SELECT * FROM (SELECT * FROM VALUES (1)) AS one"),
         ("FROM v SELECT a", "FROM (SELECT a FROM default.u) AS v SELECT a"),
         ("SELECT * FROM (v) AS x", "SELECT * FROM ((SELECT a FROM default.u) AS v) AS x"),
         (
