@@ -195,7 +195,7 @@ def _mismatch(column: Column, literal: Literal) -> AnalysisError:
     names = ("string", "text"), ("number", "a number"), ("boolean", "a boolean"), ("date", "a date")
     kind_names = {**dict(names), "timestamp": "a timestamp"}
     kinds = _KINDS[partition_type(column.type).name]
-    hint = f"{column.name} must be compared with text of the form of its values."
+    hint = f"{column.name} must be compared with a text of the form of its values."
     if kinds is not _TEXT:
         hint = f"{column.name} must be compared with {' or '.join(kind_names[kind] for kind in kinds)}."
     return AnalysisError(

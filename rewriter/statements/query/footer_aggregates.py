@@ -257,14 +257,14 @@ def computed_query(plan: Plan, context: Context) -> EngineQuery | None:
 def _values_query(aggregates: Sequence[TableAggregate], values: Sequence[Value]) -> EngineQuery:
     """Returns a query of one row that has these values, with the names and types of the aggregates."""
     items = [
-        f"CAST(:value_{number} AS {_catalog_aggregate_type_name(aggregate)}) AS {quote_identifier(aggregate.name)}"
+        f"CAST(:value_{number} AS {_aggregate_type(aggregate)}) AS {quote_identifier(aggregate.name)}"
         for number, aggregate in enumerate(aggregates)
     ]
     parameters = {f"value_{number}": value for number, value in enumerate(values)}
     return EngineQuery(f"SELECT {', '.join(items)}", (), parameters)
 
 
-def _catalog_aggregate_type_name(aggregate: TableAggregate) -> str:
+def _aggregate_type(aggregate: TableAggregate) -> str:
     return "BIGINT" if aggregate.function == "COUNT" or aggregate.column is None else aggregate.column.type
 
 

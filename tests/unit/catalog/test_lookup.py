@@ -169,7 +169,7 @@ def test_streaming_keeps_to_its_snapshot(w: Warehouse, table: Table, monkeypatch
 
 
 ERRORS = [
-    ("ds = 7", AnalysisError, "text of the form of its values", (5, 6)),
+    ("ds = 7", AnalysisError, "a text of the form of its values", (5, 6)),
     ("nosuch = 1", AnalysisError, "ds, hr", (0, 10)),
     ("hr = 'abc'", DataError, "number", (5, 10)),
     ("hr = true", AnalysisError, "number", (5, 9)),
