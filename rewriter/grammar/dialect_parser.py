@@ -325,14 +325,14 @@ def _end_of_constant(tokens: Sequence[Token], index: int, may_be_column: bool) -
     ``may_be_column``: the grammar accepts a column there, too. Where a condition begins, a constant is one whose
     comparison with a column follows: ``current_date > dt``, not ``current_date > '5'``.
     """
-    end = _end_of_constant(tokens, index)
+    end = _constant_span_end_of_expression(tokens, index)
     if end == index or not may_be_column or tokens[index - 1].is_operator(*_COMPARISONS):
         return end
     if end + 1 >= len(tokens) or not tokens[end].is_operator(*_COMPARISONS):
         return index
     name = tokens[end + 1]
     is_name = name.kind in _NAMES and not name.is_word(*_CLOCK_WORDS)
-    return end if is_name and _end_of_constant(tokens, end + 1) == end + 1 else index
+    return end if is_name and _constant_span_end_of_expression(tokens, end + 1) == end + 1 else index
 
 
 def _unquoted_date(tokens: Sequence[Token], index: int) -> str | None:
@@ -344,7 +344,7 @@ def _unquoted_date(tokens: Sequence[Token], index: int) -> str | None:
     return "".join(texts) if len(texts[0]) == 4 and max(map(len, texts[2::2])) <= 2 else None
 
 
-def _end_of_constant(tokens: Sequence[Token], index: int) -> int:
+def _constant_span_end_of_expression(tokens: Sequence[Token], index: int) -> int:
     """Returns the end of an expression that is more than a literal or a name; ``index`` where there is none."""
     end, operands = _end_of_operand(tokens, index), 1
     while index < end < len(tokens) and tokens[end].is_operator(*_INFIX):
