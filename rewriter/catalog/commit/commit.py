@@ -62,6 +62,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import next_number
 from rewriter.errors import ConflictError, InternalError
+from rewriter.uris import has_credentials
 
 
 def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bool = False) -> None:
@@ -79,7 +80,7 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
     copies = CopyChanges(context, objects)
     partitions.check_conflicts(changes)
     for change in changes:
-        reserved_properties.check(change)
+        reserved_properties.check_credentials(change)
         if isinstance(change, CreateObject):
             objects.create(change.object)
         elif isinstance(change, DropObject):
@@ -263,6 +264,8 @@ def set_property(context: CommitContext, objects: ObjectChanges, change: SetCata
         )
     before = dict(live.properties) if isinstance(live, CatalogProperties) else {}
     after = changed_properties(before, change.name, change.value)
+    if has_credentials(change.value or ""):
+        raise reserved_properties.credentials_refused(change.name)
     if after == before:
         return
     if live is None:

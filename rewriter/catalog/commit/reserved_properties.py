@@ -23,7 +23,6 @@ from rewriter.catalog.model.changes import (
     CreateObject,
     DefinitionChange,
     PartitionNote,
-    SetCatalogProperty,
 )
 from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
@@ -200,10 +199,10 @@ def not_empty(table: Table, values: PartitionValues) -> AnalysisError:
 # Refuses URIs with credentials in what a commit stores of an object: all who read the catalog would see them.
 
 
-def check(change: Change) -> None:
+def check_credentials(change: Change) -> None:
     """Raises ``NotSupportedError`` if a change stores a URI with a password or a signature, in any text.
 
-    What was stored before is not looked at, so that it can be removed.
+    What was stored before is not looked at, so that it can be removed. ``SetCatalogProperty`` checks its own value.
     """
     name, definition = _defined(change)
     if has_credentials(repr(definition)):
@@ -232,8 +231,6 @@ def _defined(change: Change) -> tuple[str, object]:
             return table.name, (change.added, dict(change.comments), dict(change.defaults))
         case AlterStorages(fact=fact):
             return fact.name, change.storages
-        case SetCatalogProperty(name=name):
-            return name, change.value
     if isinstance(change, DefinitionChange | ContentChange | PartitionNote):
         return "", None
     assert_never(change)

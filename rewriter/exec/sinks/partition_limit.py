@@ -19,6 +19,8 @@ AHEAD_BYTES = 32 * 1024 * 1024
 #: Of the partitions that the limit allows, the share that a task finds before it looks at those of the other tasks.
 _SHARE = 64
 _DIGEST_BYTES = 8
+#: The empty file of a task that has found too many partitions, beside the files of digests.
+_EXCESS = "excess"
 
 
 class TooManyPartitionsError(Exception):
@@ -55,6 +57,16 @@ class SharedPartitions:
             if name != self._own_name:
                 self._read(name)
         return len(self._digests)
+
+    def note_excess(self) -> None:
+        """Tells all readers of the directory that there are too many partitions. Raises ``OSError``."""
+        os.makedirs(self._directory, exist_ok=True)
+        with open(os.path.join(self._directory, _EXCESS), "ab"):
+            pass
+
+    def has_excess(self) -> bool:
+        """Returns whether a task has noted an excess."""
+        return os.path.exists(os.path.join(self._directory, _EXCESS))
 
     def _read(self, name: str) -> None:
         position = self._positions.get(name, 0)

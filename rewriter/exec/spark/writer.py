@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _FORMAT = "rewriter_partitions"
+#: A worker whose task has failed ends after so many seconds. Spark reads the error within them, or when it ends.
+_END_SECONDS = 2.0
 
 
 def data_source() -> Any:
@@ -67,9 +69,8 @@ def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[Writ
     """Writes the frame: data columns, then the dynamic partition columns as texts. For a grouped sink, the rows of a
     partition are adjacent. ``scratch`` is a working directory.
 
-    Returns the files. Raises ``TooManyPartitionsError`` if they have more than ``write.most_partitions``; a task that
-    finds so many fails with this error's name in its message. It does not end early by itself: Spark would compute the
-    rows that it leaves.
+    Returns the files. Raises ``TooManyPartitionsError`` if they have more than ``write.most_partitions``: a task that
+    finds so many notes it in a file, and fails.
     """
     found = os.path.join(write.directory, f".found-{uuid.uuid4().hex}")
     handle, report = tempfile.mkstemp(prefix="write-", suffix=".json", dir=scratch)
@@ -78,6 +79,10 @@ def write_partitions(frame: DataFrame, write: Write, scratch: str) -> tuple[Writ
         frame.write.format(_FORMAT).mode("append").option("plan", _plan(write, report, found)).save()
         with open(report, encoding="utf-8") as file:
             files = tuple(starmap(written_file, json.load(file)))
+    except Exception:
+        if SharedPartitions(found).has_excess():
+            raise TooManyPartitionsError from None
+        raise
     finally:
         os.unlink(report)
         shutil.rmtree(found, ignore_errors=True)
@@ -93,7 +98,19 @@ def _source() -> Any:
     # Local names travel with the class; names of this module would be imported by the workers.
     name_of_format, make_sink = _FORMAT, FileTableSink
     make_target, make_choice, make_kind = FileTarget, SinkChoice, SinkKind
-    make_limit, make_shared = PartitionLimit, SharedPartitions
+    make_limit, make_shared, limit_error = PartitionLimit, SharedPartitions, TooManyPartitionsError
+    end_seconds = _END_SECONDS
+
+    def end_worker() -> None:
+        """Ends this process soon. Spark computes the other rows of a failed task, and reads its error after them, as
+        long as the worker takes them (``pyspark.daemon`` does): that may be hours.
+        """
+        import os
+        import threading
+
+        timer = threading.Timer(end_seconds, os._exit, (1,))
+        timer.daemon = True
+        timer.start()
 
     @dataclass
     class Written(WriterCommitMessage):  # type: ignore[misc]
@@ -115,6 +132,7 @@ def _source() -> Any:
 
                 columns = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(columns)))
             most = plan["most_partitions"]
+            shared = make_shared(plan["found"])
             sink = make_sink(
                 choice,
                 target,
@@ -122,12 +140,17 @@ def _source() -> Any:
                 plan["dynamic"],
                 columns,
                 plan["packed_keys"],
-                limit=None if most is None else make_limit(most, make_shared(plan["found"])),
+                limit=None if most is None else make_limit(most, shared),
             )
             sink.set_static_partition(plan["static"])
             if plan["dynamic"]:
                 sink.enable_dynamic_partition_grouping()  # as the driver did, before it sorted the rows
-            sink.write(iterator)
+            try:
+                sink.write(iterator)
+            except limit_error:
+                shared.note_excess()
+                end_worker()
+                raise
             return Written([list(file) for file in sink.written])
 
         def commit(self, messages: Any) -> None:

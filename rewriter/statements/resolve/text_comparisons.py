@@ -233,8 +233,11 @@ def _is_no_time(text: str, forms: Collection[str]) -> bool:
     """Tests whether the digits of a text are no year, month, day, hour, minute and second, as far as it has them.
 
     The years 0000, 0001 and 9999 stand before and after all others, whatever follows. Digits that are only the
-    beginning of a value of ``forms`` need a year of these centuries: others are a year of two digits.
+    beginning of a value of ``forms`` need a year of these centuries, or the beginning of one, as ``2`` or ``20``:
+    others are a year of two digits.
     """
+    if forms and re.fullmatch(r"[12]|19[0-9]?|2[01][0-9]?", text, re.ASCII):
+        return False
     if not re.fullmatch(r"[0-9]{4}.*", text, re.ASCII | re.DOTALL):
         return True
     if text[:4] in ("0000", "0001", "9999"):

@@ -123,7 +123,7 @@ def _with_patterns(tree: f.Filter) -> f.Filter:
 def _like_pattern(expression: str) -> str:
     r"""Returns an expression as a pattern of LIKE.
 
-    >>> like_pattern("x.*"), like_pattern("a%b."), like_pattern("1\\.5")
+    >>> _like_pattern("x.*"), _like_pattern("a%b."), _like_pattern("1\\.5")
     ('x%', 'a\\%b_', '1.5')
     """
     pattern, position = "", 0

@@ -93,7 +93,7 @@ def get_open_txns_info(call: Call) -> Any:
 def _aborted_bits(ids: Sequence[int], aborted: Collection[int]) -> bytes:
     """Returns which ids were aborted, by their positions, as Java's ``BitSet.toByteArray`` does.
 
-    >>> aborted_bits([7, 8, 12], {8})
+    >>> _aborted_bits([7, 8, 12], {8})
     b'\\x02'
     """
     bits = sum(1 << position for position, id in enumerate(ids) if id in aborted)
