@@ -11,16 +11,13 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.filesystems.registry import Stores, using
 from rewriter.catalog.model.objects import DEFAULT_DATABASE
-from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.reading.snapshot_reads import SnapshotReads
 from rewriter.connectors.table_sink import PartitionableTableSink, check_sink
-from rewriter.connectors.table_source import PartitionableTableSource
 from rewriter.errors import (
     EngineError,
     Error,
@@ -31,7 +28,6 @@ from rewriter.errors import (
     shift_position,
 )
 from rewriter.exec.batch_stream import OpenStreams
-from rewriter.exec.engine import Engine
 from rewriter.exec.spark.session_kinds import is_spark_session
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
@@ -44,12 +40,10 @@ from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import parse_name
-from rewriter.planner.model.plan import Plan
 from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.constant_expressions import compute_constants
 from rewriter.runtime.engine_start import start_engine
-from rewriter.runtime.multi_statement import OpenTransaction
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, StartStream
@@ -60,13 +54,20 @@ from rewriter.runtime.running_streams import RunningStream, RunningStreams, Stre
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
-from rewriter.runtime.sources import name_is_taken
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database, lacks_object
 from rewriter.runtime.temporary_tables import Temporaries, show_plainly
 from rewriter.statements.dispatch import runner_of
 from rewriter.uris import mask_credentials
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.catalog.reading.snapshot_reads import SnapshotReads
+    from rewriter.connectors.table_source import PartitionableTableSource
+    from rewriter.exec.engine import Engine
+    from rewriter.planner.model.plan import Plan
+    from rewriter.runtime.multi_statement import OpenTransaction
 
 #: Runs a statement.
 _Run = Callable[[Statement, Context], Result]
@@ -123,7 +124,7 @@ class Session:
             self._use_cache()
         self._database = DEFAULT_DATABASE
         self._clusters = SessionClusters(ClusterEngines(self._started_engine, self.engine_name, master))
-        self._transaction = SessionTransaction(lambda: OpenTransaction(self.catalog, self._temporaries.session))
+        self._transaction = SessionTransaction(self._open_transaction)
         self._cancellation = Cancellation()
         #: The results that may still have rows.
         self._results = OpenStreams()
@@ -173,6 +174,8 @@ class Session:
         does. Raises ``InterfaceError`` for an object that is no source, or has columns that no table has, and
         ``AnalysisError`` TABLE_OR_VIEW_ALREADY_EXISTS where the session has a temporary table or view of that name.
         """
+        from rewriter.runtime.sources import name_is_taken
+
         with only_ours():
             views = self._temporaries.views
             if name.lower() not in views.sources and self._snapshot(self.catalog).is_temporary(name):
@@ -463,6 +466,11 @@ class Session:
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside that of the session."""
         return start_engine(self.engine_name, self._master, self._spark_session)
+
+    def _open_transaction(self) -> OpenTransaction:
+        from rewriter.runtime.multi_statement import OpenTransaction
+
+        return OpenTransaction(self.catalog, self._temporaries.session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
         """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""

@@ -54,3 +54,8 @@ def cut(text: str, columns: int) -> str:
             break
         taken += 1
     return f"{text[:taken]}…"
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns ``1 partition``, ``2 partitions``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

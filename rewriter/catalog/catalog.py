@@ -9,37 +9,35 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog import partition_moves
 from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.entries import MEANINGS
-from rewriter.catalog.commit import transaction
-from rewriter.catalog.commit.partition_commits import due_partitions
-from rewriter.catalog.commit.refresh_claims import ClaimRequest, claimed_time
-from rewriter.catalog.commit.transaction import Transaction
-from rewriter.catalog.following.log_follower import Follower, purge_events
-from rewriter.catalog.following.prewarm import Prewarming
-from rewriter.catalog.maintenance.dump import check_empty, restore
 from rewriter.catalog.maintenance.warehouse_identity import FILE_NAME as FILE_NAME
 from rewriter.catalog.maintenance.warehouse_identity import Adoption, adopt, check, check_blank, create_new
-from rewriter.catalog.model.changes import Batch, Change
-from rewriter.catalog.model.objects import PartitionValues, Table
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
-from rewriter.catalog.reading.queries import StreamProgress
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.catalog.store import migrations, postgresql, schema, stream_runs
 from rewriter.catalog.store.database import Database, stored_version
-from rewriter.catalog.store.stream_runs import PendingPolicies
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.scratch_directories import ScratchDirectory
-from rewriter.timeline.calendars import Period
-from rewriter.timeline.ranges import RangeSet
 from rewriter.uris import is_uri, shown
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.refresh_claims import ClaimRequest
+    from rewriter.catalog.commit.transaction import Transaction
+    from rewriter.catalog.following.log_follower import Follower
+    from rewriter.catalog.following.prewarm import Prewarming
+    from rewriter.catalog.model.changes import Batch, Change
+    from rewriter.catalog.model.objects import PartitionValues, Table
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
+    from rewriter.catalog.reading.queries import StreamProgress
+    from rewriter.catalog.store.stream_runs import PendingPolicies
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.ranges import RangeSet
 
 #: A transaction without a heartbeat for that long is aborted when the next one begins.
 TRANSACTION_TIMEOUT_SECONDS = 3600.0
@@ -124,6 +122,8 @@ class Catalog:
         """Fills an empty catalog with a dump. Creates the directory and the catalog if they do not exist. Raises the
         errors of ``dump.restore``.
         """
+        from rewriter.catalog.maintenance.dump import restore
+
         path = _absolute(warehouse)
         with closing(_created_database(path, url)) as database:
             return restore(database, path, lines, adopt=adopt)
@@ -134,6 +134,8 @@ class Catalog:
 
         Raises ``IntegrityError`` CATALOG_NOT_EMPTY, and ``OperationalError`` NOT_A_WAREHOUSE.
         """
+        from rewriter.catalog.maintenance.dump import check_empty
+
         path = _absolute(warehouse)
         try:
             check_blank(path, _catalog_address(path, url))
@@ -248,6 +250,8 @@ class Catalog:
 
         Creates a warehouse that does not exist.
         """
+        from rewriter.catalog.commit.transaction import Transaction
+
         if not self.find_warehouse():
             self._create_warehouse()
         return Transaction.begin(self._database, snapshot, TRANSACTION_TIMEOUT_SECONDS)
@@ -256,10 +260,14 @@ class Catalog:
         """Opens a transaction on a new snapshot, which claims periods of a rollup table until it ends. Returns it and
         the claimed time (``refresh_claims``). One write transaction.
         """
+        from rewriter.catalog.commit.transaction import Transaction
+
         return Transaction.begin_claiming(self._database, session, request, TRANSACTION_TIMEOUT_SECONDS)
 
     def claimed_time(self, table: Table, period: Period) -> RangeSet:
         """Returns the time of the periods of a table that workers are refreshing now. One read."""
+        from rewriter.catalog.commit.refresh_claims import claimed_time
+
         with self._database.read() as connection:
             return claimed_time(connection, table.id, period)
 
@@ -268,12 +276,16 @@ class Catalog:
 
         Changes nothing. One write transaction of the database, which is rolled back.
         """
+        from rewriter.catalog.commit.transaction import Transaction
+
         Transaction.rehearse_alone(self._database, snapshot, changes)
 
     def rename_partition(self, table: str, values: PartitionValues, new_values: PartitionValues) -> None:
         """ALTER TABLE … PARTITION … RENAME TO PARTITION …, with canonical values. Raises the errors of
         ``partition_moves.rename``.
         """
+        from rewriter.catalog import partition_moves
+
         self.finish_moves(self.snapshot().table(table))
         snapshot = self.snapshot()
         begin = partial(self.begin, snapshot)
@@ -284,6 +296,8 @@ class Catalog:
         canonical values from ``source`` to ``target``, and returns their number. Raises the errors of
         ``partition_moves.exchange``.
         """
+        from rewriter.catalog import partition_moves
+
         for name in (target, source):
             self.finish_moves(self.snapshot().table(name))
         snapshot = self.snapshot()
@@ -295,11 +309,15 @@ class Catalog:
         """Finishes the directory moves that the table notes. A reader without write permission for the catalog leaves
         them, and reads the directories at their old paths. Raises the errors of ``partition_moves.finish``.
         """
+        from rewriter.catalog import partition_moves
+
         if self._database.refusal is None:
             partition_moves.finish(self.begin, table)
 
     def abort_dead(self, timeout_seconds: float) -> int:
         """Aborts the open transactions whose last heartbeat is older than the timeout, and returns their number."""
+        from rewriter.catalog.commit import transaction
+
         with self._database.write() as connection:
             return transaction.abort_dead(connection, timeout_seconds)
 
@@ -318,6 +336,8 @@ class Catalog:
         A cache that has not read the deleted entries detects this, and reads its write-id lists again. One write
         transaction.
         """
+        from rewriter.catalog.following.log_follower import purge_events
+
         return purge_events(self._database, older_than_seconds)
 
     @property
@@ -339,6 +359,9 @@ class Catalog:
         deletes log entries older than ``retention`` seconds; ``None`` keeps all. With ``prewarm`` another thread reads
         the whole catalog, until the cache is full. Two statements.
         """
+        from rewriter.catalog.following.log_follower import Follower
+        from rewriter.catalog.following.prewarm import Prewarming
+
         if capacity < 0:
             raise InterfaceError(f"the cache size must be 0 bytes or more, not {capacity}")
         self._end_cache()
@@ -371,6 +394,8 @@ class Catalog:
 
     def due_partitions(self, table: Table, snapshot: Snapshot) -> list[bytes]:
         """Returns the keys of the open partitions of a table that are due now. One read if none is open."""
+        from rewriter.catalog.commit.partition_commits import due_partitions
+
         with self._database.read() as connection:
             return due_partitions(connection, snapshot, table)
 

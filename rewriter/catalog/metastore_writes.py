@@ -14,9 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog import partition_moves
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import (
     cluster_root,
     clusters_of,
@@ -46,12 +46,15 @@ from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, database_of, managed_directory
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
-from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.catalog.table_definitions import check_definition
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, ConflictError, DataError, Error, NotSupportedError, ProgrammingError
 from rewriter.uris import has_credentials
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.catalog.reading.versioned_reads import ListedReads
 
 NO_WRITES = str(ValidWriteIdList("0", 0))
 """The list of a table that does not exist yet, for ``create_table``."""

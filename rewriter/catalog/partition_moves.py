@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit import move_changes
 from rewriter.catalog.commit.move_changes import DirectoryMoves, already_exist, default_directory, directory
@@ -19,9 +20,7 @@ from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import AlterTable, Change, MovePartitions, PartitionMove
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.temporary_views import session_of
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
@@ -30,6 +29,10 @@ from rewriter.errors import (
     NotSupportedError,
     partitions_not_found,
 )
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 #: Begins a transaction.
 Begin = Callable[[], Writer]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,11 +23,13 @@ from rich.text import Text
 from rewriter.display.terminal.pictures import cover_picture
 from rewriter.display.terminal.rendering import render_lines
 from rewriter.errors import Error, InternalError, OperationalError, render
-from rewriter.planner.plan_query import counted
 from rewriter.runtime.connection_settings import default_engine
-from rewriter.runtime.result import Result, Row
 from rewriter.safe_removal import discard_tree
 from rewriter.session import Session
+from rewriter.terminal_text import counted
+
+if TYPE_CHECKING:
+    from rewriter.runtime.result import Result, Row
 
 _START, _END = "2013-01-01", "2013-04-01"
 _FROM, _TO = "2013-01-29T06", "2013-03-01T06"

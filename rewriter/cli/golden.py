@@ -73,7 +73,7 @@ def run(paths: tuple[str, ...], rewrite: bool, **options: Any) -> int:
     Exit codes: 0 if each case has its result; 1 if a case differs, or fails.
     """
     from rewriter.golden.runner import accept, differences, golden_files, run_file
-    from rewriter.planner.plan_query import counted
+    from rewriter.terminal_text import counted
 
     warehouse = _user_warehouse(**options)
     failures = total = 0
@@ -116,7 +116,7 @@ def init(path: str, execute: tuple[str, ...], source: str | None, engine: str, n
     from rewriter.durable_files import write_whole
     from rewriter.golden.golden_file import read_golden_file, read_options
     from rewriter.golden.runner import run_report, run_text
-    from rewriter.planner.plan_query import counted
+    from rewriter.terminal_text import counted
 
     if bool(execute) == (source is not None):
         raise click.UsageError("Name queries: -e SQL, or -f FILE.")

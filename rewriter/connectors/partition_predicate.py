@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.explain import filter_text
 from rewriter.catalog.filters.predicates import AllOf, AnyOf, FieldIn, FieldLike, ScanFilter
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator
 from rewriter.catalog.keys.encoding import encode_value
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical
-from rewriter.catalog.model.objects import Column
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 
 @dataclass(frozen=True)

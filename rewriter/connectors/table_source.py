@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, SourceTable, Table, TableKind
 from rewriter.catalog.model.temporary_views import OWNER, stored_name, with_typed_names
@@ -20,6 +19,8 @@ from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.catalog.filters.predicates import ScanFilter
 
 #: A file of a source's rows ends here.
 _FILE_BYTES = 128 * 1024 * 1024

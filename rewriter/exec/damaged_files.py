@@ -10,11 +10,14 @@ import csv
 import re
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.errors import EngineError, Error, is_of_signal_handler
 from rewriter.exec.data_files import unreadable
-from rewriter.exec.engine import Relation
 from rewriter.exec.formats.registry import reader_named
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Relation
 
 #: Conditions that are less specific than our own reading of the file.
 _NAMELESS = ("DUCKDB_ERROR", "SPARK_ERROR", "FAILED_READ_FILE")

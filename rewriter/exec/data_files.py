@@ -18,7 +18,6 @@ from rewriter.catalog.model.objects import Column
 from rewriter.data_formats import DATA_FORMATS, DataFormat, known_format
 from rewriter.errors import EngineError, InterfaceError, NotSupportedError
 from rewriter.exec.formats import csv
-from rewriter.exec.formats.file_format import FileReader
 from rewriter.exec.formats.registry import format_named, reader_named
 from rewriter.exec.sql_types import arrow_type, parse_type
 from rewriter.uris import is_uri, normalize_uri
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rewriter.exec.engine import ScanFile
+    from rewriter.exec.formats.file_format import FileReader
 
 
 def check_format(format: str) -> str:

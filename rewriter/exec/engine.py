@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
-from rewriter.exec.batch_stream import BatchStream
-from rewriter.exec.sinks.choice import GROUPED_SINK, SinkChoice, SinkKind
+from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, tokens
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.batch_stream import BatchStream
 
 
 class ScanFile(NamedTuple):

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Column, PartitionValues
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import by_header
-from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.formats.csv import delimiter
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Relation, ScanFile
 
 #: The directory of a write; files below it never change.
 _MANAGED = f"/{WRITE_ID_LEVEL}="

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
-from rewriter.exec.engine import Write
 from rewriter.exec.sinks.file_target import FileTarget
 from rewriter.exec.sinks.partition_limit import PartitionLimit
 from rewriter.exec.sinks.table_sink import FileTableSink
@@ -14,6 +13,8 @@ from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.engine import Write
 
 #: The characters that are escaped in a partition's path, with their replacements.
 _ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(char) != char}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.catalog import Catalog, not_found
 from rewriter.catalog.store.migrations import STEPS
@@ -31,12 +32,14 @@ from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
-from rewriter.grammar.statements import Statement
 from rewriter.grammar.unparse import render as to_sql
-from rewriter.planner.model.plan import Coverage
-from rewriter.runtime.result import Result
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.session import Session
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
+    from rewriter.planner.model.plan import Coverage
+    from rewriter.runtime.result import Result
 
 #: The names of golden files.
 _SUFFIXES = (".golden", ".test")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from rewriter.errors import Span
 from rewriter.grammar import filters as f
 from rewriter.grammar import shared_rules
 from rewriter.grammar.statement_parts import Terminal, from_to
 from rewriter.grammar.statements import builds, families
-from rewriter.grammar.terms import Literal
+
+if TYPE_CHECKING:
+    from rewriter.errors import Span
+    from rewriter.grammar.terms import Literal
 
 #: The terminals that the lexer makes. A QUERY is the user's text from its first word to the end of the statement, an
 #: EXPRESSION that up to the next comma, or the end of the parentheses around it. A CONSTANT is an expression where a

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.errors import AnalysisError, Span
-from rewriter.grammar.terms import Literal
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Literal
 
 #: How deep AND, OR and NOT may alternate. Parentheses alone, repeated NOT and any number of operands count nothing.
 MAX_DEPTH = 100

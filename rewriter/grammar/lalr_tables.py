@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rewriter.grammar.statement_parts import Terminal
+if TYPE_CHECKING:
+    from rewriter.grammar.statement_parts import Terminal
 
 END = "$END"
 

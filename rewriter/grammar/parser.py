@@ -6,15 +6,17 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.gc_pause import paused
-from rewriter.grammar.filters import Filter
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.grammar.query_spans import QUERY_STARTS, first_stream, read_query
 from rewriter.grammar.statements import Statement, readers
 from rewriter.grammar.unsupported import refusal
+
+if TYPE_CHECKING:
+    from rewriter.grammar.filters import Filter
 
 _STATEMENTS = (
     "SELECT, INSERT, FROM … INSERT, LOAD DATA, CREATE, DROP, ALTER TABLE, TRUNCATE TABLE, MSCK REPAIR TABLE, "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rewriter.errors import AnalysisError, ParseError, Span
 from rewriter.grammar.lexer import Token, identifier_value, string_value
-from rewriter.grammar.terms import PartitionItem
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import PartitionItem
 
 
 class Terminal(NamedTuple):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.errors import InternalError
 from rewriter.grammar.dialect_rules import keywords
 from rewriter.grammar.filters import And, Between, Comparison, Filter, InList, IsNull, Like, Not, Or
 from rewriter.grammar.statements import RENDERERS, Statement
-from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, PartitionItem
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import ColumnDef, ColumnName, DatabaseName, Literal, Name, PartitionItem
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.errors import NotSupportedError, Span
-from rewriter.grammar.lexer import Token
+
+if TYPE_CHECKING:
+    from rewriter.grammar.lexer import Token
 
 _OVERWRITE = "Rewrite the partition: INSERT OVERWRITE t PARTITION (…) SELECT …."
 _COMPACT = "ALTER TABLE t [PARTITION (…)] COMPACT merges the files of each partition."

@@ -16,7 +16,6 @@ from rewriter.grammar.families.timelines import ShowWork
 from rewriter.grammar.terms import Literal, Name, parse_name
 from rewriter.grammar.unparse import render
 from rewriter.runtime.statement_context import single
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import earlier, resolve_bound
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from dagster import TimeWindowPartitionsDefinition
 
     from rewriter.session import Session
+    from rewriter.timeline.calendars import Calendar, Period
 
 #: The schedule of each kind of period, and the form of its keys: those of Dagster's own definitions, weeks from Monday.
 _SCHEDULES = {

@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
 from rewriter.dbapi.connection import Connection, connect
-from rewriter.dbapi.cursor import Cursor
 from rewriter.errors import Error, render
 from rewriter.grammar.lexer import split_statements
 from rewriter.shell.completion.candidates import complete
 from rewriter.shell.completion.partition_values import PartitionValuesReader
 from rewriter.shell.completion.refresher import Refresher, SessionNames
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from rewriter.dbapi.cursor import Cursor
 
 _CELL = "%%rewriter"
 

@@ -12,13 +12,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thrift.Thrift import TType
 
-from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError
 from rewriter.metastore.wire.interface import Structure, structure
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 _Object: Any = structure("ColumnStatisticsObj")
 _Data: Any = structure("ColumnStatisticsData")

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import Span
 from rewriter.planner.model.plan import ClockReading, moved_from
-from rewriter.planner.scope.blocks import CubeSource, Resolved
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import relations
-from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, children, is_of_type
 from rewriter.planner.time.granularity import truncation, value_unit
 from rewriter.planner.time.time_expressions import utc_time
 from rewriter.planner.zones.zone_rewrites import SECONDS
 from rewriter.planner.zones.zoned_expressions import climbed, passed_on
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.blocks import CubeSource, Resolved
+    from rewriter.planner.text.query_text import QueryText
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from sqlglot import exp
 
-from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Cube, Table
 from rewriter.errors import AnalysisError, InternalError, NotSupportedError, Span
 from rewriter.planner.cover.arms import Arm, key_ranges, within
 from rewriter.planner.cover.choose_facts import (
@@ -42,7 +40,6 @@ from rewriter.planner.rewrite.additivity import (
 )
 from rewriter.planner.rewrite.count_rewrites import Counters, aggregate_edits, shown_edits
 from rewriter.planner.rewrite.union_arms import merged_uses
-from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
 from rewriter.planner.scope.column_lineage import Columns
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source
@@ -50,13 +47,18 @@ from rewriter.planner.scope.joins import contributes, filters, nullable, typed_c
 from rewriter.planner.scope.projections import descend, own_nodes
 from rewriter.planner.scope.unknown_columns import check_columns
 from rewriter.planner.text.query_text import Edit, Part, QueryText
-from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.exactness import inexact, inside_warnings, instants_inside
 from rewriter.planner.time.time_usage import TimeUse, range_edits, time_use
 from rewriter.planner.zones.zone_rewrites import ZoneEdits
-from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
 from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.objects import Cube, Table
+    from rewriter.planner.scope.blocks import Block, CatalogReader, CubeSource
+    from rewriter.planner.time.constant_folding import Constants
+    from rewriter.timeline.calendars import Calendar
 
 
 @dataclass(frozen=True)

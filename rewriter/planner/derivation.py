@@ -7,16 +7,19 @@ all rows of the partitions read, and from no others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.planner.cube_reference import PlannedReference
 from rewriter.planner.model.plan import Derivation, DerivedRows
-from rewriter.planner.scope.blocks import CubeSource, Resolved
 from rewriter.planner.scope.column_lineage import Condition, Lineage, NotFollowed, columns_in, lineages, unwrapped
 from rewriter.planner.scope.cte_references import CteReferences
-from rewriter.planner.table_pruning import Pruning
-from rewriter.planner.text.query_text import QueryText
+
+if TYPE_CHECKING:
+    from rewriter.planner.cube_reference import PlannedReference
+    from rewriter.planner.scope.blocks import CubeSource, Resolved
+    from rewriter.planner.table_pruning import Pruning
+    from rewriter.planner.text.query_text import QueryText
 
 _LONGEST_SHOWN = 80
 

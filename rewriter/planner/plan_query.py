@@ -11,17 +11,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlglot import exp
 
 from rewriter.cancellation import check_cancellation
-from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
-from rewriter.grammar.terms import Query
 from rewriter.planner.clock_readings import clock_readings
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive
@@ -70,8 +68,13 @@ from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.mistaken_constants import check_literals
 from rewriter.planner.time.time_usage import bad_call
 from rewriter.planner.zones.zone_rewrites import calendar_of_today, check_clocks, check_seconds
-from rewriter.timeline.calendars import Calendar
+from rewriter.terminal_text import counted
 from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.grammar.terms import Query
+    from rewriter.timeline.calendars import Calendar
 
 #: How many remedies the hint of an error names.
 _MOST_REMEDIES = 4
@@ -506,11 +509,6 @@ def explain_cover(plan: Plan) -> str:
 def _part_ranges(part: CoverPart) -> RangeSet:
     """Returns the time ranges that a part of a cover supplies."""
     return RangeSet.of(*(TimeRange(part.period.start(r.start), part.period.start(r.end)) for r in part.ranges))
-
-
-def counted(count: int, noun: str) -> str:
-    """Returns ``1 partition``, ``2 partitions``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _lines(reference: ReferencePlan) -> Iterator[str]:

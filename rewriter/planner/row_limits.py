@@ -6,13 +6,16 @@ A query is recognised by its tree, clause by clause: whatever is not listed here
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.planner.scope.blocks import Resolved, renames
 from rewriter.planner.scope.deterministic import is_scalar
-from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import walk
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 #: The clauses that a SELECT may have whose LIMIT any rows satisfy.
 _LIMITED = frozenset(("expressions", "from_", "limit"))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -29,9 +30,11 @@ from rewriter.grammar import filters as f
 from rewriter.grammar.terms import Literal
 from rewriter.planner.scope.blocks import Block, TableReference, modifiers, renames
 from rewriter.planner.scope.joins import filters, matching, nullable, relations
-from rewriter.planner.scope.pushdown import Pushdown
-from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.pushdown import Pushdown
+    from rewriter.planner.text.query_text import Edit, QueryText
 
 
 @dataclass(frozen=True)

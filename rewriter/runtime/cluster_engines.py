@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.clusters.definitions import (
     CLUSTER_KEYS,
@@ -13,11 +14,13 @@ from rewriter.catalog.clusters.definitions import (
     clusters_of,
 )
 from rewriter.errors import Error, OperationalError
-from rewriter.exec.engine import Engine
 from rewriter.runtime.cluster_settings import ALLOWED_ADDRESSES, ALLOWED_OPTIONS, allows
 from rewriter.runtime.connection_settings import engine_of
 from rewriter.runtime.engine_start import start_engine
-from rewriter.runtime.settings import SessionSettings
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Engine
+    from rewriter.runtime.settings import SessionSettings
 
 
 class ClusterEngines:

@@ -20,12 +20,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from rewriter.catalog.filesystems.registry import Stores
 from rewriter.errors import Error, InterfaceError
 from rewriter.exec.spark.installation import INSTALL, is_installed
 from rewriter.runtime.settings import SessionSettings
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filesystems.registry import Stores
 
 ENGINES = ("spark", "duckdb")
 #: What says why the engine is DuckDB though nothing names it.

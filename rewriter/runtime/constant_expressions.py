@@ -15,7 +15,6 @@ from typing import Any, TypeVar, cast
 
 from rewriter.catalog.model.objects import Fact
 from rewriter.errors import AnalysisError, EngineError, Error, InternalError, NotSupportedError, ParseError
-from rewriter.exec.duckdb.evaluate_predicate import constant_value
 from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.statements import Statement
@@ -101,6 +100,8 @@ class _Evaluation:
         return replace(constant, kind=kind, text=text)
 
     def _evaluated(self, expression: str, expression_tokens: tuple[Token, ...]) -> tuple[str, str]:
+        from rewriter.exec.duckdb.evaluate_predicate import constant_value
+
         now = _EPOCH + timedelta(microseconds=int(self.context.planning.now))
         wall = _EPOCH + timedelta(microseconds=self.calendar.wall(int(self.context.planning.now)))
         clock = {"rewriter_now": now, "rewriter_today": wall.date()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.engine import Engine
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Engine
 
 
 def start_engine(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.transaction import Writer
-from rewriter.errors import Error
 from rewriter.runtime.background import signs_of_life
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.errors import Error
 
 _HEARTBEAT_SECONDS = 10.0
 

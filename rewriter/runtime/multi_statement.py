@@ -12,22 +12,25 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.commit.freshness import Sources, as_sources
 from rewriter.catalog.commit.merged_changes import WrittenKeys, merged_changes, with_written_keys
-from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.filesystems.removal import discard_files
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject, WritePartitions
 from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.catalog.reading.pending_changes import Pending
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.workspace.workspace import Workspace
-from rewriter.errors import CommitUnknownError, ConflictError, Error, NotSupportedError, ProgrammingError
+from rewriter.errors import CommitUnknownError, ConflictError, Error
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import discard_tree, remove_empty
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 _AGAIN = "ROLLBACK, then START TRANSACTION and run all its statements again: they read one snapshot"
 
@@ -234,54 +237,3 @@ def _directories(changes: Sequence[Change]) -> set[str]:
                     directories.add(folder)
                     folder = os.path.dirname(folder)
     return directories
-
-
-def not_in_transaction(reason: str, object: str | None = None) -> NotSupportedError:
-    """Returns the error for work that cannot wait for a COMMIT."""
-    return NotSupportedError(
-        f"{reason}, so it cannot be part of a transaction of several statements.",
-        condition="NOT_IN_TRANSACTION",
-        sqlstate="25001",
-        object=object,
-        hint="COMMIT or ROLLBACK first. Outside a transaction, the statement commits automatically.",
-    )
-
-
-def already_open() -> ProgrammingError:
-    """Returns the error of START TRANSACTION within a transaction."""
-    return ProgrammingError(
-        "A transaction is open already, and transactions do not nest.",
-        condition="TRANSACTION_ALREADY_OPEN",
-        sqlstate="25001",
-        hint="COMMIT or ROLLBACK it first.",
-    )
-
-
-def pending_changes() -> ProgrammingError:
-    """Returns the error of a change of ``autocommit`` while changes wait for a commit."""
-    return ProgrammingError(
-        "Changes wait for a commit, so autocommit cannot be changed now.",
-        condition="TRANSACTION_ALREADY_OPEN",
-        sqlstate="25001",
-        hint="Call commit() or rollback() first.",
-    )
-
-
-def none_open(statement: str) -> ProgrammingError:
-    """Returns the error of COMMIT and ROLLBACK without a transaction."""
-    return ProgrammingError(
-        f"There is no open transaction to {statement}: a statement outside a transaction commits automatically.",
-        condition="NO_OPEN_TRANSACTION",
-        sqlstate="25P01",
-        hint="START TRANSACTION opens one.",
-    )
-
-
-def not_committed() -> ProgrammingError:
-    """Returns the error of a script that ends within a transaction, which leaves nothing then."""
-    return ProgrammingError(
-        "The statements end without COMMIT: their changes since START TRANSACTION are rolled back.",
-        condition="TRANSACTION_NOT_COMMITTED",
-        sqlstate="25000",
-        hint="Add COMMIT at the end, or ROLLBACK to discard the changes.",
-    )

@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.clusters.definitions import Clusters
-from rewriter.catalog.reading.snapshot_reads import CatalogState
-from rewriter.exec.engine import EngineQuery
-from rewriter.grammar.terms import Query
-from rewriter.planner.model.plan import Plan, Settings
 from rewriter.planner.routing.routes import NO_ROUTE, Route
-from rewriter.runtime.result import Scan
+
+if TYPE_CHECKING:
+    from rewriter.catalog.clusters.definitions import Clusters
+    from rewriter.catalog.reading.snapshot_reads import CatalogState
+    from rewriter.exec.engine import EngineQuery
+    from rewriter.grammar.terms import Query
+    from rewriter.planner.model.plan import Plan, Settings
+    from rewriter.runtime.result import Scan
 
 #: The most queries of one session, the most files of all of them together, and the longest text.
 _MOST_QUERIES, _MOST_FILES, _LONGEST = 64, 50_000, 10_000

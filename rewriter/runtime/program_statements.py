@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import Name
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Name
 
 
 @dataclass(frozen=True, kw_only=True)

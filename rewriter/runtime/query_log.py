@@ -8,10 +8,13 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.exec.batch_stream import BatchStream, Failure, StreamProgress
-from rewriter.runtime.result import Result, Stats
 from rewriter.uris import mask_credentials
+
+if TYPE_CHECKING:
+    from rewriter.runtime.result import Result, Stats
 
 #: How many statements a session remembers, and how many characters of the text of each.
 MOST_STATEMENTS, LONGEST_TEXT = 1000, 10_000

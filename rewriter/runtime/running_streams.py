@@ -6,12 +6,15 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.registry import current, using
 from rewriter.errors import Error, foreign
-from rewriter.exec.engine import CLOSING_SECONDS, Engine
 from rewriter.grammar.terms import parse_name
 from rewriter.runtime.program_statements import StartStream
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Engine
 
 
 class RunningStream:
@@ -97,6 +100,10 @@ class RunningStreams:
     def close(self) -> None:
         """Ends all streams, each after its current batch."""
         streams, self._streams = self._streams, []
+        if not streams:
+            return
+        from rewriter.exec.engine import CLOSING_SECONDS
+
         for stream in streams:
             stream.request_stop()
         deadline = time.monotonic() + CLOSING_SECONDS

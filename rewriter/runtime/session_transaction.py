@@ -7,19 +7,17 @@ the first statement opens one: statements that only read do so, too, and see one
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rewriter.errors import Error, NotSupportedError
 from rewriter.grammar.families.transactions import Commit, Rollback, StartTransaction
-from rewriter.grammar.statements import Statement
-from rewriter.runtime.multi_statement import (
-    OpenTransaction,
-    already_open,
-    none_open,
-    not_in_transaction,
-    pending_changes,
-)
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_runners import Runner
+from rewriter.runtime.transaction_errors import already_open, none_open, not_in_transaction, pending_changes
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
+    from rewriter.runtime.multi_statement import OpenTransaction
+    from rewriter.runtime.statement_runners import Runner
 
 
 class SessionTransaction:

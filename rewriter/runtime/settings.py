@@ -6,12 +6,12 @@ import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
 from rewriter.exec.engine_settings import EngineSetting, engine_setting, engine_setting_names
-from rewriter.exec.sinks.choice import SINK_SETTINGS
-from rewriter.planner.model.plan import Clock, Settings
+from rewriter.exec.sinks.sink_kinds import SINK_SETTINGS
 from rewriter.runtime.cluster_settings import (
     ALLOWED_ADDRESSES,
     ALLOWED_OPTIONS,
@@ -21,6 +21,9 @@ from rewriter.runtime.cluster_settings import (
 )
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import parse_instant
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import Settings
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 #: The most digits of a number. Clocks and databases can hold such hours as seconds, and such bytes as rows.
@@ -333,6 +336,8 @@ class SessionSettings:
 
     def for_planner(self) -> Settings:
         """Returns the planner's settings. Reads the clock: call once per statement."""
+        from rewriter.planner.model.plan import Clock, Settings
+
         pinned = self.get("rewriter.now")
         periods = self.get("rewriter.periods")
         return Settings(

@@ -10,15 +10,16 @@ import tempfile
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.filters.predicates import ScanFilter
-from rewriter.catalog.model.objects import Table
-from rewriter.connectors.table_source import PartitionableTableSource, read_source, source_table, stored_relation
 from rewriter.errors import AnalysisError
-from rewriter.exec.engine import Relation
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.model.objects import Table
+    from rewriter.connectors.table_source import PartitionableTableSource
+    from rewriter.exec.engine import Relation
 
 
 class Sources:
@@ -32,16 +33,22 @@ class Sources:
 
     def register(self, name: str, source: PartitionableTableSource) -> Table:
         """Returns the table that stands for a source. Raises ``InterfaceError`` as ``source_table`` does."""
+        from rewriter.connectors.table_source import source_table
+
         table = source_table(name, next(self._numbers), source)
         self._by_id[table.id] = source
         return table
 
     def read(self, name: str, table: Table, wanted: ScanFilter | None) -> Relation:
         """Reads the rows that a query needs of a source into new files. Raises the errors of ``read_source``."""
+        from rewriter.connectors.table_source import read_source
+
         return read_source(name, table, self._by_id[table.id], wanted, self._directory())
 
     def store(self, name: str, table: Table, batches: Iterable[pa.RecordBatch]) -> Relation:
         """Writes the rows of a system table into new files. Raises the errors of the iterable."""
+        from rewriter.connectors.table_source import stored_relation
+
         return stored_relation(name, table, batches, self._directory())
 
     def _directory(self) -> str:

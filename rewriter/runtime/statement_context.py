@@ -6,32 +6,35 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.clusters.definitions import Clusters
-from rewriter.catalog.commit.freshness import Sources
-from rewriter.catalog.commit.transaction import Writer
-from rewriter.catalog.model.changes import Change
-from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.objects import CATALOG, DEFAULT_DATABASE, Namespace, Table, View, full_name
+from rewriter.catalog.model.objects import CATALOG, DEFAULT_DATABASE, Namespace, Table, TableKind, View, full_name
 from rewriter.catalog.model.system_tables import system_read_only
 from rewriter.catalog.model.temporary_views import TemporaryView, session_of
 from rewriter.catalog.reading.missing_objects import view_instead
-from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.connectors.table_source import is_source, read_only
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ProgrammingError
-from rewriter.exec.engine import Engine, Relation
-from rewriter.grammar.terms import DatabaseName, Name
-from rewriter.planner.model.plan import Settings
-from rewriter.planner.routing.routes import Attempt
 from rewriter.runtime.cluster_engines import SessionClusters
-from rewriter.runtime.multi_statement import OpenTransaction, not_in_transaction
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.runtime.query_log import QueryLog
-from rewriter.runtime.running_streams import RunningStreams
-from rewriter.runtime.settings import SessionSettings
-from rewriter.runtime.temporary_tables import Temporaries
+from rewriter.runtime.transaction_errors import not_in_transaction
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.clusters.definitions import Clusters
+    from rewriter.catalog.commit.freshness import Sources
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.catalog.model.changes import Change
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.exec.engine import Engine, Relation
+    from rewriter.grammar.terms import DatabaseName, Name
+    from rewriter.planner.model.plan import Settings
+    from rewriter.planner.routing.routes import Attempt
+    from rewriter.runtime.multi_statement import OpenTransaction
+    from rewriter.runtime.running_streams import RunningStreams
+    from rewriter.runtime.settings import SessionSettings
+    from rewriter.runtime.temporary_tables import Temporaries
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,9 @@ class Context:
         unqualified = single(name)
         temporary = self._temporary(name)
         if isinstance(temporary, Table):
-            if is_source(temporary):
+            if temporary.kind is TableKind.SOURCE:
+                from rewriter.connectors.table_source import read_only
+
                 raise read_only(temporary).at(name.span)
             return temporary
         try:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.errors import Error
-from rewriter.grammar.statements import Statement
-from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
+    from rewriter.grammar.terms import Name
 
 _Run = TypeVar("_Run", bound=Callable[[Any, Context], Result])
 

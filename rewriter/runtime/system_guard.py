@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import database_of
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, system_read_only
 from rewriter.errors import Error, Span
-from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import ClusterName, DatabaseName, Literal, Name, NewName, PartitionItem, Query
 from rewriter.runtime.statement_context import Context, single
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
 
 _NAMELESS = (str, int, ClusterName, Literal, PartitionItem, Query, Span)
 

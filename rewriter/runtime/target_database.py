@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.catalog.model.objects import database_of
 from rewriter.catalog.model.stored_paths import READ_FILES
 from rewriter.errors import Error
@@ -9,8 +11,10 @@ from rewriter.grammar.families.cubes import CreateCube
 from rewriter.grammar.families.facts import CreateFact
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike
 from rewriter.grammar.families.views import CreateView
-from rewriter.grammar.statements import Statement
 from rewriter.runtime.statement_context import Context, single
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
 
 #: Errors of objects that are not in the catalog.
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CUBE_NOT_FOUND", "FACT_NOT_FOUND")

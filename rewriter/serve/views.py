@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.model.temporary_views import session_of
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.display.html.coverage_picture import chart_data
 from rewriter.errors import Error, MissingDataError, OperationalError, only_ours, render
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
@@ -22,6 +21,7 @@ from rewriter.terminal_text import printable
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.session import Session
 
 T = TypeVar("T")

@@ -24,7 +24,6 @@ from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces
 from rewriter.shell.shell_session import QuitShell, ShellSession
 from rewriter.shell.variables import substitute_variables
-from rewriter.statements.show.coverage import named_fact_chart
 from rewriter.terminal_text import width
 
 if TYPE_CHECKING:
@@ -178,6 +177,8 @@ def _coverage(shell: ShellSession, argument: str) -> None:
             object=argument,
             hint="Write \\coverage f 2024-01-01 2025-01-01.",
         )
+    from rewriter.statements.show.coverage import named_fact_chart
+
     settings = shell.session.settings.for_planner()
     bounds = (words[1], words[2]) if len(words) == 3 else None
     shell.draw([named_fact_chart(words[0], shell.session.snapshot(), settings, bounds)])

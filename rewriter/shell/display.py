@@ -13,12 +13,14 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rewriter.display.terminal.formats import FORMATS, RAW_FORMATS
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
-from rewriter.shell.interrupts import Interruption
 from rewriter.terminal_text import cut, printable
+
+if TYPE_CHECKING:
+    from rewriter.shell.interrupts import Interruption
 
 _EXPANDED = ("off", "on", "auto")
 #: The formats for people, of which a terminal shows the first rows. The others are data, and complete.

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
-from prompt_toolkit.document import Document
-from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles.pygments import pygments_token_to_classname
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, String, Token
@@ -23,6 +22,10 @@ from rewriter.grammar.query_spans import QUERY_STARTS
 from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces
 from rewriter.shell.completion.names import RESERVED
 from rewriter.shell.completion.query_position import TYPES
+
+if TYPE_CHECKING:
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 #: The styles that are not among those of pygments.
 STYLES = {"unclosed": "underline"}

@@ -7,24 +7,25 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from rewriter.display.terminal import rendering
 from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
-from rewriter.display.terminal.progress_line import ProgressLine
 from rewriter.display.terminal.rendering import STATEMENT, Layout, render_lines
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
-from rewriter.planner.model.coverage_chart import CoverageChart
-from rewriter.planner.plan_query import counted
-from rewriter.runtime.multi_statement import not_committed
 from rewriter.runtime.progress import Progress
-from rewriter.runtime.result import Result
-from rewriter.session import Session
+from rewriter.runtime.transaction_errors import not_committed
 from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page_lines, terminal_columns, terminal_lines
 from rewriter.shell.interrupts import Interruption
-from rewriter.shell.variables import Variables
-from rewriter.terminal_text import printable
+from rewriter.terminal_text import counted, printable
+
+if TYPE_CHECKING:
+    from rewriter.display.terminal.progress_line import ProgressLine
+    from rewriter.planner.model.coverage_chart import CoverageChart
+    from rewriter.runtime.result import Result
+    from rewriter.session import Session
+    from rewriter.shell.variables import Variables
 
 #: A longer cell is cut on a terminal, so that the layout of one value never takes long.
 _LONGEST_CELL = 65_536

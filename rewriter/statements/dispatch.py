@@ -8,10 +8,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from rewriter import statements
-from rewriter.grammar.statements import Statement
 from rewriter.runtime.statement_runners import RUNNERS, Runner
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
 
 
 def runner_of(kind: type[Statement]) -> Runner | None:

@@ -8,10 +8,12 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.filters.predicates import ScanFilter
-from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.write_ids import ValidWriteIdList
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
 
 #: The number of members that are measured of a longer tuple or mapping; the others count as the same.
 _SAMPLE = 64

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.facts.time_binding import Slot, TimeBinding
-from rewriter.catalog.model.objects import Partition
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.timeline.calendars import Period
+
+if TYPE_CHECKING:
+    from rewriter.catalog.facts.time_binding import Slot, TimeBinding
+    from rewriter.catalog.model.objects import Partition
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
 
 #: By period: bytes, rounded up; ``None`` if unknown.
 Volumes = Mapping[Period, int | None]

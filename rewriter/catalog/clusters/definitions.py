@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rewriter.catalog.model.key_ranges import KeyRange, outside
-from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.stored_paths import is_in
 from rewriter.errors import AnalysisError, DataError
 from rewriter.uris import is_uri, normalize_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Partition, Table
 
 CLUSTER_PROPERTIES = "hive.cluster.properties"
 DEFAULT_CLUSTER_NAME = "hive.default.cluster.name"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import sqlalchemy as sa
 
 from rewriter.catalog.clusters.definitions import changed_properties
 from rewriter.catalog.commit import exposures, external_file_changes, location_claims, reserved_properties
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.copy_changes import CopyChanges
 from rewriter.catalog.commit.move_changes import MoveChanges
 from rewriter.catalog.commit.object_changes import ObjectChanges
@@ -63,6 +62,9 @@ from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import next_number
 from rewriter.errors import ConflictError, InternalError
 from rewriter.uris import has_credentials
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
 
 
 def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bool = False) -> None:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.freshness import Sources
-from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import NOW, Database, next_number
 from rewriter.catalog.store.prepared_statements import changed_rows, fetch_value, insert_rows, once
 from rewriter.errors import ConflictError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.freshness import Sources
+    from rewriter.catalog.commit.stored_timelines import TimelineDifference
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 _Kind = TypeVar("_Kind", bound=Object)
 

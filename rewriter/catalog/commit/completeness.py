@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.freshness import BaseContent
-from rewriter.catalog.commit.origin_changes import OriginChanges
-from rewriter.catalog.commit.partition_rows import StoredProofs
 from rewriter.catalog.commit.stored_timelines import ABSENT, States, ranges_of
 from rewriter.catalog.facts.time_binding import Combination, Slot, TimeBinding, overlapped
 from rewriter.catalog.model.key_ranges import merge_ranges
@@ -25,8 +23,13 @@ from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
 from rewriter.catalog.store.schema import FRESH, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.errors import DataError
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.freshness import BaseContent
+    from rewriter.catalog.commit.origin_changes import OriginChanges
+    from rewriter.catalog.commit.partition_rows import StoredProofs
+    from rewriter.timeline.calendars import Period
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import fetch, insert_rows, once
 from rewriter.errors import ConflictError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
 
 _INSERT = schema.claimed_ranges.insert()
 

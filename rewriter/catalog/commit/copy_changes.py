@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
 from rewriter.catalog.commit.move_changes import partition_key
-from rewriter.catalog.commit.object_changes import ObjectChanges
 from rewriter.catalog.commit.partition_rows import Version
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.keys.encoding import prefix
@@ -48,6 +46,10 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.prepared_statements import insert_rows
 from rewriter.errors import ConflictError, IntegrityError, InternalError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.object_changes import ObjectChanges
 
 _INSERT_RANGE, _INSERT_FILE = schema.partition_copies.insert(), schema.copied_files.insert()
 

@@ -13,12 +13,11 @@ import os
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.reserved_properties import EXPOSE, is_exposed, not_exposable
@@ -44,6 +43,9 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
 
 #: The property of a partition with its directory, below that of its table.
 EXPOSED = "rewriter.exposed"

@@ -7,17 +7,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition
-from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
-from rewriter.catalog.model.changes import ListedPartition, NoteFiles
 from rewriter.catalog.model.column_statistics import FILES
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.proofs import BY_OTHER_FILES, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import properties_in
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+    from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
+    from rewriter.catalog.model.changes import ListedPartition, NoteFiles
+    from rewriter.catalog.model.objects import Table
 
 
 def recorded_digest(properties: Mapping[str, str]) -> str | None:

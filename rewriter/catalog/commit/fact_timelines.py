@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.completeness import PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources, times_of
 from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile, has_dependents, including
@@ -29,7 +29,6 @@ from rewriter.catalog.commit.stored_timelines import (
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, overlapped
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, over_time
 from rewriter.catalog.model.proofs import INCOMPLETE, OPEN, REGISTERED, UNKNOWN, NetProof, Proof
 from rewriter.catalog.model.stored_rows import values_in
@@ -42,6 +41,10 @@ from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.model.objects import PartitionValues, Table
 
 _FRESH_ONLY: States = frozenset({schema.FRESH})
 _INCOMPLETE: States = frozenset({schema.INCOMPLETE})

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -22,12 +22,14 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.origins import Origin, OriginKind, Origins, merged_origins
 from rewriter.catalog.model.proofs import FROM_UNPROVEN, INCOMPLETE, NO_BASE_READ, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import values_in
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.errors import DataError
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.timeline.calendars import Period
 
 #: The tables that a query scanned, by id: the key ranges read, or ``None`` for all.
 Sources = Mapping[int, Sequence[KeyRange] | None]

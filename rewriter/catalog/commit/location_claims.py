@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.model.changes import (
     AddPartitions,
@@ -36,6 +35,9 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import ConflictError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
 
 #: The property of an external table that may share its files with others, ``true`` or ``false``, the default.
 SHARED = "rewriter.shared_location"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.commit.move_changes import moved_ranges, partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
@@ -24,9 +24,11 @@ from rewriter.catalog.model.changes import (
     WritePartitions,
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.origins import merged_origins
 from rewriter.catalog.reading.pending_changes import changed_in_transaction
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import PartitionValues, Table
 
 _Kind = TypeVar("_Kind", bound=Change)
 

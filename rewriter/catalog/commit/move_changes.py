@@ -10,14 +10,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from os.path import normpath
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.external_file_changes import with_digest
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.partition_rows import LivePartition, StoredPartition, Version
-from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.keys.values import partition_name, require_canonical
@@ -65,6 +62,11 @@ from rewriter.errors import (
 )
 from rewriter.safe_removal import remove_file
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+    from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 
 
 def moved_ranges(change: Change) -> Iterable[tuple[Table, Sequence[KeyRange]]]:

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import conflicts
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.commit.stored_timelines import end_rows
-from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.keys.encoding import prefix
-from rewriter.catalog.model.changes import (
-    AlterColumns,
-    AlterStorages,
-    AlterTable,
-    RenameObject,
-    SetLateness,
-    SetTrusted,
-)
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of, to_text
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
@@ -42,6 +33,18 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError, InternalError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
+    from rewriter.catalog.model.changes import (
+        AlterColumns,
+        AlterStorages,
+        AlterTable,
+        RenameObject,
+        SetLateness,
+        SetTrusted,
+    )
 
 
 class ObjectChanges:

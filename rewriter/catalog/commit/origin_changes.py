@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.partition_rows import NewestVersion, newest_versions
-from rewriter.catalog.commit.stored_timelines import States
-from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.model.key_ranges import merge_ranges
-from rewriter.catalog.model.objects import PartitionValues
 from rewriter.catalog.model.origins import LOST, Origin, OriginKind, Origins, naming
 from rewriter.catalog.model.proofs import REGISTERED, Proof
 from rewriter.catalog.model.stored_rows import origins_in, values_in
@@ -26,8 +22,14 @@ from rewriter.catalog.store.partition_versions import RowState
 from rewriter.catalog.store.prepared_statements import fetch_value, once
 from rewriter.catalog.store.schema import FRESH, OUTDATED, UNPROVEN
 from rewriter.errors import DataError
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.stored_timelines import States
+    from rewriter.catalog.facts.time_binding import Slot, TimeBinding
+    from rewriter.catalog.model.objects import PartitionValues
+    from rewriter.timeline.calendars import Period
 
 #: The newest changes of the partitions of one table and period: sorted ordinals, and the commit of each.
 _Changes = tuple[list[int], list[int]]

@@ -6,21 +6,15 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import assert_never
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
-from rewriter.catalog.commit.freshness import Sources
 from rewriter.catalog.commit.move_changes import moved_ranges, partition_key
 from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
-from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts.time_binding import Slot, declared_period
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -40,6 +34,14 @@ from rewriter.catalog.model.origins import Origins, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+    from rewriter.catalog.commit.freshness import Sources
+    from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 
 
 @dataclass(frozen=True)

@@ -10,24 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
-from rewriter.catalog.commit.partition_rows import StoredPartition
-from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
-from rewriter.catalog.model.changes import Batch, CommitPartitions
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.partition_commit import PartitionCommitRule, rule_of
 from rewriter.catalog.model.proofs import NO_BASE_READ, UNKNOWN, Proof
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.server_clock import NOW
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
+    from rewriter.catalog.commit.partition_rows import StoredPartition
+    from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
+    from rewriter.catalog.model.changes import Batch, CommitPartitions
+    from rewriter.catalog.model.objects import PartitionValues, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 _MICROSECONDS = 1_000_000
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.stored_timelines import end_rows
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, PartitionValues, Table
 from rewriter.catalog.model.origins import Origins, stored_origins
@@ -32,6 +31,9 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.partition_versions import RowState, add_entries, newest_rows, state_of, tombstone_end
 from rewriter.catalog.store.prepared_statements import MOST, fetch, insert_rows, once
+
+if TYPE_CHECKING:
+    from rewriter.catalog.facts.time_binding import TimeBinding
 
 
 class LivePartition(NamedTuple):

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.server_clock import NOW
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Period
 
 
 @dataclass(frozen=True)

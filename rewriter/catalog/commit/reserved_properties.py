@@ -10,7 +10,7 @@ are case-sensitive, as there.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import (
@@ -24,10 +24,12 @@ from rewriter.catalog.model.changes import (
     DefinitionChange,
     PartitionNote,
 )
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.uris import has_credentials, is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import PartitionValues, Table
 
 COMMENT = "comment"
 IMMUTABLE = "immutable"

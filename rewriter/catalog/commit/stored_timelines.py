@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import sqlalchemy as sa
 
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import once
 from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.timeline import runs
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.timeline.calendars import Period
 
 STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
 States = frozenset[int]

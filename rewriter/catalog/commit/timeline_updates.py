@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.origin_changes import Dependent, OriginChanges, dependents, has_dependents, touches
 from rewriter.catalog.commit.partition_rows import replace_origins
-from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.model.origins import LOST, over_time
 from rewriter.catalog.reading import queries
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.commit_context import CommitContext
+    from rewriter.catalog.commit.stored_timelines import TimelineDifference
 
 
 class FactTimelineUpdates:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import sqlalchemy as sa
 
@@ -17,7 +17,6 @@ from rewriter.catalog.commit import commit
 from rewriter.catalog.commit.commit_context import CommitContext, hold_write_id, next_write_id, not_open
 from rewriter.catalog.commit.freshness import Sources, as_sources
 from rewriter.catalog.commit.refresh_claims import ClaimRequest, claim
-from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.model.changes import Change, WritePartitions
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Table
 from rewriter.catalog.reading.snapshot import Snapshot
@@ -27,7 +26,10 @@ from rewriter.catalog.store.database import NOW, Database, next_number
 from rewriter.catalog.store.prepared_statements import changed_rows, once
 from rewriter.errors import CommitUnknownError, Error, OperationalError
 from rewriter.gc_pause import paused
-from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.stored_timelines import TimelineDifference
+    from rewriter.timeline.ranges import RangeSet
 
 #: Seconds for which the end of a transaction waits for another writer.
 _GRACE_SECONDS = 1.0

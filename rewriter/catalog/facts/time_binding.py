@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.encoding import prefix, prefix_of
 from rewriter.catalog.keys.types import partition_type
@@ -15,11 +16,13 @@ from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Fact, PartitionValues, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.layouts import TimeLayout, check_distinguishable
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import format_instant
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Period
 
 #: The property of a table that names the update period of all its partitions.
 UPDATE_PERIOD = "cube.storagetable.partition.update.period"

@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import StorageTable
 from rewriter.errors import AnalysisError
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import StorageTable
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.layouts import TimeLayout
 
 _PREFIX = "cube.storagetable.partition.timeline.cache."
 #: Whether the timelines of the table are present. ``false`` never lasts: setting it rebuilds them in the same commit.

@@ -8,7 +8,7 @@ values next to it, a square one includes them. ``[ds='a']`` are the keys that be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.filters.predicates import (
     AllOf,
@@ -21,14 +21,16 @@ from rewriter.catalog.filters.predicates import (
     NotOfNulls,
     ScanFilter,
 )
-from rewriter.catalog.filters.scan_plans import ScanPlan
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import NOT_NULL, NULL, TOP
-from rewriter.catalog.keys.like_patterns import LikePattern
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.key_ranges import KeyRange, after
-from rewriter.catalog.model.objects import Column
 from rewriter.grammar.unparse import quote, quote_name
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.scan_plans import ScanPlan
+    from rewriter.catalog.keys.like_patterns import LikePattern
+    from rewriter.catalog.model.objects import Column
 
 _QUOTED = ("string", "varchar", "char", "date", "timestamp")
 #: The maximum number of characters of a filter that are shown.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from rewriter.catalog.filters.predicates import (
     AllOf,
@@ -32,7 +32,9 @@ from rewriter.catalog.filters.predicates import (
 )
 from rewriter.catalog.keys import encoding as keys
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
-from rewriter.catalog.model.objects import Column
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 #: The maximum number of conjunctions that an AND of ORs is multiplied out to.
 _MAX_PRODUCT = 64

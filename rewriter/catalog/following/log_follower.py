@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.log_view import COMMIT, LogEntry
 from rewriter.catalog.following.prewarm import LOGGER, warm
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import NOW, Database
 from rewriter.errors import Error
+
+if TYPE_CHECKING:
+    from rewriter.catalog.cache.cache import CatalogCache
 
 #: How many events one statement reads.
 PAGE = 1000

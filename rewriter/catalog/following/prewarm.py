@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.entries import DEFINITION, PARTITIONS, TIMELINES, Question, size_of
 from rewriter.catalog.keys.encoding import prefix
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
@@ -21,8 +20,12 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.partition_refresh import renewed
 from rewriter.catalog.reading.queries import read_timelines, transaction_list, write_id_list
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
 from rewriter.errors import Error
+
+if TYPE_CHECKING:
+    from rewriter.catalog.cache.cache import CatalogCache
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.store.database import Database
 
 LOGGER = logging.getLogger("rewriter.catalog.cache")
 

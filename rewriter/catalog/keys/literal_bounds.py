@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import struct
 from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import NOT_NULL, TOP
@@ -19,9 +20,11 @@ from rewriter.catalog.keys.literal_casts import cast_text, literal_text
 from rewriter.catalog.keys.types import INTEGER_WIDTHS, PartitionType, partition_type
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, coerce
 from rewriter.catalog.model.key_ranges import KeyRange, after
-from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, DataError, Error
-from rewriter.grammar.terms import Literal
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
+    from rewriter.grammar.terms import Literal
 
 _BELOW_ALL, _ABOVE_ALL = KeyRange(NOT_NULL, NOT_NULL), KeyRange(TOP, TOP)
 _DATE, _TIMESTAMP = PartitionType("date"), PartitionType("timestamp")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
 from rewriter.catalog.model.key_ranges import successor
-from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.stored_rows import reading_key
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 #: The maximum number of remembered levels (``hr=5``) of each column.
 REMEMBERED = 10_000

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.literal_casts import cast_text, literal_text
 from rewriter.catalog.keys.types import partition_type
-from rewriter.catalog.model.objects import Column, PartitionValues
 from rewriter.errors import AnalysisError, DataError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, PartitionValues
 
 #: The value that represents NULL in the name of a partition.
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"

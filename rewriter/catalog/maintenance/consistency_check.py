@@ -11,19 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from types import NoneType
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.commit.commit_context import CommitContext
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
-from rewriter.catalog.commit.stored_timelines import TimelineDifference
 from rewriter.catalog.facts.time_binding import bind
 from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.maintenance import file_garbage
-from rewriter.catalog.maintenance.file_garbage import StoredTable
 from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Namespace, Table, database_of
@@ -33,9 +32,13 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.database import Database
 from rewriter.errors import Error
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.stored_timelines import TimelineDifference
+    from rewriter.catalog.maintenance.file_garbage import StoredTable
+    from rewriter.catalog.store.database import Database
 
 
 @dataclass(frozen=True)

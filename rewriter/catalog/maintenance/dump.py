@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -25,10 +25,12 @@ from rewriter.catalog.model import json_codec
 from rewriter.catalog.reading.history import has_date
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.sql_differences import differences_of
 from rewriter.errors import DataError, IntegrityError, OperationalError
 from rewriter.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rewriter.catalog.store.database import Database
 
 #: The ``format`` of the header.
 _FORMAT = "rewriter catalog dump 1"

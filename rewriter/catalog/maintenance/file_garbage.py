@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -27,9 +27,11 @@ from rewriter.catalog.model.stored_rows import part_in, properties_in
 from rewriter.catalog.reading.queries import chunks
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.leases import EXPIRY_SECONDS
 from rewriter.catalog.store.server_clock import NOW
+
+if TYPE_CHECKING:
+    from rewriter.catalog.store.database import Database
 
 #: The name of a database table with paths of files, and the number of one of its rows.
 FileRow = tuple[str, int]

@@ -20,21 +20,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.filesystems.reading import fetch_file
 from rewriter.catalog.filesystems.registry import store_of
-from rewriter.catalog.maintenance.file_garbage import StoredTable, stored_tables
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, Table, database_of
 from rewriter.catalog.model.stored_paths import loaded_path, stored
 from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
 from rewriter.durable_files import write_whole
 from rewriter.errors import OperationalError
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.maintenance.file_garbage import StoredTable
+    from rewriter.catalog.store.database import Database
 
 #: The file in a warehouse directory that contains its identity.
 IDENTITY_FILE = "warehouse.json"
@@ -347,6 +350,8 @@ def _unmatched_directories(database: Database, warehouse: Path) -> list[str]:
     These are directories of writes that the catalog never made, or has at another path, and directories of the
     catalog's files that do not exist.
     """
+    from rewriter.catalog.maintenance.file_garbage import stored_tables
+
     write_id = schema.write_ids.c
     with database.read() as connection:
         locations = {table_row.table.id: table_row.table.location for table_row in stored_tables(connection)}
@@ -443,6 +448,8 @@ def adopt(database: Database, warehouse: Path, *, is_copy: bool, copy_outside: b
     are given up here. O(rows), and the bytes that are copied. A failure or a kill
     before the end changes nothing, except files below the warehouse that no table names.
     """
+    from rewriter.catalog.maintenance.file_garbage import stored_tables
+
     with database.read() as connection:
         outside = [
             table_row for table_row in stored_tables(connection) if is_copy and _is_outside(table_row.table, warehouse)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import (
-    CatalogProperties,
-    ClusterLocation,
-    Column,
-    Cube,
-    DataFile,
-    Fact,
-    Function,
-    Namespace,
-    PartitionValues,
-    Storage,
-    Table,
-    View,
-)
-from rewriter.catalog.model.origins import Origins
-from rewriter.catalog.model.proofs import NetProof
 from rewriter.errors import IntegrityError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.objects import (
+        CatalogProperties,
+        ClusterLocation,
+        Column,
+        Cube,
+        DataFile,
+        Fact,
+        Function,
+        Namespace,
+        PartitionValues,
+        Storage,
+        Table,
+        View,
+    )
+    from rewriter.catalog.model.origins import Origins
+    from rewriter.catalog.model.proofs import NetProof
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import PartitionValues, Table
 
 _PREFIX = "rewriter.partition_commit."
 _TRIGGER, _DELAY, _IDLE, _POLICIES = (f"{_PREFIX}{name}" for name in ("trigger", "delay", "idle_timeout", "policies"))

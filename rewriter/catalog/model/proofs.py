@@ -7,9 +7,10 @@ the whole base, but base periods inside it were missing. Neither is used for cub
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rewriter.catalog.model.origins import Origins
+if TYPE_CHECKING:
+    from rewriter.catalog.model.origins import Origins
 
 #: The ``as_of`` of content whose newest base commit is unknown. Without a ``doubt`` it is outdated, with one unproven.
 UNKNOWN = -1

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rewriter.catalog.model.objects import Table
 from rewriter.data_formats import REFUSED_FORMATS, SOURCE_FORMATS
 from rewriter.errors import OperationalError
 from rewriter.uris import ancestors, is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
 
 #: The prefix of the properties that note a move of directories; each move has a property of its own.
 MOVING = "rewriter.moving."

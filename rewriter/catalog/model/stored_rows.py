@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from types import NoneType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.objects import PackedPart, PartitionValues
 from rewriter.catalog.model.origins import Origins, origins_of
-from rewriter.errors import OperationalError
+
+if TYPE_CHECKING:
+    from rewriter.errors import OperationalError
 
 _Value = TypeVar("_Value")
 

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.scan_plans import FilterPlan, ScanPlan, join_ranges, only_keys
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import NULL
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.catalog.store.database import Database
 
 #: The maximum number of keys of a secondary index held in memory.
 MOST_GATHERED = 50_000

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.origins import Origins
 from rewriter.catalog.model.proofs import OPEN
 from rewriter.catalog.model.stored_rows import origins_in
-from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import prepared_statements, schema
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.partition_versions import RowState, state_of
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.origins import Origins
+    from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+    from rewriter.catalog.store.database import Database
 
 
 @dataclass(frozen=True)

@@ -12,29 +12,31 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.filters.explain import filter_text, key_range_text
 from rewriter.catalog.filters.key_sql import Condition
 from rewriter.catalog.filters.residual_sql import Residual, residual_of
-from rewriter.catalog.filters.scan_plans import Scan
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.partition_names import NameMaker
 from rewriter.catalog.keys.values import canonical, parse_partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_rows import KEY_ERRORS, damaged_partition, reading_key
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.access_paths import MOST_GATHERED, Choice, IndexPath, choose
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
-from rewriter.catalog.store.leases import LeasedSnapshot
 from rewriter.catalog.store.prepared_statements import MOST
 from rewriter.errors import DataError, InterfaceError
 from rewriter.grammar.unparse import quote_name
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from rewriter.catalog.filters.scan_plans import Scan
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
+    from rewriter.catalog.store.database import Database
+    from rewriter.catalog.store.leases import LeasedSnapshot
 
 #: The maximum number of rows read by one statement.
 PAGE = 10_000

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Partition, Table
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.prepared_statements import MOST as PAGE
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Partition, Table
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
+    from rewriter.catalog.store.database import Database
 
 #: If more partitions than this may differ, all are read again.
 MOST = 2_000

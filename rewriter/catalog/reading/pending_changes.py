@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import (
     AddPartitions,
@@ -22,11 +23,13 @@ from rewriter.catalog.model.changes import (
     WritePartitions,
 )
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of
-from rewriter.catalog.model.objects import Table
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
-from rewriter.catalog.store.database import Database
 from rewriter.errors import InternalError, NotSupportedError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
+    from rewriter.catalog.store.database import Database
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from types import NoneType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import sqlalchemy as sa
 
@@ -26,7 +26,6 @@ from rewriter.catalog.model.stored_rows import all_parts_in, check_types, check_
 from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.backend import warehouse_of
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.prepared_statements import (
     Prepared,
     fetch,
@@ -38,6 +37,9 @@ from rewriter.catalog.store.prepared_statements import (
 from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.errors import OperationalError
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.store.database import Database
 
 #: (update period, time dimension in lower case, ``schema.FRESH``, …): one stored timeline of a table.
 TimelineKey = tuple[int, str, int]

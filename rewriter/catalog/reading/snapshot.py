@@ -7,16 +7,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.encoding import encode, prefix
 from rewriter.catalog.keys.values import require_canonical
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import (
     DEFAULT_DATABASE,
@@ -38,7 +34,6 @@ from rewriter.catalog.model.objects import (
 )
 from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES, SystemTable
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryView, TemporaryViews, session_of, stored_name
-from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import history as versions
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.history import TransactionRecord, transaction_records
@@ -50,7 +45,6 @@ from rewriter.catalog.reading.missing_objects import (
     no_database_hint,
     object_not_found,
 )
-from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING, OwnRows, Pending
 from rewriter.catalog.reading.queries import transaction_list, write_id_list
 from rewriter.catalog.reading.snapshot_reads import (
@@ -67,10 +61,18 @@ from rewriter.catalog.reading.snapshot_reads import (
 )
 from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles, hold
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
-from rewriter.timeline.timeline import PartitionTimeline
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+    from rewriter.catalog.reading.partition_lookup import Lookup
+    from rewriter.catalog.store.database import Database
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import PartitionTimeline
 
 # The databases, functions and properties that a snapshot sees: databases of the catalog and of system tables.
 

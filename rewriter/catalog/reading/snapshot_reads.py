@@ -5,29 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside
-from rewriter.catalog.model.objects import Fact, Partition, Table
 from rewriter.catalog.model.origins import Origin, OriginKind, Origins
 from rewriter.catalog.model.stored_rows import damaged_partition
-from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
 from rewriter.catalog.reading import history, queries
-from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.queries import check_readable, copied_ranges, files
 from rewriter.catalog.reading.versioned_reads import PartitionFiles, hold
 from rewriter.catalog.store import schema
-from rewriter.catalog.store.database import Database
 from rewriter.errors import OperationalError
-from rewriter.grammar.filters import Filter
 from rewriter.timeline import runs
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT
-from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.model.objects import Fact, Partition, Table
+    from rewriter.catalog.model.write_ids import ValidTxnList, ValidWriteIdList
+    from rewriter.catalog.reading.partition_lookup import Lookup
+    from rewriter.catalog.store.database import Database
+    from rewriter.grammar.filters import Filter
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 #: The most partitions, files and ranges of timelines that the next snapshot takes over: some 20 MB.
 MOST_ROWS = 20_000

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from rewriter.catalog.cache.entries import (
     DEFINITION,
@@ -19,22 +19,24 @@ from rewriter.catalog.cache.entries import (
     partitions_in,
     select_partitions,
 )
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator, scans_of_plan, within_ranges
 from rewriter.catalog.keys.encoding import prefix
-from rewriter.catalog.model.json_codec import Object
-from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
-from rewriter.catalog.model.write_ids import ValidWriteIdList
 from rewriter.catalog.reading import queries
 from rewriter.catalog.reading.access_paths import index_paths
 from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.partition_refresh import renewed
 from rewriter.catalog.reading.queries import are_committed, read_timelines
-from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.leases import LeasedSnapshot, needs_lease
 from rewriter.errors import DataError, Error
 from rewriter.gc_pause import paused
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.write_ids import ValidWriteIdList
+    from rewriter.catalog.store.database import Database
 
 _Result = TypeVar("_Result")
 

@@ -9,16 +9,19 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.move_changes import directory as directory
-from rewriter.catalog.filesystems.object_files import StoredFile
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.errors import NotSupportedError, OperationalError
 from rewriter.uris import is_uri, normalize_uri, shown
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filesystems.object_files import StoredFile
+    from rewriter.catalog.model.objects import Partition, Table
 
 
 @dataclass(frozen=True)

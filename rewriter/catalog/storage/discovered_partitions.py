@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from rewriter.catalog.filters.explain import filter_text
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.reading.partition_lookup import Lookup
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.partition_directories import list_directories, printable
 from rewriter.errors import Error, OperationalError, Span
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.reading.partition_lookup import Lookup
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 #: The partitions that a statement, which has one snapshot, has listed: it lists them once.
 _DISCOVERED: WeakKeyDictionary[Snapshot, dict[tuple[int, ScanFilter | None], dict[bytes, Partition]]] = (

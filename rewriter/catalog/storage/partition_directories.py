@@ -13,17 +13,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.filesystems.registry import current, store_of, using
 from rewriter.catalog.filters.predicates import AllOf, AnyOf, Computed, FieldsIn, NotOfNulls, ScanFilter
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_text, level_value
-from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
 from rewriter.safe_removal import make_directory
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, PartitionValues, Table
 
 _THREADS = 16
 #: The number of directories listed before the speed is judged. Listing is quick at ``_QUICK`` seconds each, plus

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from rewriter.catalog.cache.cache import CatalogCache
 from rewriter.catalog.cache.mean_sizes import VolumeCache
 from rewriter.catalog.store import migrations, postgresql, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
@@ -23,6 +22,9 @@ from rewriter.catalog.store.server_clock import NOW as NOW
 from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.catalog.store.sqlite import is_writable
 from rewriter.errors import DataError, OperationalError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.cache.cache import CatalogCache
 
 
 class Database:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.model.changes import (
     AddPartitions,
@@ -18,7 +18,9 @@ from rewriter.catalog.model.changes import (
     WritePartitions,
 )
 from rewriter.catalog.model.objects import Table
-from rewriter.catalog.reading.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 
 def affected_tables(changes: Sequence[Change], snapshot: Snapshot) -> frozenset[int]:

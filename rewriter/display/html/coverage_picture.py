@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.planner.model.coverage_chart import (
     ChartRow,
@@ -18,12 +18,13 @@ from rewriter.planner.model.coverage_chart import (
     overlapping,
     reference_chart,
 )
-from rewriter.planner.model.plan import ReferencePlan
-from rewriter.planner.plan_query import counted
-from rewriter.terminal_text import printable
-from rewriter.timeline.calendars import Calendar
+from rewriter.terminal_text import counted, printable
 from rewriter.timeline.civil import DAY, SECOND
 from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import ReferencePlan
+    from rewriter.timeline.calendars import Calendar
 
 #: A picture has labels, then the plot, up to ``_RIGHT``, then numbers, up to ``_WIDTH``.
 _LABELS, _RIGHT, _WIDTH, _ROW, _BAR = 240, 720, 860, 20, 12

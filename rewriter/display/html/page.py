@@ -8,9 +8,12 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from rewriter.display.html.coverage_picture import chart_data, chart_svg, html_text
-from rewriter.planner.model.coverage_chart import CoverageChart
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.coverage_chart import CoverageChart
 
 
 def coverage_page(*charts: CoverageChart) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.display.html.coverage_picture import coverage_svg, html_text
 from rewriter.display.terminal.rendering import Row, is_numeric, text_of
 from rewriter.errors import Error
-from rewriter.planner.model.plan import Coverage, Plan
-from rewriter.runtime.result import Result
 from rewriter.uris import mask_credentials
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import Coverage, Plan
+    from rewriter.runtime.result import Result
 
 #: The most rows and columns of a table, and the most characters of a value.
 MOST_ROWS, MOST_COLUMNS, LONGEST_VALUE = 50, 100, 500

@@ -11,13 +11,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, reference_chart
-from rewriter.planner.model.plan import ReferencePlan
 from rewriter.terminal_text import printable, width
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from rewriter.planner.model.plan import ReferencePlan
 
 _NARROWEST, _WIDEST = 24, 100
 _LONGEST_NAME = 24

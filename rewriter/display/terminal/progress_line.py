@@ -7,11 +7,13 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rewriter.cancellation import WAITING
-from rewriter.runtime.progress import Progress
 from rewriter.terminal_text import printable, width
+
+if TYPE_CHECKING:
+    from rewriter.runtime.progress import Progress
 
 #: The seconds of work before the line is shown, so that short statements do not flicker; and between two pictures.
 DELAY_SECONDS, _TICK_SECONDS = 0.5, 0.25

@@ -19,12 +19,13 @@ from rewriter.catalog.filesystems.object_files import repeated
 from rewriter.catalog.filesystems.registry import Stores, current, store_of
 from rewriter.catalog.filesystems.stored_reader import Version, file_changed, version_of
 from rewriter.errors import InterfaceError, NotSupportedError
-from rewriter.exec.engine import Relation
 from rewriter.exec.file_groups import is_managed_path
 from rewriter.uris import SCHEMES, is_uri, root_and_levels
 
 if TYPE_CHECKING:
     import duckdb
+
+    from rewriter.exec.engine import Relation
 
 _MOST_KNOWN = 100_000
 #: Not the first moment of 1970, which DuckDB takes for an unknown one.

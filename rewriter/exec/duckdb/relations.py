@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.filesystems.reading import open_bytes, open_text
-from rewriter.catalog.model.objects import Column
 from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
 from rewriter.errors import EngineError, InternalError, NotSupportedError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
-from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import (
     PathGroup,
     Scan,
@@ -32,6 +30,9 @@ from rewriter.exec.translate.casts import quote, string_literal
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
+
+    from rewriter.catalog.model.objects import Column
+    from rewriter.exec.engine import Relation, ScanFile
 
 _FILE = "rewriter_file"
 _PIECE = "rewriter_piece"

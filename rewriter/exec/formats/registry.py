@@ -6,9 +6,12 @@ Each module has a ``WRITER`` and a ``READER``. The writers travel to Spark's Pyt
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from rewriter.data_formats import DATA_FORMATS
-from rewriter.exec.formats.file_format import FileFormat, FileReader
+
+if TYPE_CHECKING:
+    from rewriter.exec.formats.file_format import FileFormat, FileReader
 
 _MODULES = {name: import_module(f"{__package__}.{format.module}") for name, format in DATA_FORMATS.items()}
 FORMATS: dict[str, FileFormat] = {name: module.WRITER for name, module in _MODULES.items()}

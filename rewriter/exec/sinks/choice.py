@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from rewriter.exec.formats.file_format import FileFormat
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
 from rewriter.exec.sinks.open_file import OpenFile
 from rewriter.exec.sinks.packed import PackedSink
 from rewriter.exec.sinks.partition_rows import ACCUMULATED_BYTES, PartitionRows, adjacent_rows, sorted_rows
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.exec.sinks.ungrouped import UngroupedSink
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rewriter.exec.formats.file_format import FileFormat
+    from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
 
-class SinkKind(StrEnum):
-    """The sinks, with their names in EXPLAIN and in the setting ``rewriter.sink``."""
-
-    SINGLE = "single-partition"
-    GROUPED = "grouped"
-    UNGROUPED = "ungrouped"
-    SORTED = "sorted"
-
-
-#: The values of ``rewriter.sink``.
-SINK_SETTINGS = ("auto", SinkKind.GROUPED.value, SinkKind.UNGROUPED.value, SinkKind.SORTED.value)
 
 #: The most files with row groups that are open together: each of them holds an eighth of the memory of one.
 _MOST_ROW_GROUPS = 8
-
-
-@dataclass(frozen=True)
-class SinkChoice:
-    """A sink, the reason for it, and its settings. With ``is_one_task``, one task of Spark runs the query."""
-
-    kind: SinkKind = SinkKind.GROUPED
-    reason: str = ""
-    target_file_bytes: int | None = None
-    max_open_writers: int = 64
-    is_one_task: bool = False
-
-    @property
-    def is_grouped(self) -> bool:
-        """Returns whether the engine has to sort the rows by partition first."""
-        return self.kind is SinkKind.GROUPED
-
-
-#: The sink of writes whose rows are always sorted.
-GROUPED_SINK = SinkChoice()
 
 
 def choose_sink(

@@ -7,11 +7,12 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.registry import format_named
-from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 
 
 class OpenFile:

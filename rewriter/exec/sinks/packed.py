@@ -14,11 +14,12 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import WRITER as PARQUET
-from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import HeldRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 
 #: A row group ends with the partition that reaches this many rows. Smaller groups would make footers that cost
 #: more than the rows; of larger ones, more rows would have to be read for one small partition.

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from rewriter.exec.sinks.file_target import Key
-
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import Key
 
 #: The partitions of so many bytes of rows are counted before the first of these rows is written.
 AHEAD_BYTES = 32 * 1024 * 1024

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.sinks.file_target import Key, PartitionSink
 from rewriter.exec.sinks.partition_limit import PartitionLimit, counted_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import Key, PartitionSink
 
 #: Accumulate-and-sort holds so many bytes of rows, and as many again while it sorts them.
 ACCUMULATED_BYTES = 128 * 1024 * 1024

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind, open_sink, partition_rows
-from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
-from rewriter.exec.sinks.partition_limit import PartitionLimit
+from rewriter.exec.sinks.choice import open_sink, partition_rows
 from rewriter.exec.sinks.partition_rows import write_rows
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import FileTarget, Key, PartitionSink, WrittenEntry
+    from rewriter.exec.sinks.partition_limit import PartitionLimit
 
 
 class FileTableSink:

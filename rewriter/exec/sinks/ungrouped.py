@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 from rewriter.exec.sinks.held_rows import MOST_HELD_BYTES
 from rewriter.exec.sinks.open_file import OpenFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.sinks.file_target import FileTarget, Key, WrittenEntry
 
 
 class UngroupedSink:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, InterfaceError
-from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.relations import file_uri
 from rewriter.exec.spark.session import apply_settings, local_settings, own_settings, silence
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.connect.dataframe import DataFrame
     from pyspark.sql.connect.session import SparkSession
+
+    from rewriter.exec.interrupts import Measured
 
 SCHEME = "sc://"
 _SERVER = "The Spark Connect server"

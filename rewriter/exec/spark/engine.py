@@ -38,8 +38,8 @@ from rewriter.exec.engine import (
 )
 from rewriter.exec.file_groups import is_managed
 from rewriter.exec.interrupts import PATIENCE_SECONDS, interruptible
-from rewriter.exec.sinks.choice import SinkKind
 from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
+from rewriter.exec.sinks.sink_kinds import SinkKind
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translate_error
 from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rewriter.errors import EngineError, NotSupportedError
-from rewriter.exec.engine import Relation, ScanFile
 from rewriter.uris import bucket_and_key, is_uri
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Relation, ScanFile
 
 #: Hadoop's words where it has no client for a scheme.
 _NO_CLIENT = re.compile(r"Class org\.apache\.hadoop\.fs\.s3a\.\S+ not found|No FileSystem for scheme \"?s3a")

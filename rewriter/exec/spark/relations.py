@@ -22,7 +22,6 @@ from rewriter.catalog.model.objects import Column
 from rewriter.data_formats import DATA_FORMATS, Reading
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
-from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
 from rewriter.exec.formats.csv import delimiter
 from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spark_uri, stored_sizes
@@ -34,6 +33,8 @@ from rewriter.uris import is_uri
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.types import DataType, StructType
+
+    from rewriter.exec.engine import Relation, ScanFile
 
 #: The key of Spark's metadata that declares a string column as CHAR or VARCHAR.
 DECLARED_TYPE = "__CHAR_VARCHAR_TYPE_STRING"

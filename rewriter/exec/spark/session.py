@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError
 from rewriter.exec.engine_settings import engine_setting
-from rewriter.exec.interrupts import Measured
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.errors import out_of_memory
 from rewriter.exec.spark.installation import check_installed
@@ -40,6 +39,8 @@ from rewriter.scratch_directories import ScratchDirectory
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+    from rewriter.exec.interrupts import Measured
 
 
 #: The URL of a standalone master, or of several of which one is active.

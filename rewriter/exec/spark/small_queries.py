@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import EngineQuery
 
 #: The most bytes of the files of a small query, which one task reads. A file counts for each place that names it.
 _MOST_BYTES = 8 << 20

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rewriter.exec.interrupts import Measured
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from rewriter.exec.interrupts import Measured
 
 _UNIT = "tasks"
 

@@ -12,7 +12,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rewriter.data_formats import DATA_FORMATS, DataFormat, Reading
 from rewriter.exec import formats
-from rewriter.exec.engine import Relation
 from rewriter.exec.formats.registry import READERS
 from rewriter.exec.spark.file_source import file_rows, file_source
 from rewriter.exec.sql_types import arrow_type, parse_type
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+    from rewriter.exec.engine import Relation
 
 _FORMAT = "rewriter_files"
 

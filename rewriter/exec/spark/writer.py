@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.exec import formats, sinks
 from rewriter.exec.engine import Write, WrittenFile, written_file
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind
 from rewriter.exec.sinks.file_target import FileTarget
 from rewriter.exec.sinks.partition_limit import PartitionLimit, SharedPartitions, TooManyPartitionsError
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.write_target import file_target, packed_columns
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.exec.sql_types import SqlType
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+
+if TYPE_CHECKING:
+    from rewriter.exec.sql_types import SqlType
 
 #: The calls in which NULLS may also be ignored within the parentheses.
 _NULLS_WITHIN = ("first", "last", "any_value")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -27,7 +28,9 @@ from rewriter.exec.translate import (
 )
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import cast_entries
-from rewriter.exec.translate.expressions import Allowed
+
+if TYPE_CHECKING:
+    from rewriter.exec.translate.expressions import Allowed
 
 #: Translations by the called function's name or by sqlglot's class.
 ALLOWED: Mapping[type[exp.Expr] | str, Allowed] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from sqlglot import exp
 
@@ -18,8 +18,10 @@ from rewriter.exec.spark_functions import is_function, similar_function, wrong_a
 from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import assigned_literal, cast, cast_entry, plain_cast, wider_type
-from rewriter.exec.translate.sql_text import SqlText
 from rewriter.timeline.time_bounds import check_text, refuse_number
+
+if TYPE_CHECKING:
+    from rewriter.exec.translate.sql_text import SqlText
 
 #: Clauses as users name them: sqlglot's names, or the text of a whole query, would not show users what is refused.
 _CLAUSES = {

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.catalog.model.stored_paths import READ_FILES
 from rewriter.errors import NotSupportedError, ParseError
-from rewriter.exec.engine import Relation
 from rewriter.exec.sql_types import BIGINT, BOOLEAN, INT, STRING, VOID, SqlType, parse_type
 from rewriter.exec.translate.aggregate_calls import Aggregate, aggregate_call
 from rewriter.exec.translate.aggregates import aggregate
 from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote, string_literal, wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Relation
 
 #: The maximum number of joins in one FROM. DuckDB's time grows faster than with the cube of their number, to about half
 #: a minute here.

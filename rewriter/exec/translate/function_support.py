@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from rewriter.exec.translate.allowlist import ALLOWED, entries
-from rewriter.exec.translate.allowlist_entries import Entry
+
+if TYPE_CHECKING:
+    from rewriter.exec.translate.allowlist_entries import Entry
 
 #: Operators and functions of Spark's list that the allow-list has by their syntax instead of their name.
 _BY_SYNTAX = frozenset(

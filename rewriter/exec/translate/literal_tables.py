@@ -19,13 +19,14 @@ from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import cast_entry, common_type
 from rewriter.exec.translate.literals import decimal_type
 from rewriter.exec.translate.operators import NODES as OPERATORS
-from rewriter.exec.translate.sql_text import SqlText
 from rewriter.grammar import literal_rows
 from rewriter.grammar.lexer import Token, string_value
 from rewriter.grammar.literal_rows import LiteralColumn, literal_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.translate.sql_text import SqlText
 
 #: The name of the table in DuckDB. Its columns are ``c0``, ``c1`` …
 NAME = "rewriter_literals"

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.exec.engine import EngineQuery
 from rewriter.exec.sql_types import INT, SqlType, duckdb_type
 from rewriter.exec.translate.allowlist import ALLOWED
-from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.arrays import is_generator
 from rewriter.exec.translate.casts import wider_type
 from rewriter.exec.translate.expressions import Expressions, OuterScope, Scope, Source, SourceColumn, Typed
@@ -27,6 +26,10 @@ from rewriter.exec.translate.select_items import Item
 from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.gc_pause import paused
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import EngineQuery
+    from rewriter.exec.translate.allowlist_entries import Entry
 
 #: The maximum number of queries in one set operation. DuckDB's time grows with the square of their number, to about a
 #: minute here.

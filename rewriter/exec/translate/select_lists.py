@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import Error
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.duckdb_macros import lambda_macros
-from rewriter.exec.translate.expressions import Expressions, Scope
 from rewriter.exec.translate.grouping_sets import GROUPING_ID_COLUMN, key_sets, number_of_sets
 from rewriter.exec.translate.literals import is_grouping_column
 from rewriter.exec.translate.select_items import (
@@ -20,6 +20,9 @@ from rewriter.exec.translate.select_items import (
     replace_nodes,
     with_earlier_aliases,
 )
+
+if TYPE_CHECKING:
+    from rewriter.exec.translate.expressions import Expressions, Scope
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.sql_types import DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate.casts import cast, string_literal
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 #: Decimals of more digits do not survive a conversion to double and back.
 _EXACT_DIGITS = 15

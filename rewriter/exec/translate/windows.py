@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.exec.sql_types import DATE, DOUBLE, INT, STRING, TIMESTAMP, VOID, SqlType
 from rewriter.exec.translate.aggregate_calls import AggregateCall, aggregate_call, chosen_value
 from rewriter.exec.translate.aggregates import aggregate
-from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.conditionals import chosen_name
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
+
+if TYPE_CHECKING:
+    from rewriter.exec.translate.allowlist_entries import Entry
 
 #: The ranks: their types, and their names in the names of columns.
 _RANKS = {

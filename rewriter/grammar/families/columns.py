@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
-from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import table_and_column
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.grammar.unparse import column_text, listed, name_text, option, quote, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statement_parts import Terminal
 
 RULES = r"""
 ?statement: add_columns | comment_column | comment_on

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.grammar.unparse import dropping, in_database_text, listed, name_text, option, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import DatabaseName, Name
 
 RULES = r"""
 ?statement: create_cube | drop_cube | show_cubes | show_facts

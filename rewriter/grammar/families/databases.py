@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import Span
 from rewriter.grammar.shared_rules import properties as properties_clause
 from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import DatabaseName
 from rewriter.grammar.unparse import database_text, option, properties_text, words
+
+if TYPE_CHECKING:
+    from rewriter.errors import Span
+    from rewriter.grammar.terms import DatabaseName
 
 RULES = r"""
 ?statement: create_database | drop_database | show_databases | describe_database | use_database

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError, ParseError, Span
-from rewriter.grammar.lexer import Token
 from rewriter.grammar.parser import read_by_grammar
 from rewriter.grammar.query_spans import read_query, starts_query
 from rewriter.grammar.shared_rules import property_key
@@ -15,6 +14,9 @@ from rewriter.grammar.statement_parts import Clause, Terminal, require_values, v
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem, Query
 from rewriter.grammar.unparse import in_database_text, name_text, option, partition_text, quote, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.lexer import Token
 
 RULES = r"""
 ?statement: describe | show_create | show_columns | show_tblproperties | show_table_extended

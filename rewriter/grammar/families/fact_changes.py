@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import Span
 from rewriter.grammar.families.facts import FactStorage, fact_table_text
 from rewriter.grammar.statement_parts import Terminal, from_to
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import listed, literal_text, name_text, option, quote, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Literal, Name
 
 RULES = r"""
 ?statement: alter_fact

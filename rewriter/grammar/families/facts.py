@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.statement_parts import (
@@ -16,7 +16,6 @@ from rewriter.grammar.statement_parts import (
     whole_number,
 )
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import (
     dropping,
     listed,
@@ -28,6 +27,9 @@ from rewriter.grammar.unparse import (
     quote_name,
     words,
 )
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Literal, Name
 
 RULES = r"""
 ?statement: create_fact | drop_fact

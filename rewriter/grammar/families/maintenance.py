@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.filters import Filter, conjunction
@@ -11,8 +11,10 @@ from rewriter.grammar.shared_rules import property_path
 from rewriter.grammar.shared_rules import where as checked_filter
 from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, require_values, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem
 from rewriter.grammar.unparse import in_database_text, name_text, partition_text, quote, render_filter, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem
 
 RULES = r"""
 ?statement: compact | vacuum | vacuum_unknown | repair_table | recover_partitions

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.families.writes import Insert, insert_text
-from rewriter.grammar.lexer import Token
 from rewriter.grammar.parser import read_by_grammar
 from rewriter.grammar.query_spans import after_with
 from rewriter.grammar.statements import Statement, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.lexer import Token
 
 _HINT = "Write WITH x AS (…) INSERT INTO t SELECT …, or FROM s INSERT INTO t SELECT … INSERT INTO u SELECT …."
 

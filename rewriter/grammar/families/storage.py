@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, require_values
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import file_format_name
-from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.grammar.unparse import listed, name_text, partition_text, quote, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Name, PartitionItem
 
 RULES = r"""
 ?statement: set_location | set_file_format | set_serde

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.families.writes import Insert, insert_text
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value, tokens
 from rewriter.grammar.parser import read_by_grammar
 from rewriter.grammar.query_spans import first_stream, misplaced_parameter, names_stream
-from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import quote
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statement_parts import Terminal
 
 RULES = r"""
 ?statement: show_streams | stop_stream | drop_stream

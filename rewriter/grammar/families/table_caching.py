@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import ParseError, Span
-from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import listed, name_text, quote, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statement_parts import Terminal
 
 RULES = r"""
 ?statement: cache_table | uncache_table | clear_cache | refresh_path

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.errors import Span
 from rewriter.grammar.shared_rules import property_key
 from rewriter.grammar.statement_parts import Clause, Terminal, period_name, refuse_duplicates
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import ColumnName, Name
 from rewriter.grammar.unparse import listed, name_text, properties_text, quote, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import ColumnName, Name
 
 RULES = r"""
 ?statement: set_properties | unset_properties | set_timeline

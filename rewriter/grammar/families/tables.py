@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.families.clusters import on_cluster_text
-from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.statement_parts import Clause, Terminal, from_to, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import (
@@ -35,6 +34,9 @@ from rewriter.grammar.unparse import (
     quote_name,
     words,
 )
+
+if TYPE_CHECKING:
+    from rewriter.grammar.row_formats import RowFormat
 
 RULES = r"""
 ?statement: create_table | create_table_like | drop_table | rename | show_tables

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError
 from rewriter.grammar.statement_parts import Terminal, period_name, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
-from rewriter.grammar.terms import Literal, Name
 from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Literal, Name
 
 RULES = r"""
 ?statement: show_timelines | show_coverage | show_work | show_latest | check_fact | refresh_fact | refresh_timelines

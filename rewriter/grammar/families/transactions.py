@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.grammar.statement_parts import Terminal
 from rewriter.grammar.statements import Statement, builds, renders
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statement_parts import Terminal
 
 RULES = r"""
 ?statement: start_transaction | commit | rollback

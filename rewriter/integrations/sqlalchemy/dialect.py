@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy
 from sqlalchemy import exc
@@ -14,14 +14,16 @@ from sqlalchemy.engine import URL, default, reflection
 from sqlalchemy.sql import compiler, sqltypes
 from sqlalchemy.sql.compiler import RESERVED_WORDS, AggregateOrderByStyle, IdentifierPreparer
 
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table, View, database_of, full_name, short_name
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, InterfaceError
 from rewriter.integrations.sqlalchemy.types import COLUMN_TYPES, TypeCompiler, column_type
-from rewriter.session import Session
 from rewriter.statements.resolve.named_objects import columns_of_view
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.session import Session
 
 # The catalog as inspectors read it, in the state that the connection's next statement sees.
 #

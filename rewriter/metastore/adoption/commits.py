@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
 from rewriter.catalog.commit.move_changes import default_directory
-from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,
@@ -22,10 +20,14 @@ from rewriter.catalog.model.changes import (
 )
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import ConflictError, DataError, Error, IntegrityError, NotSupportedError, ProgrammingError
 from rewriter.metastore.adoption.plan import Places, alteration
 from rewriter.metastore.adoption.report import Counts
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.commit.transaction import Transaction
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 #: How often a commit is tried that conflicts with others.
 _ATTEMPTS = 5

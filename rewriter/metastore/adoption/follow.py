@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.errors import OperationalError
 from rewriter.metastore.adoption.plan import Affected, affected
 from rewriter.metastore.adoption.report import Report
-from rewriter.metastore.adoption.run import Import
 from rewriter.metastore.adoption.source import EVENTS
+
+if TYPE_CHECKING:
+    from rewriter.metastore.adoption.run import Import
 
 #: Seconds between two looks at the notifications, and between two comparisons of everything without notifications.
 INTERVAL, _WITHOUT_EVENTS = 10.0, 600.0

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
@@ -21,7 +21,6 @@ from rewriter.catalog.model.changes import (
     PartitionWrite,
 )
 from rewriter.catalog.model.file_parameters import has_other_files
-from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
 from rewriter.errors import DataError, Error, IntegrityError, InterfaceError, NotSupportedError
@@ -35,6 +34,9 @@ from rewriter.statements.resolve.location_conflicts import (
     is_shared,
 )
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
 
 
 def needs_replacement(live: Table, wanted: Table) -> bool:

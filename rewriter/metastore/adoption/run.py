@@ -12,9 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject, PartitionWrite
 from rewriter.catalog.model.objects import (
     DEFAULT_DATABASE,
@@ -47,6 +46,9 @@ from rewriter.metastore.descriptors import STATISTICS
 from rewriter.metastore.functions import catalog_function
 from rewriter.runtime.progress import ProgressReporter
 from rewriter.statements.resolve.location_conflicts import check_table_location, refused_locations
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
 
 #: The partitions of one request and one commit.
 _BATCH = 2_000

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
 from thrift.Thrift import TApplicationException, TMessageType, TType
 
-from rewriter.metastore.wire.interface import Method, Structure
 from rewriter.metastore.wire.transport import MOST_BYTES, SocketTransport
+
+if TYPE_CHECKING:
+    from rewriter.metastore.wire.interface import Method, Structure
 
 #: The most elements of a list, set or map.
 MOST_ELEMENTS = 1 << 22

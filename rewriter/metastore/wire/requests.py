@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TProtocol import TProtocolException
@@ -11,8 +11,10 @@ from thrift.Thrift import TApplicationException, TMessageType
 from thrift.transport.TTransport import TTransportException
 
 from rewriter.metastore.wire.calls import MOST_ELEMENTS
-from rewriter.metastore.wire.interface import Method, Structure
 from rewriter.metastore.wire.transport import MOST_BYTES, SocketTransport
+
+if TYPE_CHECKING:
+    from rewriter.metastore.wire.interface import Method, Structure
 
 
 class Requests:

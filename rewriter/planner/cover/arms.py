@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import null_time, time_ranges
-from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import StorageTable, Table
-from rewriter.planner.model.plan import Selection
-from rewriter.timeline.calendars import Calendar
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.objects import StorageTable, Table
+    from rewriter.planner.model.plan import Selection
+    from rewriter.timeline.calendars import Calendar
+    from rewriter.timeline.layouts import TimeLayout
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from rewriter.catalog.facts.time_binding import time_ranges
-from rewriter.catalog.model.objects import Fact, StorageTable, Table
 from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE, OPEN
 from rewriter.errors import NotSupportedError
 from rewriter.planner.cover.arms import Arm, key_ranges
@@ -24,12 +23,15 @@ from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, und
 from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
 from rewriter.planner.cover.validity import cut, is_bounded, window
 from rewriter.planner.model.plan import Cause, OpenEnd, PruneCause, Settings
-from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact, StorageTable, Table
+    from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.timeline.calendars import Calendar, Period
 
 
 @dataclass(frozen=True)

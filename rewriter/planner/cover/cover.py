@@ -50,6 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, lt
+from typing import TYPE_CHECKING
 
 from rewriter.planner.cover.nested_cover import (
     CandidateRuns,
@@ -64,13 +65,15 @@ from rewriter.planner.cover.nested_cover import (
     take,
 )
 from rewriter.planner.model.plan import CoverPart
-from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.timeline import runs
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import DAY, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.blocks import CatalogReader
 
 
 @dataclass(frozen=True)

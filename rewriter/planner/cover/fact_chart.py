@@ -5,8 +5,8 @@ are read, and no partition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Fact
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.fact_coverage import FactCoverage, TimelineReader
 from rewriter.planner.cover.open_ends import extent
@@ -20,11 +20,14 @@ from rewriter.planner.model.coverage_chart import (
     reference_chart,
     window_of,
 )
-from rewriter.planner.model.plan import Coverage, CoverPart, ReferencePlan, Settings
-from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact
+    from rewriter.planner.model.plan import Coverage, CoverPart, ReferencePlan, Settings
+    from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 _Part = tuple[str, str, Period]
 

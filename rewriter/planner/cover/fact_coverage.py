@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Fact, StorageTable
 from rewriter.planner.cover.choose_facts import snapped, touched
 from rewriter.planner.cover.cover import Candidate, costs, cover, extent
 from rewriter.planner.cover.open_ends import close_ends, promised, widened
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import overlapping
-from rewriter.planner.model.plan import CoverPart, Settings
-from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact, StorageTable
+    from rewriter.planner.model.plan import CoverPart, Settings
+    from rewriter.planner.scope.blocks import CatalogReader
 
 #: Reads the timeline of (storage table, period, time dimension).
 TimelineReader = Callable[[str, Period, str], PartitionTimeline]

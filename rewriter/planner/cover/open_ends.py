@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from rewriter.catalog.facts.time_binding import TimeBinding, keys_outside
-from rewriter.catalog.model.objects import Fact, StorageTable
 from rewriter.errors import DataError
 from rewriter.planner.model.plan import OpenEnd
-from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import earlier
-from rewriter.timeline.timeline import PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact, StorageTable
+    from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import PartitionTimeline
 
 _OLDEST = "the start of the oldest existing period"
 _NEWEST = "the end of the newest existing period"

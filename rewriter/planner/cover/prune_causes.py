@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from rewriter.planner.cover.sources import Source, SourceTimelines
 from rewriter.planner.cover.validity import described
 from rewriter.planner.model.plan import Cause, CoverPart, PruneCause
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Period
 
 #: Explains why partitions of a candidate do not serve at some time; '' if the cause says it all.
 ReasonReader = Callable[[Source, PruneCause, RangeSet], str]

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import StorageTable
 from rewriter.planner.model.plan import Selection
-from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import StorageTable
+    from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.layouts import TimeLayout
 
 
 @dataclass(frozen=True)

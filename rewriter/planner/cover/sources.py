@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rewriter.catalog.model.objects import Fact, Storage, StorageTable
-from rewriter.timeline.calendars import Period
-from rewriter.timeline.timeline import PartitionTimeline
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import PartitionTimeline
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.planner.cover.choose_facts import table_of
-from rewriter.planner.scope.blocks import CatalogReader, CubeSource
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.blocks import CatalogReader, CubeSource
 
 
 def rounding_tables(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:

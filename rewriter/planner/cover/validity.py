@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
-from rewriter.catalog.model.objects import Storage, StorageTable
 from rewriter.planner.cover.nested_cover import whole_periods
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import resolve_bound
-from rewriter.timeline.timeline import PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Storage, StorageTable
+    from rewriter.timeline.calendars import Calendar, Period
+    from rewriter.timeline.timeline import PartitionTimeline
 
 
 def is_bounded(storage: Storage, table: StorageTable) -> bool:

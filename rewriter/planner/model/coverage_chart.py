@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from rewriter.planner.model.plan import ReferencePlan
 from rewriter.timeline.calendars import UTC, Calendar, Period
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE, SECOND
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import ReferencePlan
 
 
 class ChartState(Enum):

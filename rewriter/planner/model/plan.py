@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Literal, SupportsInt
 
 from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import DataError, Span
 from rewriter.timeline.calendars import UTC, Calendar, Period
-from rewriter.timeline.layouts import TimeLayout
-from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet
-from rewriter.timeline.timeline import OrdinalRange
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from rewriter.catalog.model.objects import Column, PartitionValues, Table
+    from rewriter.timeline.layouts import TimeLayout
+    from rewriter.timeline.periods import UpdatePeriod
+    from rewriter.timeline.ranges import RangeSet
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 class Clock:

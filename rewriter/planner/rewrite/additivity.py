@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -20,8 +21,10 @@ from rewriter.planner.scope.blocks import Block, CubeSource, modifiers
 from rewriter.planner.scope.counted_relations import counts_all_rows
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.joins import relations
-from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.text.sqlglot_trees import find_all, is_of_type, one_of, walk
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 #: Types whose rows may be added before or after they are summed: decimals and FLOAT would round, INT overflow.
 _SUMMED_TYPES = ("bigint", "double")

@@ -5,23 +5,26 @@ that have another type over wider rollups.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube, Measure
 from rewriter.catalog.model.wider_types import INTEGERS, decimal_digits, decimal_sum
 from rewriter.errors import InternalError, NotSupportedError, Span
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.rewrite.additivity import Additivity, AvgCall, CountCall, TypedCall
 from rewriter.planner.rewrite.union_arms import Extra, arm_column
-from rewriter.planner.scope.blocks import Block, CubeSource
 from rewriter.planner.scope.counted_relations import EVENTS, CountedRows, ShownCount, counts_all_rows
-from rewriter.planner.scope.inlining import Level
 from rewriter.planner.scope.item_names import item_name_edits
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
 from rewriter.planner.text.query_text import Copied, Edit, Part, QueryText
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Measure
+    from rewriter.planner.scope.blocks import Block, CubeSource
+    from rewriter.planner.scope.inlining import Level
 
 
 def aggregate_edits(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -20,7 +21,6 @@ from rewriter.planner.cover.secondary_times import layout_of
 from rewriter.planner.model.plan import ReasonKind, TableToken, quote_identifier
 from rewriter.planner.rewrite.additivity import Objection
 from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
-from rewriter.planner.scope.column_lineage import Columns
 from rewriter.planner.scope.deterministic import called_code, what_it_does
 from rewriter.planner.scope.inlining import is_marked
 from rewriter.planner.text.literals import string_literal, timestamp_literal
@@ -28,7 +28,10 @@ from rewriter.planner.text.sqlglot_trees import find_all, one_of
 from rewriter.planner.zones.zoned_expressions import start_of
 from rewriter.timeline.calendars import ZonedPeriod
 from rewriter.timeline.layouts import DATE, STRING, TIMESTAMP, TimeLayout
-from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.column_lineage import Columns
+    from rewriter.timeline.timeline import OrdinalRange
 
 #: The expression of a column over the table of an arm.
 Extra = Callable[[Arm], str]

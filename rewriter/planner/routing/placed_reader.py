@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from rewriter.catalog.clusters.definitions import Cluster, Clusters
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.key_ranges import KeyRange, without
-from rewriter.catalog.model.objects import Fact, Table
 from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.clusters.definitions import Cluster, Clusters
+    from rewriter.catalog.model.objects import Fact, Table
+    from rewriter.timeline.calendars import Period
 
 
 class PlacementReader(CatalogReader, Protocol):

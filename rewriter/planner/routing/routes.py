@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.clusters.definitions import Clusters
-from rewriter.catalog.model.objects import Table
 from rewriter.errors import OperationalError, ProgrammingError
-from rewriter.planner.model.plan import Plan
+
+if TYPE_CHECKING:
+    from rewriter.catalog.clusters.definitions import Clusters
+    from rewriter.catalog.model.objects import Table
+    from rewriter.planner.model.plan import Plan
 
 #: The most partitions that a message names.
 _MOST_NAMED = 5

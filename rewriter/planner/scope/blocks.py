@@ -6,11 +6,10 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
-from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     CATALOG,
     DEFAULT_DATABASE,
@@ -37,8 +36,11 @@ from rewriter.planner.scope.projections import own_nodes, substituted
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.text.query_text import Edit, QueryText, has_place
 from rewriter.planner.text.sqlglot_trees import children
-from rewriter.timeline.calendars import Period
-from rewriter.timeline.timeline import PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import PartitionTimeline
 
 
 class CatalogReader(Protocol):

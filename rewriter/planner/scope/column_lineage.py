@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Measure
 from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
-from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked
-from rewriter.planner.scope.item_names import OutputColumns
 from rewriter.planner.scope.joins import conjuncts, relations
 from rewriter.planner.scope.projections import own_nodes, substituted
-from rewriter.planner.text.query_text import QueryText
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Measure
+    from rewriter.planner.scope.cte_references import CteReferences
+    from rewriter.planner.scope.item_names import OutputColumns
+    from rewriter.planner.text.query_text import QueryText
 
 #: What a query has that reads nothing.
 NO_TABLE = "rows that are not from a table"

@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure, Table
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import quote_identifier
-from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.first_rows import returns_first_rows
-from rewriter.planner.scope.inlining import Inlining
 from rewriter.planner.scope.joins import contributes, nullable, relations
 from rewriter.planner.scope.projections import descend, own_nodes
 from rewriter.planner.scope.relation_columns import RelationColumns, UnknownColumnsError
 from rewriter.planner.text.sqlglot_trees import cast_type, find_all, walk
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.cte_references import CteReferences
+    from rewriter.planner.scope.inlining import Inlining
 
 
 class _NotCounted(Exception):

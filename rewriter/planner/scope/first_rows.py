@@ -6,12 +6,15 @@ Whether such a row is an event or stands for several, there is one for each grou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube
 from rewriter.planner.scope.joins import conjuncts, relations
 from rewriter.planner.text.sqlglot_trees import find_all
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube
 
 
 def returns_first_rows(select: exp.Select, relation: exp.Expr, cubes: Iterable[Cube]) -> bool:

@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube
 from rewriter.errors import NotSupportedError
-from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.first_rows import returns_first_rows
 from rewriter.planner.scope.joins import contributes, relations, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
 from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube
+    from rewriter.planner.scope.cte_references import CteReferences
 
 #: The key under which a column of a tree keeps the source of its block that it belongs to.
 _MARK = "rewriter_source"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube, Table
-from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import relations
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Table
+    from rewriter.planner.scope.cte_references import CteReferences
 
 
 class UnknownColumnsError(Exception):

@@ -6,13 +6,16 @@ An engine sees in the place of the cube only the columns that the query needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import AnalysisError
 from rewriter.planner.scope.blocks import Block, CubeSource, did_you_mean
 from rewriter.planner.scope.inlining import is_marked
-from rewriter.planner.text.query_text import QueryText
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 #: The most columns that a hint lists.
 _MOST_LISTED = 40

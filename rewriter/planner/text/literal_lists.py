@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import TokenType, exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.parsers.spark import SparkParser
+
+if TYPE_CHECKING:
+    from sqlglot.dialects.dialect import Dialect
 
 _LITERALS = (TokenType.NUMBER, TokenType.STRING)
 _ENDS = (TokenType.COMMA, TokenType.R_PAREN)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from rewriter.grammar.lexer import TokenKind, string_value
-from rewriter.planner.text.query_text import QueryText
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 #: Calls that take a word such as ``"day"``, which a column may be called, too.
 _TAKING_WORDS = frozenset(

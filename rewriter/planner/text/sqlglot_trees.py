@@ -6,15 +6,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlglot
 from sqlglot import Token as SqlglotToken
 from sqlglot import TokenType, exp
-from sqlglot.dialects.dialect import Dialect
 
 from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.planner.text.literal_lists import list_parser
+
+if TYPE_CHECKING:
+    from sqlglot.dialects.dialect import Dialect
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Calendar, Period
 
 _P = UpdatePeriod
 _UNITS = {

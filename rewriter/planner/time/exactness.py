@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube
 from rewriter.errors import AnalysisError
 from rewriter.planner.text.sqlglot_trees import find_all, is_of_type
-from rewriter.planner.time.constant_folding import Constants
 from rewriter.planner.time.time_expressions import climb
 from rewriter.planner.time.time_predicates import Form, compare, operand_of
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube
+    from rewriter.planner.time.constant_folding import Constants
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.ranges import RangeSet
 
 #: Expressions that return one of their time arguments.
 _ONE_OF_THEM = (exp.Paren, exp.Max, exp.Min, exp.AnyValue, exp.First, exp.Last, exp.Coalesce, exp.Filter)

@@ -7,12 +7,13 @@ function that is not listed here is raw use of t, which only the base period ser
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
 from rewriter.grammar.lexer import TokenKind
 from rewriter.planner.scope.deterministic import is_qualified
-from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.time.constant_folding import Constants, Kind
 from rewriter.planner.time.datetime_fields import field_unit, pattern_unit, unit_named
 from rewriter.planner.time.time_expressions import climb, truncation, utc_time
@@ -20,6 +21,9 @@ from rewriter.planner.time.time_predicates import Reader
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 __all__ = ["COMPARISONS", "truncation", "unit_named", "used_unit", "value_unit"]
 

@@ -6,16 +6,20 @@ because without the condition the query would request all time.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from rewriter.errors import Span
 from rewriter.grammar.lexer import TokenKind, string_value
-from rewriter.planner.text.query_text import QueryText
 from rewriter.planner.time.constant_folding import Constants, Kind
 from rewriter.planner.time.exactness import compared_with, uses
 from rewriter.planner.time.granularity import COMPARISONS
 from rewriter.planner.time.time_expressions import climb
 from rewriter.timeline.time_bounds import check_literal, check_text, refuse_number
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import QueryText
 
 _LITERALS = ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ")
 

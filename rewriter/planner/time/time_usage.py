@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import AnalysisError, DataError, Span
 from rewriter.grammar.lexer import TokenKind, string_value
-from rewriter.planner.scope.blocks import CubeSource
-from rewriter.planner.scope.column_lineage import Columns
 from rewriter.planner.scope.projections import substituted
 from rewriter.planner.text.literals import timestamp_literal
 from rewriter.planner.text.query_text import Copied, Edit, QueryText
@@ -25,6 +24,10 @@ from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import is_relative, resolve_bound
+
+if TYPE_CHECKING:
+    from rewriter.planner.scope.blocks import CubeSource
+    from rewriter.planner.scope.column_lineage import Columns
 
 
 @dataclass

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.column_lineage import Columns
@@ -46,6 +46,9 @@ from rewriter.planner.zones.zoned_expressions import (
 from rewriter.timeline.calendars import UTC, Calendar
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
 
 #: Nodes that pass on, count, order or group a time unchanged.
 _PASSING = (

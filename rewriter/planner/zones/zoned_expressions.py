@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
 from rewriter.planner.scope.projections import own_nodes
 from rewriter.planner.text.literals import timestamp_literal
-from rewriter.planner.text.query_text import Part
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.constant_folding import Constant, Kind
 from rewriter.planner.time.granularity import truncation, value_unit
 from rewriter.timeline.calendars import Calendar, Period, Transition, ZonedPeriod
 from rewriter.timeline.civil import HOUR, MINUTE, SECOND
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import TimeRange
-from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.planner.text.query_text import Part
+    from rewriter.timeline.ranges import TimeRange
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 @dataclass(frozen=True)

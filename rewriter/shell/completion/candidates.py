@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Table
-from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.expectations import (
     KINDS,
     Argument,
@@ -39,6 +39,9 @@ from rewriter.shell.completion.names import (
 )
 from rewriter.shell.completion.position import position_at
 from rewriter.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rewriter.grammar.text_pieces import TextPieces
 
 #: The most candidates that are offered.
 MOST_CANDIDATES = 100

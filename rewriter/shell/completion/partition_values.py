@@ -12,8 +12,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.keys.encoding import (
     NOT_NULL,
     TOP,
@@ -26,10 +26,13 @@ from rewriter.catalog.keys.encoding import (
 )
 from rewriter.catalog.keys.values import coerce
 from rewriter.catalog.model.key_ranges import KeyRange, successor
-from rewriter.catalog.model.objects import Column, Table
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, only_ours
-from rewriter.shell.completion.candidates import ValuesRequest
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.shell.completion.candidates import ValuesRequest
 
 #: The most values of a column that are read.
 _MOST_VALUES = 30

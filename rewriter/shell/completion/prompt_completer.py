@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
@@ -11,8 +12,10 @@ from prompt_toolkit.document import Document
 from rewriter.grammar.text_pieces import TextPieces
 from rewriter.shell.completion.candidates import ValuesReader, candidates, no_values
 from rewriter.shell.completion.expectations import Argument, Position
-from rewriter.shell.completion.names import Names
 from rewriter.shell.completion.position import position_at
+
+if TYPE_CHECKING:
+    from rewriter.shell.completion.names import Names
 
 
 class ShellCompleter(Completer):

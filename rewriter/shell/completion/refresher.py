@@ -10,19 +10,22 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import clusters_of
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Table, View
 from rewriter.catalog.model.system_tables import SYSTEM_TABLES
 from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryViews, session_of
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import Error, only_ours
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
 from rewriter.runtime.cluster_engines import effective_properties
-from rewriter.session import Session
 from rewriter.shell.completion.names import NO_OBJECTS, Named, Names, ObjectNames, Setting, SortedNames
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.session import Session
 
 #: Seconds between two looks at the catalog while nothing happens.
 _IDLE_SECONDS = 3.0

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import SetClusters
 from rewriter.catalog.model.key_ranges import outside
 from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error, IntegrityError, NotSupportedError
-from rewriter.grammar.families import clusters as s
-from rewriter.grammar.terms import ClusterName, PartitionItem
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.define.tables import default_location
 from rewriter.statements.resolve.location_conflicts import check_apart, copies_of
 from rewriter.statements.resolve.named_objects import not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families import clusters as s
+    from rewriter.grammar.terms import ClusterName, PartitionItem
+    from rewriter.runtime.statement_context import Context
 
 
 def placed_table(statement: s.AddCluster | s.SetPrimaryCluster | s.Replicate, context: Context) -> tuple[Table, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.catalog.model.changes import DropCopies, SetClusters
 from rewriter.catalog.model.objects import ClusterLocation, Column, Table
@@ -9,7 +11,6 @@ from rewriter.errors import Error, IntegrityError
 from rewriter.grammar.families import clusters as s
 from rewriter.runtime.cluster_engines import defined_in_catalog, effective_properties, is_allowed
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.clusters.descriptors import (
     absent_partitions,
@@ -22,6 +23,9 @@ from rewriter.statements.clusters.descriptors import (
 from rewriter.statements.clusters.replication import existing_copies, not_copied, register
 from rewriter.statements.resolve.location_conflicts import check_apart, check_new_location, copies_of
 from rewriter.statements.resolve.locations import absolute
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.AddCluster)

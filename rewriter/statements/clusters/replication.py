@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies, CopiedPartition
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, ClusterLocation, Column, DataFile, Partition, Table
-from rewriter.catalog.reading.history import Content
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.file_copies import FileCopy, copy_files, is_same
 from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import Error, IntegrityError
@@ -23,7 +22,6 @@ from rewriter.grammar.families import clusters as s
 from rewriter.planner.routing.routes import named
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result, Row, listing
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.clusters.descriptors import (
     absent_partitions,
@@ -35,6 +33,11 @@ from rewriter.statements.clusters.descriptors import (
 from rewriter.statements.show.content_statistics import contents_of, files_of
 from rewriter.statements.write.managed_write import WriteDirectory, removed_on_failure, removed_on_refusal
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.history import Content
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.runtime.statement_context import Context
 
 _COLUMNS = (Column("partition", "string"), Column("files", "bigint"), Column("bytes", "bigint"))
 #: The bytes after which a transaction commits.

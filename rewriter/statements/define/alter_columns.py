@@ -6,19 +6,23 @@ values of the old one, and that both engines read from files of the old one.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.catalog.model import wider_types
 from rewriter.catalog.model.changes import AlterColumns
-from rewriter.catalog.model.objects import Column, Table
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, NotSupportedError
 from rewriter.grammar.families import columns as s
-from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import new_column, no_partition_default
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.partition_specs import check_unique
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.grammar.terms import ColumnDef, Name
+    from rewriter.runtime.statement_context import Context
 
 _WIDER = (
     "TINYINT to SMALLINT to INT to BIGINT, TINYINT, SMALLINT, INT or FLOAT to DOUBLE, DECIMAL to a greater precision "

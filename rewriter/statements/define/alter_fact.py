@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import AlterStorages, Change, SetLateness, SetTrusted
 from rewriter.catalog.model.objects import Column, Fact, Storage, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
-from rewriter.grammar.families.facts import FactStorage
 from rewriter.grammar.terms import Name
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -20,6 +20,9 @@ from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.show_create import declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_fact
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families.facts import FactStorage
 
 
 @runs(s.AlterFact)

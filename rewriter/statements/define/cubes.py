@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
-from rewriter.grammar.terms import Name
 from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
@@ -16,6 +17,9 @@ from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.statements.resolve.partition_specs import check_unique
 from rewriter.timeline.calendars import calendar_of
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Name
 
 
 @runs(CreateCube, without_warehouse=True)

@@ -5,8 +5,9 @@ A database is a namespace of tables, views, cubes and facts, and one of function
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import (
     CATALOG,
     DEFAULT_DATABASE,
@@ -26,12 +27,15 @@ from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedEr
 from rewriter.grammar.families import databases as s
 from rewriter.grammar.terms import DatabaseName, Name
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import PLAIN_NAME
 from rewriter.statements.resolve.location_conflicts import check_database_location
 from rewriter.statements.resolve.locations import absolute
 from rewriter.statements.resolve.named_objects import fits_pattern
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.CreateDatabase, without_warehouse=True)

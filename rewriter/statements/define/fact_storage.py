@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
 from rewriter.catalog.keys.types import partition_type
@@ -20,7 +21,6 @@ from rewriter.catalog.model.objects import (
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, IntegrityError, Span
-from rewriter.grammar.families import facts as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.statement_context import Context, single
 from rewriter.statements.define.cubes import not_supported
@@ -29,6 +29,9 @@ from rewriter.statements.define.table_properties import check_storage_table
 from rewriter.statements.resolve.partition_specs import value_of
 from rewriter.timeline.layouts import TimeLayout, check_distinguishable
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families import facts as s
 
 
 def with_table_names(block: s.FactStorage, fact: Name, context: Context) -> s.FactStorage:

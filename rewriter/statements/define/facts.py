@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.clusters.definitions import not_on
 from rewriter.catalog.model.changes import CreateObject
@@ -22,10 +23,12 @@ from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.query.words_relied_on import new_fact
 from rewriter.statements.resolve.named_objects import named_cube
-from rewriter.timeline.calendars import Calendar
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet
 from rewriter.timeline.time_bounds import earlier
+
+if TYPE_CHECKING:
+    from rewriter.timeline.calendars import Calendar
+    from rewriter.timeline.ranges import RangeSet
 
 
 @runs(s.CreateFact, without_warehouse=True)

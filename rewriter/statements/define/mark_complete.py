@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import TimeBinding, time_values
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
@@ -17,12 +18,14 @@ from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionVal
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.partition_directories import make_directories, names_in
 from rewriter.errors import AnalysisError, DataError
-from rewriter.grammar.families import fact_changes as s
 from rewriter.planner.cover.validity import window
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families import fact_changes as s
+    from rewriter.runtime.statement_context import Context
 
 #: The most base periods that one statement marks.
 _MOST_PERIODS = 1_000_000

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Cube, Fact, Measure, Table
 from rewriter.catalog.model.wider_types import is_wider
-from rewriter.errors import Span
-from rewriter.grammar.families import facts as s
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.define.fact_storage import invalid_fact
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Fact, Measure, Table
+    from rewriter.errors import Span
+    from rewriter.grammar.families import facts as s
+    from rewriter.runtime.statement_context import Context
 
 
 def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context: Context) -> None:

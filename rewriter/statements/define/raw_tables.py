@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from rewriter.catalog.model.objects import Cube, Fact, Table
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
-from rewriter.grammar.families import facts as s
 from rewriter.planner.rewrite.union_arms import counted_measures, is_count
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
 from rewriter.statements.define.cubes import not_supported
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Fact, Table
+    from rewriter.grammar.families import facts as s
 
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
 _TIME_TYPES = ("timestamp", "date")

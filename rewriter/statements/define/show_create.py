@@ -7,6 +7,7 @@ depend on the current one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import is_reserved
 from rewriter.catalog.model.objects import Column, Cube, Fact, Storage, StorageTable, Table, View, parts_of
@@ -27,10 +28,12 @@ from rewriter.planner.scope.blocks import prefix_of
 from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.timeline.layouts import SPELLINGS, TimeLayout
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(ShowCreate, in_transaction=True)

@@ -8,16 +8,19 @@ differ from those of the next run only if the query is not deterministic; such a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError, NotSupportedError
 from rewriter.grammar.families import table_caching as s
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
-from rewriter.grammar.terms import Name, Query
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.views import create_temporary_view
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Name, Query
+    from rewriter.runtime.statement_context import Context
 
 #: Functions that return another value in each run.
 _UNSTABLE = frozenset(

@@ -7,6 +7,7 @@ None of these statements reads data or outdates a rollup.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import (
     COMMENT,
@@ -18,7 +19,6 @@ from rewriter.catalog.commit.reserved_properties import (
     is_about_packing,
     refuse_reserved,
 )
-from rewriter.catalog.commit.stored_timelines import States, TimelineDifference
 from rewriter.catalog.facts import timeline_properties as properties
 from rewriter.catalog.facts.timeline_properties import Choice
 from rewriter.catalog.keys.paths import (
@@ -38,16 +38,19 @@ from rewriter.catalog.store import schema
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, Span
 from rewriter.grammar.families import table_properties as s
 from rewriter.grammar.families import timelines
-from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import checked_sharing, is_about_sharing
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.timeline.kinds.registry import timeline_class
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import format_instant
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.stored_timelines import States, TimelineDifference
+    from rewriter.grammar.terms import Name
+    from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.layouts import TimeLayout
 
 
 @runs(s.SetProperties)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.facts.time_binding import declared_period
@@ -24,12 +25,11 @@ from rewriter.catalog.model.temporary_views import TemporaryView, stored_name
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import tables as s
-from rewriter.grammar.terms import ColumnDef, Name
-from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.runtime.temporary_tables import folder_of
+from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.define.table_properties import validate_properties
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.location_conflicts import (
@@ -39,6 +39,9 @@ from rewriter.statements.resolve.locations import absolute, another_directory, c
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import ColumnDef, Name
 
 _REFUSED_TYPES = ("void", "variant", "timestamp_ntz")
 #: In bytes: the name of a table's directory also contains its id.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import credentials_refused
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.lexer import TokenKind, tokens
-from rewriter.grammar.terms import ColumnDef, Name, Query
 from rewriter.planner.scope.blocks import resolve
 from rewriter.planner.scope.deterministic import brings_code, called_code
 from rewriter.planner.scope.disambiguate import disambiguated
@@ -15,8 +15,11 @@ from rewriter.planner.scope.expand_views import expand, names_in
 from rewriter.planner.scope.item_names import Offered, OutputColumns
 from rewriter.planner.text.derived_text import in_view, with_table_queries
 from rewriter.planner.text.query_text import QueryText
-from rewriter.runtime.statement_context import Context
 from rewriter.uris import has_credentials
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import ColumnDef, Name, Query
+    from rewriter.runtime.statement_context import Context
 
 
 def check_query(

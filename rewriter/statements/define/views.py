@@ -7,6 +7,7 @@ objects that it reads may be dropped; then its use raises.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
@@ -15,8 +16,6 @@ from rewriter.catalog.model.objects import View
 from rewriter.catalog.model.temporary_views import TemporaryView, view_name, with_typed_names
 from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import views as s
-from rewriter.grammar.families.tables import Rename
-from rewriter.grammar.families.views import AlterView, CreateView
 from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
@@ -24,6 +23,10 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.define.view_queries import check_query
 from rewriter.statements.resolve.partition_specs import check_unique
+
+if TYPE_CHECKING:
+    from rewriter.grammar.families.tables import Rename
+    from rewriter.grammar.families.views import AlterView, CreateView
 
 
 @runs(s.CreateView, in_transaction=True, without_warehouse=True)

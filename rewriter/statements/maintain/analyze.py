@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -21,11 +22,9 @@ from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error, NotSupportedError, OperationalError, Span
 from rewriter.exec.engine import EngineQuery, Relation, scan_file
 from rewriter.grammar.families import maintenance as s
-from rewriter.grammar.terms import PartitionItem
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import column_named, not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
@@ -37,6 +36,10 @@ from rewriter.statements.show.content_statistics import (
     partitions_of,
     statistics_for,
 )
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import PartitionItem
+    from rewriter.runtime.statement_context import Context
 
 _TEXT = ("string", "varchar", "char", "binary")
 _FLOATING = ("float", "double")

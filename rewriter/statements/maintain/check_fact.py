@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
@@ -24,11 +25,10 @@ from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Selection, SqlTemplate, TableToken, TableUse, quote_identifier
 from rewriter.planner.rewrite.union_arms import partition_column, relation
 from rewriter.planner.zones.zoned_expressions import truncated_instant
-from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.query.select import scan_files
@@ -44,11 +44,14 @@ from rewriter.statements.write.external_base_changes import (
     listed_digests,
     note_changed,
 )
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.civil import MIN_INSTANT
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.calendars import Calendar, Period
+    from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 # Compares two sides that should agree about a fact, by one query: base and rollup, or two facts.
 #

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import can_be_packed
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.errors import DataError, Error, NotSupportedError
-from rewriter.exec.engine import Packing
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import not_found
 from rewriter.statements.resolve.partition_specs import read_spec, read_static, require_partitioned
 from rewriter.statements.show.content_statistics import files_of
 from rewriter.statements.write.merged_files import chunks, merge_files
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import Packing
+    from rewriter.runtime.statement_context import Context
 
 _COLUMNS = (
     Column("partition", "string"),

@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
-from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.facts.time_binding import time_values
 from rewriter.catalog.model.changes import PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, Table
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
-from rewriter.planner.cover.arms import Arm
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Reading, SqlTemplate, TableToken, quote_identifier
@@ -25,7 +24,6 @@ from rewriter.planner.zones.zoned_expressions import wall_time
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
     aggregated,
@@ -59,6 +57,11 @@ from rewriter.timeline.calendars import ZonedPeriod
 from rewriter.timeline.layouts import DATE, TIMESTAMP, TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.planner.cover.arms import Arm
+    from rewriter.runtime.statement_context import Context
 
 #: The status of base partitions that were computed from other content, which has changed.
 _LEFT_TO_INSERT = "left: it is base content that an INSERT has computed from other tables; run that INSERT again"

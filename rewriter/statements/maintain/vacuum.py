@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.catalog import TRANSACTION_TIMEOUT_SECONDS
 from rewriter.catalog.clusters.definitions import is_owned
@@ -39,13 +40,15 @@ from rewriter.catalog.storage.partition_directories import folders_in, names_in
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.statements.write.insert import STAGING
 from rewriter.statements.write.multi_insert import SOURCE
 from rewriter.uris import is_uri, root_and_levels
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 #: The retention where RETAIN is left out.
 _RETAINED_HOURS = 24

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Column, Fact
@@ -22,7 +23,6 @@ from rewriter.planner.cover.choose_facts import touched
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.refresh_fact import obstacle
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
@@ -30,6 +30,9 @@ from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
 from rewriter.timeline.ranges import RangeSet
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 
 class State(StrEnum):

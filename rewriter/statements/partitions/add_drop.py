@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.keys.paths import partition_path
@@ -22,13 +23,10 @@ from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import AnalysisError, Error, OperationalError, Span, partitions_not_found
-from rewriter.exec.engine import WrittenFile
 from rewriter.grammar.families import partitions as s
-from rewriter.grammar.families.partitions import PartitionLocation
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import (
     check_partition_locations,
@@ -53,6 +51,11 @@ from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.load_data import check_file, copy_loaded_files
 from rewriter.statements.write.managed_write import WriteChange, group_files, write_managed
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import WrittenFile
+    from rewriter.grammar.families.partitions import PartitionLocation
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.AddPartitions, in_transaction=True)

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.move_changes import default_directory, directory
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
-from rewriter.catalog.model.objects import Partition, Table
 from rewriter.errors import InternalError
 from rewriter.grammar.families import maintenance, partitions, storage
 from rewriter.grammar.families.queries import ExplainChange
-from rewriter.grammar.statements import Statement
-from rewriter.runtime.multi_statement import not_in_transaction
-from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import RUNNERS, runs
+from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.partitions import add_drop, rename_exchange, repair_table, storage_location
 from rewriter.statements.query.explain import explain_query
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Partition, Table
+    from rewriter.grammar.statements import Statement
+    from rewriter.runtime.result import Result
+    from rewriter.runtime.statement_context import Context
 
 #: The most partitions that are shown of each change.
 _PARTITIONS = 50

@@ -8,6 +8,7 @@ or rows into a table of a fact with measures that are declared NOT NULL.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog import partition_moves
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -17,10 +18,8 @@ from rewriter.catalog.model.objects import PartitionValues, Table, seen_from
 from rewriter.catalog.storage.discovered_partitions import look_up
 from rewriter.errors import AnalysisError, Error, NotSupportedError, partitions_not_found
 from rewriter.grammar.families import partitions as s
-from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.grammar.unparse import partition_text
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.not_null_measures import check_moved_not_null
 from rewriter.statements.resolve.location_conflicts import check_partition_locations
@@ -34,6 +33,10 @@ from rewriter.statements.resolve.partition_specs import (
 from rewriter.statements.resolve.text_comparisons import check_named
 from rewriter.statements.write.commit_policies import remove_success_files_now
 from rewriter.statements.write.event_times import check_moved
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Name, PartitionItem
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.RenamePartition, in_transaction=True)

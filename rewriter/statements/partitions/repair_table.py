@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import TimeBinding
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.paths import is_discovered, partition_path
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddPartitions, DropPartitions, NoteFiles, PartitionWrite
@@ -29,7 +29,6 @@ from rewriter.catalog.storage.partition_directories import (
 from rewriter.errors import AnalysisError, ConflictError, DataError, Error, OperationalError
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.partition_specs import read_filter
 from rewriter.statements.resolve.text_comparisons import comparable
@@ -41,6 +40,10 @@ from rewriter.statements.write.external_base_changes import (
     list_files,
     note_listed,
 )
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.runtime.statement_context import Context
 
 _ABSENT_IN_CATALOG, _ABSENT_ON_DISK = "missing in catalog", "missing on disk"
 _CHANGED_ON_DISK = "changed on disk"

@@ -9,24 +9,27 @@ differently is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog import partition_moves
 from rewriter.catalog.commit.move_changes import directory
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY
 from rewriter.data_formats import DATA_FORMATS, format_of_serde, known_format
 from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.grammar.families import storage as s
 from rewriter.grammar.terms import Name
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import check_new_location, check_partition_locations
 from rewriter.statements.resolve.locations import absolute, check_table_format
 from rewriter.statements.resolve.partition_specs import read_full, require_partitioned, spec_span
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Partition, Table
+    from rewriter.runtime.statement_context import Context
 
 #: The property of a table or partition that keeps its serde.
 _SERDE = "rewriter.serde"

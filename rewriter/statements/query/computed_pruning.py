@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.predicates import (
     Computed,
@@ -21,12 +22,14 @@ from rewriter.catalog.filters.predicates import (
     replace_computed,
 )
 from rewriter.catalog.keys.encoding import NULL, decode_value
-from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.model.plan import Plan, Reading, TableUse
-from rewriter.planner.plan_query import counted
-from rewriter.runtime.statement_context import Context
+from rewriter.terminal_text import counted
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.runtime.statement_context import Context
 
 #: The most combinations of values for which one condition is computed.
 MOST_COMBINATIONS = 100_000

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -13,8 +14,10 @@ from rewriter.errors import AnalysisError, Error, Span
 from rewriter.exec.data_files import DAMAGED_FILE
 from rewriter.exec.spark_functions import is_function, similar_function
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
-from rewriter.grammar.terms import Query
 from rewriter.planner.text.query_text import QueryText
+
+if TYPE_CHECKING:
+    from rewriter.grammar.terms import Query
 
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"")
 

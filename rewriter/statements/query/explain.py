@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.objects import Column, TableKind
 from rewriter.catalog.model.temporary_views import plainly, with_typed_names
-from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.storage.discovered_partitions import Discovery
 from rewriter.connectors.table_source import is_source, source_predicates
 from rewriter.errors import Error
 from rewriter.grammar.families.partitions import ShowPartitions
 from rewriter.grammar.families.queries import Explain, ExplainScan
-from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render_filter
-from rewriter.planner.model.plan import Plan, TableUse
-from rewriter.planner.plan_query import counted, explain_cover, explain_rewrite
-from rewriter.planner.routing.routes import Route
+from rewriter.planner.plan_query import explain_cover, explain_rewrite
 from rewriter.runtime.result import Result, Row
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.footer_aggregates import computed_query
 from rewriter.statements.query.select import expanded, plan_select, prepare, read_footers, scan_size
 from rewriter.statements.query.words_relied_on import words_of_plan
 from rewriter.statements.resolve.partition_specs import dropped, list_partitions
+from rewriter.terminal_text import counted
 from rewriter.uris import mask_credentials
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.partition_lookup import Lookup
+    from rewriter.grammar.terms import Query
+    from rewriter.planner.model.plan import Plan, TableUse
+    from rewriter.planner.routing.routes import Route
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(ExplainScan, in_transaction=True, without_warehouse=True)

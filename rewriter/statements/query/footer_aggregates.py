@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.predicates import AllOf, bind_filter
 from rewriter.catalog.keys.encoding import encode_value
@@ -23,7 +24,9 @@ from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup, has_
 from rewriter.gc_pause import paused
 from rewriter.grammar.filters import IsNull, Not
 from rewriter.planner.model.plan import Plan, TableAggregate, quote_identifier
-from rewriter.runtime.statement_context import Context
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 _EPOCH = datetime(1970, 1, 1)
 

@@ -7,26 +7,29 @@ is NULL, but a rollup has summed the NULL away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import (
-    Cube,
-    DataFile,
-    Fact,
-    Measure,
-    Partition,
-    PartitionValues,
-    StorageTable,
-    Table,
-)
 from rewriter.errors import DataError, Error
 from rewriter.exec.data_files import unreadable
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile, scan_file
 from rewriter.exec.parquet_footers import FOOTERS
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.rewrite.union_arms import has_own_values, raw_expression
-from rewriter.runtime.statement_context import Context
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import (
+        Cube,
+        DataFile,
+        Fact,
+        Measure,
+        Partition,
+        PartitionValues,
+        StorageTable,
+        Table,
+    )
+    from rewriter.runtime.statement_context import Context
 
 
 def check_not_null(table: Table, files: Iterable[WrittenFile], context: Context) -> None:

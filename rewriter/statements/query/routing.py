@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange, outside, without
-from rewriter.catalog.model.objects import Partition, Table
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import MissingDataError
 from rewriter.planner.model.plan import Plan, TableUse
@@ -28,7 +27,11 @@ from rewriter.planner.routing.routes import (
     no_cluster,
 )
 from rewriter.planner.scope.blocks import CatalogReader
-from rewriter.runtime.statement_context import Context
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.model.objects import Partition, Table
+    from rewriter.runtime.statement_context import Context
 
 #: The condition of an engine that cannot be reached.
 UNREACHABLE = "ENGINE_UNREACHABLE"

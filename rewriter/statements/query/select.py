@@ -8,15 +8,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Column, DataFile, FilesTable, Partition, Table, TableKind, View
 from rewriter.catalog.model.system_tables import SystemTable
-from rewriter.catalog.reading.snapshot import Snapshot
-from rewriter.catalog.reading.versioned_reads import PartitionFiles
 from rewriter.catalog.storage.data_files import FoundFile, directory, directory_not_found, expand, external_files
 from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.catalog.storage.partition_directories import is_directory
@@ -30,11 +28,8 @@ from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
-from rewriter.planner.routing.routes import Route
-from rewriter.planner.scope.blocks import CatalogReader
 from rewriter.runtime.prepared_queries import Prepared, query_key
 from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.computed_pruning import prune_by_computed_predicates
 from rewriter.statements.query.engine_errors import misspelled_function, with_position
@@ -45,6 +40,13 @@ from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.system_tables.rows import batches
 from rewriter.statements.system_tables.system_read import SystemRead
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.catalog.reading.versioned_reads import PartitionFiles
+    from rewriter.planner.routing.routes import Route
+    from rewriter.planner.scope.blocks import CatalogReader
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.Select, in_transaction=True, without_warehouse=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.model.origins import OriginKind, Origins
-from rewriter.planner.model.plan import Plan, Reading, TableUse
-from rewriter.planner.plan_query import counted
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected_partitions
+from rewriter.terminal_text import counted
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.key_ranges import KeyRange
+    from rewriter.catalog.model.objects import Fact, Table
+    from rewriter.planner.model.plan import Plan, Reading, TableUse
+    from rewriter.runtime.statement_context import Context
 
 #: The word that the rollups of a TRUSTED table rest on.
 OWNER = "on the word of its owner (TRUSTED)"

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from rewriter.connectors.table_sink import PartitionableTableSink, with_static_columns
 from rewriter.errors import AnalysisError, Error, OperationalError, ProgrammingError
-from rewriter.exec.engine import EngineQuery
-from rewriter.exec.sinks.choice import SinkKind
+from rewriter.exec.sinks.sink_kinds import SinkKind
 from rewriter.grammar.families.queries import Select
-from rewriter.grammar.statements import Statement
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result, Stats
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.exec.engine import EngineQuery
+    from rewriter.grammar.statements import Statement
+    from rewriter.runtime.statement_context import Context
 
 
 def write_to_sink(

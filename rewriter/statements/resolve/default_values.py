@@ -10,11 +10,14 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.grammar.lexer import Token, TokenKind, string_value, tokens
 from rewriter.planner.text.literals import string_literal
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)

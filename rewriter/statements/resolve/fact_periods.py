@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Fact, Storage, StorageTable
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+    from rewriter.timeline.calendars import Period
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,8 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.clusters.definitions import Clusters
 from rewriter.catalog.commit.exposures import FOLDER
 from rewriter.catalog.commit.location_claims import SHARED
 from rewriter.catalog.commit.move_changes import default_directory
@@ -23,13 +21,17 @@ from rewriter.catalog.keys.encoding import prefix_of
 from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_views import with_typed_names
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, DataError, IntegrityError
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.uris import is_uri, root_and_levels
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.clusters.definitions import Clusters
+    from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 #: A directory with such a name in the warehouse, or in the LOCATION of a database, is a managed table's, or may become
 #: one's.

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Cluster, cluster_root
 from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
-from rewriter.catalog.model.objects import Table
 from rewriter.data_formats import DATA_FORMATS, REFUSED_FORMATS
 from rewriter.errors import NotSupportedError, Span
-from rewriter.grammar.terms import Name
-from rewriter.runtime.statement_context import Context
 from rewriter.uris import is_in_store, is_uri, normalize_uri, shown
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.model.objects import Table
+    from rewriter.grammar.terms import Name
+    from rewriter.runtime.statement_context import Context
 
 
 def check_table_format(format: str, position: Span, object: str) -> str:

@@ -7,16 +7,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import is_discovered
-from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
 from rewriter.catalog.model.temporary_views import place_of
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span, partitions_not_found
-from rewriter.grammar.terms import ColumnName, Name, PartitionItem
 from rewriter.runtime.statement_context import Context, single
 from rewriter.statements.resolve.partition_specs import read_full, read_spec, read_static, require_partitioned
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.grammar.terms import ColumnName, Name, PartitionItem
 
 
 def column_named(columns: Sequence[Column], name: ColumnName) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.commit.move_changes import directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, bind_filter, equal
@@ -14,13 +14,9 @@ from rewriter.catalog.keys.paths import is_discovered, not_registered
 from rewriter.catalog.keys.values import check_path, coerce, partition_name
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, successor
 from rewriter.catalog.model.objects import Column, Partition, PartitionValues, Table
-from rewriter.catalog.reading.partition_lookup import Lookup
 from rewriter.catalog.reading.pending_changes import NOTHING
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.discovered_partitions import Discovery, look_up
 from rewriter.errors import AnalysisError, ConflictError, Error, ProgrammingError, Span
-from rewriter.grammar.families import partitions as s
-from rewriter.grammar.families.cubes import CubeColumn
 from rewriter.grammar.filters import (
     And,
     Between,
@@ -34,10 +30,16 @@ from rewriter.grammar.filters import (
     conjunction,
     negation,
 )
-from rewriter.grammar.terms import ColumnDef, Literal, PartitionItem
 from rewriter.grammar.unparse import render_filter
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.text_comparisons import comparable
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.partition_lookup import Lookup
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.grammar.families import partitions as s
+    from rewriter.grammar.families.cubes import CubeColumn
+    from rewriter.grammar.terms import ColumnDef, Literal, PartitionItem
+    from rewriter.runtime.statement_context import Context
 
 
 @dataclass(frozen=True)

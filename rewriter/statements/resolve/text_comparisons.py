@@ -13,17 +13,19 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.keys.encoding import decode_value
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.types import partition_type
-from rewriter.catalog.model.objects import Column, Table
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError
 from rewriter.grammar import filters as f
-from rewriter.grammar.terms import Literal, PartitionItem
 from rewriter.timeline import time_patterns
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.grammar.terms import Literal, PartitionItem
 
 _TEXTS = ("string", "varchar", "char")
 #: Values of numbers and times: digits, and the characters between them.

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column
 from rewriter.grammar.datatypes import MAX_DEPTH, type_depth
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|\w+|[<>(),:]")
 #: The names of types in a schema that Spark draws, where they differ from those in SQL.

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.filters.predicates import ScanFilter
 from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistics, digest, statistics_in
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
-from rewriter.catalog.reading.history import Content
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.storage.data_files import FoundFile, directory, external_files
 from rewriter.errors import OperationalError
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import the_partition
+
+if TYPE_CHECKING:
+    from rewriter.catalog.filters.predicates import ScanFilter
+    from rewriter.catalog.reading.history import Content
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.runtime.statement_context import Context
 
 _FEW = 64
 

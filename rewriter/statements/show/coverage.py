@@ -5,10 +5,10 @@ partition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import time_ranges
 from rewriter.catalog.model.objects import Column, Fact, StorageTable
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import AnalysisError, DataError, Error, only_ours
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.terms import Literal, Name, parse_name
@@ -18,17 +18,20 @@ from rewriter.planner.cover.fact_chart import fact_chart
 from rewriter.planner.cover.fact_coverage import FactCoverage, instants
 from rewriter.planner.cover.open_ends import widened
 from rewriter.planner.model.coverage_chart import CoverageChart, overlapping
-from rewriter.planner.model.plan import Settings
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.words_relied_on import OWNER, words_of_table
 from rewriter.statements.resolve.named_objects import named_fact
-from rewriter.timeline.calendars import Calendar, Period
 from rewriter.timeline.kinds.registry import implementation
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
 from rewriter.timeline.time_bounds import resolve_bound
+
+if TYPE_CHECKING:
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.planner.model.plan import Settings
+    from rewriter.timeline.calendars import Calendar, Period
 
 
 @runs(s.ShowTimelines, in_transaction=True)

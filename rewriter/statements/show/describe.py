@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import without_statistics
 from rewriter.catalog.model.objects import Column, Cube, Fact, Partition, Table, View
@@ -15,7 +16,6 @@ from rewriter.grammar.families import descriptions as s
 from rewriter.grammar.terms import ColumnName, Name, Query
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.select import prepare
@@ -47,6 +47,9 @@ from rewriter.statements.show.object_metadata import (
     value_text,
     view_metadata,
 )
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 _INFO = strings("info_name", "info_value")
 _COLUMNS = strings("col_name", "data_type", "comment")

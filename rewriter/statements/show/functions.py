@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rewriter.errors import AnalysisError
 from rewriter.exec.spark_functions import function_groups, similar_function
 from rewriter.grammar.families import functions as s
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import fits_pattern
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 #: The schemas in which Spark finds its own functions.
 _BUILTIN = (("builtin",), ("system", "builtin"))

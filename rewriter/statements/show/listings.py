@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.cache.entries import MEANINGS
 from rewriter.catalog.model.objects import (
@@ -34,10 +34,12 @@ from rewriter.grammar.families.views import ShowViews
 from rewriter.grammar.unparse import quote
 from rewriter.planner.cover.validity import described
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.named_objects import fits_pattern, view_columns
 from rewriter.statements.resolve.partition_specs import list_partitions
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 _Object = TypeVar("_Object", Table, View, Cube, Fact)
 

@@ -9,24 +9,27 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import without_statistics
 from rewriter.catalog.model.key_ranges import KeyRange, outside
-from rewriter.catalog.model.objects import Column, Partition, Table, View
 from rewriter.catalog.model.stored_paths import is_in
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.storage.data_files import directory
 from rewriter.data_formats import known_format
 from rewriter.errors import Error
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.type_trees import draw_schema, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view
 from rewriter.uris import bucket_and_key, is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Partition, Table, View
+    from rewriter.runtime.statement_context import Context
 
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.model.changes import Batch
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error, InterfaceError
-from rewriter.exec.engine import Engine, EngineStream, Relation
 from rewriter.runtime.program_statements import StartStream
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.running_streams import RunningStream
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.stream.stream_batches import StreamRun, alive, begin, check_target, end
 from rewriter.statements.stream.stream_options import read_options
 from rewriter.statements.write.append import append_rows
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.changes import Batch
+    from rewriter.exec.engine import Engine, EngineStream, Relation
+    from rewriter.runtime.statement_context import Context
 
 _WAIT_SECONDS = 0.5
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -16,8 +17,6 @@ from rewriter.catalog.storage.stream_checkpoints import FileCheckpoint
 from rewriter.errors import Error, IntegrityError, InternalError, NotSupportedError, Span
 from rewriter.exec.engine import Relation, ScanFile, WrittenFile
 from rewriter.grammar.families.streams import InsertStream
-from rewriter.grammar.lexer import Token
-from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
@@ -28,6 +27,10 @@ from rewriter.statements.resolve.locations import check_table_format, refuse_uri
 from rewriter.statements.stream.stream_batches import StreamRun, alive, begin, check_target
 from rewriter.statements.stream.stream_options import StreamOptions, read_options
 from rewriter.statements.write.insert import check_insert, write_batch
+
+if TYPE_CHECKING:
+    from rewriter.grammar.lexer import Token
+    from rewriter.grammar.terms import Query
 
 #: The seconds between two listings of a stream without pause that finds no files.
 _LEAST_PAUSE = 0.2

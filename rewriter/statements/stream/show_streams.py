@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error
 from rewriter.grammar.families.streams import DropStream, ShowStreams, StopStream
 from rewriter.runtime.result import Result, Row, listing, strings
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(ShowStreams, in_transaction=True)

@@ -6,15 +6,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from rewriter.cancellation import cancellable
 from rewriter.catalog.model.changes import Batch, CommitPartitions, is_committed
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import ConflictError, Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
-from rewriter.grammar.terms import Name
 from rewriter.runtime.background import signs_of_life
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory
@@ -22,6 +21,10 @@ from rewriter.statements.write.auto_compact import compact_after
 from rewriter.statements.write.commit_policies import check_policies, run_policies
 from rewriter.statements.write.insert import retry_on_conflict
 from rewriter.statements.write.managed_write import rows_of
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.grammar.terms import Name
 
 #: The seconds between two signs of life.
 _REPORT_SECONDS = 5.0

@@ -11,7 +11,6 @@ from rewriter.catalog.cache.entries import MEANINGS
 from rewriter.catalog.catalog import not_found
 from rewriter.catalog.keys.partition_names import NameMaker
 from rewriter.catalog.keys.paths import is_discovered
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     CATALOG,
@@ -31,13 +30,15 @@ from rewriter.catalog.model.system_tables import SYSTEM_TABLES, SystemTable, is_
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error
 from rewriter.exec.sql_types import arrow_type, parse_type
-from rewriter.runtime.result import Row
 from rewriter.statements.system_tables.system_read import SystemRead, microseconds, schema_and_name
 from rewriter.terminal_text import encodable
-from rewriter.timeline.calendars import Period
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.runtime.result import Row
+    from rewriter.timeline.calendars import Period
 
 
 # ``system.partitions``: the partitions that the catalog lists, with their files and rows.

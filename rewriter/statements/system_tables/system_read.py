@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.filters.predicates import (
     AllOf,
@@ -18,12 +18,14 @@ from rewriter.catalog.filters.predicates import (
 )
 from rewriter.catalog.keys.encoding import NULL, decode_value, encode_value
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.key_ranges import after
 from rewriter.catalog.model.objects import Column, Table, View, full_name
-from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_views import place_of
-from rewriter.runtime.statement_context import Context
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.catalog.model.system_tables import SystemTable
+    from rewriter.runtime.statement_context import Context
 
 #: The most tables that are looked up one by one.
 _MOST_LOOKUPS = 100

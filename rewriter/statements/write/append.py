@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import Batch, PartitionWrite, WritePartitions
-from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_APPEND
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 from rewriter.exec.arrow_input import batches_of, spool
@@ -18,11 +17,10 @@ from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.exec.sql_types import arrow_type, decimal, parse_type
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Name, Query
-from rewriter.runtime.multi_statement import not_in_transaction
 from rewriter.runtime.program_statements import Append
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
+from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.resolve.type_trees import TypeTree, type_tree
 from rewriter.statements.write.auto_compact import compact_after
@@ -33,6 +31,9 @@ from rewriter.statements.write.managed_write import WriteChange, group_files, ro
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(Append, in_transaction=True, writes=lambda statement: (statement.table,))

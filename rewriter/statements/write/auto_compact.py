@@ -7,18 +7,21 @@ the batch is committed already, and what fails now is tried again after the next
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.reserved_properties import auto_compact_files
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import DataFile, Partition, Table
 from rewriter.errors import ConflictError, Error, foreign
-from rewriter.exec.engine import WrittenFile
-from rewriter.grammar.terms import Name
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.show.content_statistics import files_of
 from rewriter.statements.write.merged_files import chunks, merge_files
 from rewriter.statements.write.sink_choice import grouped_sink, packing_of
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import DataFile, Partition, Table
+    from rewriter.exec.engine import WrittenFile
+    from rewriter.grammar.terms import Name
+    from rewriter.runtime.statement_context import Context
 
 
 def compact_after(name: Name, files: Sequence[WrittenFile], context: Context) -> tuple[str, ...]:

@@ -10,23 +10,26 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.catalog.keys.paths import partition_path
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import Batch, CommitBatch, WritePartitions
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import PartitionValues, Table
 from rewriter.catalog.model.partition_commit import SUCCESS_FILE, CommittedPartition, PartitionCommitRule, rule_of
 from rewriter.catalog.model.stored_paths import roots_of
 from rewriter.connectors.commit_policies import commit_policy
 from rewriter.errors import AnalysisError, OperationalError
-from rewriter.exec.engine import WrittenFile
-from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, remove_file
 from rewriter.statements.write.event_times import latest_event
-from rewriter.statements.write.managed_write import WriteChange
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import PartitionValues, Table
+    from rewriter.exec.engine import WrittenFile
+    from rewriter.runtime.statement_context import Context
+    from rewriter.statements.write.managed_write import WriteChange
 
 #: As Hadoop and Flink name it.
 _FILE = "_SUCCESS"

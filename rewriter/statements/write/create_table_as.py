@@ -12,22 +12,18 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.transaction import Writer
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Change, CreateObject, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, Partition, Table
-from rewriter.catalog.model.origins import Origins
 from rewriter.catalog.storage.data_files import directory
 from rewriter.errors import AnalysisError, Error, OperationalError
-from rewriter.exec.engine import EngineQuery, WrittenFile
 from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
@@ -49,6 +45,13 @@ from rewriter.statements.write.managed_write import (
     tiny_files_warning,
 )
 from rewriter.statements.write.rollup_proof import read_origins
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.catalog.model.origins import Origins
+    from rewriter.exec.engine import EngineQuery, WrittenFile
+    from rewriter.runtime.prepared_queries import Prepared
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.CreateTableLike, in_transaction=True, without_warehouse=True)

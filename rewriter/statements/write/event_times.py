@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.objects import Cube, Partition, PartitionValues, Table
 from rewriter.errors import DataError, Error
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.exec.time_bounds import time_bounds
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.model.plan import SqlTemplate, quote_identifier
 from rewriter.planner.rewrite.union_arms import partition_column, relation
-from rewriter.runtime.statement_context import Context
-from rewriter.timeline.calendars import Period
 from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Partition, PartitionValues, Table
+    from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.calendars import Period
 
 _START = "rewriter_period_start"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.keys.paths import is_discovered
@@ -15,9 +16,6 @@ from rewriter.exec.engine import EngineQuery
 from rewriter.grammar.families.multi_inserts import joined
 from rewriter.grammar.families.queries import ExplainWrite
 from rewriter.grammar.families.writes import Insert, LoadData
-from rewriter.planner.plan_query import counted
-from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.explain import explain_query
 from rewriter.statements.query.select import prepare
@@ -28,6 +26,11 @@ from rewriter.statements.write.insert import known_partitions, with_defaults
 from rewriter.statements.write.insert_target import Target, read_target, refuse_static_wipe
 from rewriter.statements.write.load_data import load_target
 from rewriter.statements.write.sink_choice import packing_of, sink_of
+from rewriter.terminal_text import counted
+
+if TYPE_CHECKING:
+    from rewriter.runtime.result import Result
+    from rewriter.runtime.statement_context import Context
 
 #: The most partitions that are shown, and the most files over all of them.
 _PARTITIONS, _FILES = 50, 200

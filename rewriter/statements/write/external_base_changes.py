@@ -11,19 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.external_file_changes import is_news, recorded_digest
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import ListedPartition, NoteFiles
-from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import link_not_followed
 from rewriter.catalog.storage.data_files import FoundFile, directory, external_files, external_paths
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.data_formats import known_format
 from rewriter.errors import IntegrityError, OperationalError
-from rewriter.exec.engine import Relation
-from rewriter.planner.model.plan import TableUse
-from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import link_in
 from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart
@@ -31,6 +28,12 @@ from rewriter.statements.resolve.partition_specs import check_unmoved
 from rewriter.statements.show.content_statistics import listed_content
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Partition, PartitionValues, Table
+    from rewriter.exec.engine import Relation
+    from rewriter.planner.model.plan import TableUse
+    from rewriter.runtime.statement_context import Context
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import cancellable
 from rewriter.catalog.commit.move_changes import partition_key
@@ -41,10 +41,7 @@ from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.grammar.terms import Query
-from rewriter.planner.model.plan import Plan
-from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file
 from rewriter.statements.define.mark_complete import check_window, loaded_window
@@ -82,6 +79,11 @@ from rewriter.statements.write.managed_write import (
 from rewriter.statements.write.partition_clocks import check_partition_clocks
 from rewriter.statements.write.rollup_proof import deriving, doubt_about, fact_binding, keeps_time, unproven_warning
 from rewriter.statements.write.sink_choice import packing_of, sink_of
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import Plan
+    from rewriter.runtime.prepared_queries import Prepared
+    from rewriter.runtime.statement_context import Context
 
 _T = TypeVar("_T")
 

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.objects import Column, PartitionValues, Table
 from rewriter.errors import AnalysisError, NotSupportedError, Span
-from rewriter.grammar.families import writes as s
 from rewriter.grammar.families.writes import if_not_exists_of
 from rewriter.planner.text.literals import string_literal
 from rewriter.statements.resolve.default_values import default_sql
 from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec, check_names, read_spec, require_partitioned
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, PartitionValues, Table
+    from rewriter.grammar.families import writes as s
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import os
 import time
 import uuid
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import fetch_file
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.objects import Column, Table
 from rewriter.catalog.model.proofs import BY_LOAD_DATA
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.data_formats import DATA_FORMATS
@@ -23,7 +23,6 @@ from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_file
 from rewriter.statements.query.not_null_measures import check_not_null
@@ -35,6 +34,10 @@ from rewriter.statements.write.event_times import check_events
 from rewriter.statements.write.insert import change_of, retry_on_conflict, write_external
 from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.managed_write import WriteChange, rows_of, stats_of, write_managed
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.runtime.statement_context import Context
 
 
 @runs(s.LoadData, in_transaction=True, writes=lambda statement: (statement.table,))

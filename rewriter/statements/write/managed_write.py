@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.transaction import Writer, note_foreign_write
 from rewriter.catalog.facts.time_binding import TimeBinding
@@ -25,13 +26,9 @@ from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import link_not_followed, roots_of
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
-from rewriter.exec.engine import WrittenFile
 from rewriter.planner.cover.validity import is_bounded, window
-from rewriter.planner.model.plan import Reading, TableUse
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Stats
-from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.query.select import selected_partitions
@@ -39,6 +36,12 @@ from rewriter.statements.write.external_base_changes import Listing, listed_agai
 from rewriter.statements.write.rollup_proof import read_origins
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.uris import is_uri
+
+if TYPE_CHECKING:
+    from rewriter.exec.engine import WrittenFile
+    from rewriter.planner.model.plan import Reading, TableUse
+    from rewriter.runtime.prepared_queries import Prepared
+    from rewriter.runtime.statement_context import Context
 
 #: The changes that a statement that writes files commits: partitions with files, partitions registered empty, and the
 #: note of a batch.

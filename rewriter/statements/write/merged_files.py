@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
@@ -20,11 +21,13 @@ from rewriter.errors import OperationalError
 from rewriter.exec.engine import EngineQuery, Packing, Relation, Write, WrittenFile, scan_file
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.runtime.statement_context import Context
 from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
 from rewriter.statements.resolve.locations import refuse_spark_write
 from rewriter.statements.write.managed_write import make_write_directory, removed_on_failure, removed_on_refusal
 from rewriter.statements.write.sink_choice import grouped_sink
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
 
 #: The most full files that one transaction writes.
 _MOST_FILES_AT_ONCE = 8

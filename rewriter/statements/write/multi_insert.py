@@ -13,22 +13,18 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.merged_changes import with_merged_inserts
 from rewriter.catalog.keys.values import partition_name
-from rewriter.catalog.model.changes import WritePartitions
-from rewriter.catalog.model.objects import PartitionValues
 from rewriter.errors import AnalysisError, Error, NotSupportedError, OperationalError, disk_full, is_disk_full
 from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.grammar.families.multi_inserts import MultiInsert, joined
-from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Coverage, quote_identifier
 from rewriter.planner.shared_source import Shared, shared_part
-from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result, Scan, Stats
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.mark_complete import loaded_window
@@ -45,6 +41,13 @@ from rewriter.statements.write.managed_write import (
     write_tables,
 )
 from rewriter.statements.write.rollup_proof import fact_binding, read_origins, unproven_warning
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.changes import WritePartitions
+    from rewriter.catalog.model.objects import PartitionValues
+    from rewriter.grammar.families.writes import Insert
+    from rewriter.runtime.prepared_queries import Prepared
+    from rewriter.runtime.statement_context import Context
 
 #: The beginning of the name of the directory, below the warehouse, for the rows of a source. What a killed process
 #: leaves is found by VACUUM.

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.row_formats import ESCAPE, FIELD, NULL, TEXTFILE
@@ -21,9 +22,7 @@ from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families.output_directories import InsertDirectory
 from rewriter.grammar.row_formats import RowFormat
 from rewriter.grammar.terms import ColumnDef, Name
-from rewriter.runtime.prepared_queries import Prepared
 from rewriter.runtime.result import Result
-from rewriter.runtime.statement_context import Context
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.tables import check_columns_of_format, new_column
@@ -33,6 +32,10 @@ from rewriter.statements.resolve.location_conflicts import check_output_director
 from rewriter.statements.resolve.locations import check_table_format, local
 from rewriter.statements.resolve.type_trees import type_tree
 from rewriter.statements.write.managed_write import rows_of, stats_of, write_reported
+
+if TYPE_CHECKING:
+    from rewriter.runtime.prepared_queries import Prepared
+    from rewriter.runtime.statement_context import Context
 
 _TYPES = frozenset(
     "boolean tinyint smallint int bigint float double decimal string char varchar binary date timestamp array map "

@@ -7,17 +7,20 @@ time reads the clocks of the cube's zone. Where these differ, every partition wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import ClockReading, Plan, moved_from, quote_identifier
 from rewriter.planner.text.literals import string_literal
 from rewriter.planner.text.week_fields import WEEK_FIELDS
-from rewriter.runtime.statement_context import Context
-from rewriter.statements.write.insert_target import Target
 from rewriter.statements.write.rollup_proof import fact_binding
 from rewriter.timeline.layouts import DATE, TIMESTAMP, LayoutPart, TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.catalog.facts.time_binding import TimeBinding
+    from rewriter.runtime.statement_context import Context
+    from rewriter.statements.write.insert_target import Target
 
 _UTC = "UTC"
 #: The fields of a layout that ``date_format`` has, too.

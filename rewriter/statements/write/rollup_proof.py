@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
@@ -26,13 +26,15 @@ from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
 from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
 from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
-from rewriter.runtime.statement_context import Context
 from rewriter.statements.query.select import selected_partitions
-from rewriter.statements.write.insert_target import Target
 from rewriter.timeline.calendars import UTC, Calendar, Period
-from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.ranges import RangeSet, TimeRange
-from rewriter.timeline.timeline import PartitionTimeline
+
+if TYPE_CHECKING:
+    from rewriter.runtime.statement_context import Context
+    from rewriter.statements.write.insert_target import Target
+    from rewriter.timeline.layouts import TimeLayout
+    from rewriter.timeline.timeline import PartitionTimeline
 
 #: The most partitions whose target partitions are computed; the rows of more partitions are unproven.
 _MOST_PARTITIONS = 200_000

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from rewriter.catalog.commit.reserved_properties import is_packed
-from rewriter.catalog.model.objects import Table
 from rewriter.errors import Error
 from rewriter.exec.data_files import check_format
 from rewriter.exec.engine import EngineQuery, Packing, input_bytes
 from rewriter.exec.formats.registry import format_named
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink
+from rewriter.exec.sinks.choice import choose_sink
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.planner.text.query_text import QueryText
-from rewriter.runtime.statement_context import Context
-from rewriter.statements.write.insert_target import Target
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.runtime.statement_context import Context
+    from rewriter.statements.write.insert_target import Target
 
 #: The longest query text that is searched for its source.
 _LONGEST = 10_000

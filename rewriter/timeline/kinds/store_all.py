@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedSet
 
 from rewriter.timeline import runs
 from rewriter.timeline.kinds.property_text import ORDINAL, from_chunks, separated, to_chunks
-from rewriter.timeline.timeline import OrdinalRange
+
+if TYPE_CHECKING:
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 class StoreAllPartitionTimeline:

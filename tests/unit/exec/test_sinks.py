@@ -15,12 +15,13 @@ import pytest
 from rewriter.connectors.table_sink import PartitionableTableSink
 from rewriter.exec.formats.registry import FORMATS
 from rewriter.exec.sinks import held_rows, partition_limit, partition_rows, ungrouped
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind, choose_sink, open_sink
+from rewriter.exec.sinks.choice import choose_sink, open_sink
 from rewriter.exec.sinks.choice import partition_rows as rows_of
 from rewriter.exec.sinks.file_target import FileTarget, WrittenEntry
 from rewriter.exec.sinks.open_file import OpenFile
 from rewriter.exec.sinks.partition_limit import PartitionLimit, SharedPartitions, TooManyPartitionsError
 from rewriter.exec.sinks.partition_rows import sorted_rows, write_rows
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.exec.sinks.table_sink import FileTableSink
 
 PARTITIONED = pa.schema([("x", pa.int64()), ("p", pa.string()), ("q", pa.string())])

@@ -14,7 +14,7 @@ import pytest
 from contract.conftest import columns
 
 from rewriter.exec.engine import Packing, Write
-from rewriter.exec.sinks.choice import SinkChoice, SinkKind
+from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.writer import _plan, data_source
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.file_parameters import BYTES, CHANGED_AT, COUNT
-from rewriter.metastore.service.calls.call import Service
 from rewriter.metastore.service.calls.files import is_below_roots
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Service
 
 #: A client asks not to count files.
 _KEEP = "DO_NOT_UPDATE_STATS"

@@ -8,15 +8,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
 from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.metastore_writes import CachedCatalog
-from rewriter.catalog.model.changes import Change, PartitionWrite
-from rewriter.catalog.model.objects import Table
-from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.errors import OperationalError
 from rewriter.metastore.service.calls.client_transactions import ClientTransactions
 from rewriter.metastore.service.calls.locks import Locks
@@ -28,6 +24,12 @@ from rewriter.statements.resolve.location_conflicts import (
     check_table_location,
     unused_locations,
 )
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.model.changes import Change, PartitionWrite
+    from rewriter.catalog.model.objects import Table
+    from rewriter.catalog.reading.snapshot import Snapshot
 
 # The names of the partitions of a few tables, under the list of write ids that they were made for.
 

@@ -13,13 +13,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.commit.transaction import Transaction
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.history import transaction_state
 from rewriter.errors import ConflictError, DataError, Error, OperationalError
 from rewriter.metastore.service.calls.locks import TIMEOUT_SECONDS
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.commit.transaction import Transaction
+    from rewriter.catalog.model.objects import Table
 
 #: The most transactions that one call opens, as Hive's ``hive.txn.max.open.batch``.
 MOST_AT_ONCE = 1000

@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from rewriter.catalog.catalog import Catalog
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Namespace, Table
 from rewriter.metastore.descriptors import MANAGED, PURGE, kept
-from rewriter.metastore.service.calls.call import Call, Service
 from rewriter.safe_removal import discard_tree, make_directory, remove_directory
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.metastore.service.calls.call import Call, Service
 
 #: The directory of the warehouse in which clients create tables.
 _FOLDER = "metastore"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.clusters.definitions import located_by_default
 from rewriter.catalog.commit.move_changes import pending
@@ -16,8 +16,10 @@ from rewriter.catalog.reading.missing_objects import object_not_found
 from rewriter.data_formats import known_format
 from rewriter.errors import NotSupportedError
 from rewriter.metastore.descriptors import KEPT, as_exposed, at_exposed, is_of_client, kept, thrift_table, thrift_view
-from rewriter.metastore.service.calls.call import Call
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call
 
 _MetaException: Any = structure("MetaException")
 

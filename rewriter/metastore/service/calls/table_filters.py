@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter
 from rewriter.catalog.keys.like_patterns import LikePattern
-from rewriter.catalog.model.objects import Column
 from rewriter.errors import NotSupportedError
 from rewriter.grammar import filters as f
 from rewriter.grammar.parser import parse_filter
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Column
 
 _CONDITION = re.compile(
     r"""\s*(?P<field>hive_filter_field_owner__|hive_filter_field_params__(?P<key>[\w.]+))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import AddCopies
 from rewriter.catalog.model.key_ranges import outside
-from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
 from rewriter.metastore.descriptors import uri
-from rewriter.metastore.service.calls.call import Call
 from rewriter.metastore.wire.interface import structure
 from rewriter.statements.clusters.replication import existing_copies
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import ClusterLocation, Partition, Table
+    from rewriter.metastore.service.calls.call import Call
 
 _Cluster: Any = structure("ClusterDescriptor")
 _InvalidOperation: Any = structure("InvalidOperationException")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.changes import AlterDatabase, Change, CreateObject, DropObject
-from rewriter.catalog.model.json_codec import Object
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Namespace, Table, database_of
 from rewriter.catalog.table_definitions import check_database_name
 from rewriter.errors import NotSupportedError
 from rewriter.metastore.descriptors import CATALOG, KEPT, kept, path, uri
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.files import (
     database_root,
     make_table_directory,
@@ -24,6 +22,10 @@ from rewriter.metastore.service.calls.lookup import is_shown
 from rewriter.metastore.service.calls.names import database_name, database_pattern
 from rewriter.metastore.wire.interface import structure
 from rewriter.statements.resolve.location_conflicts import check_database_location
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.json_codec import Object
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _Database: Any = structure("Database")
 #: How the names of this project's own properties begin.

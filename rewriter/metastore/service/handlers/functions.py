@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
 from rewriter.catalog.model.objects import Function, full_name, short_name
 from rewriter.metastore.functions import catalog_function, thrift_function
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.names import database_name, pattern
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _NoSuchObject: Any = structure("NoSuchObjectException")
 _InvalidOperation: Any = structure("InvalidOperationException")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import DataError
-from rewriter.metastore.service.calls.call import Call, Handlers, Service
 from rewriter.metastore.service.calls.locks import Lock, LockComponent, LockRequest, LockType
 from rewriter.metastore.service.calls.names import database_name
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers, Service
 
 _DATABASE, _TABLE, _PARTITION = 1, 2, 3
 

@@ -7,16 +7,18 @@ catalog's names, and clients skip them.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.catalog import Event
 from rewriter.catalog.following.log_follower import newest_numbers
 from rewriter.catalog.model.objects import parts_of
 from rewriter.catalog.reading.history import commit_times
 from rewriter.metastore.descriptors import CATALOG
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.names import database_name
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Event
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 #: The format of the messages: JSON with the catalog's name of the event, and what is known about it.
 _FORMAT = "rewriter-1.0"

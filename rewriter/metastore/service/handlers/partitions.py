@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
 from rewriter.catalog.commit.move_changes import default_directory, directory
@@ -38,7 +38,6 @@ from rewriter.metastore.descriptors import (
     path,
 )
 from rewriter.metastore.service.calls.basic_parameters import has_time, with_counts, with_time
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.files import is_below_roots, make_table_directory, remove_locations
 from rewriter.metastore.service.calls.lookup import as_seen, seen_table
 from rewriter.metastore.service.calls.lookup import canonical_values as _values
@@ -49,6 +48,9 @@ from rewriter.metastore.service.calls.table_filters import read_filter
 from rewriter.metastore.service.handlers.copied_partitions import register_copies, shown_copies
 from rewriter.metastore.wire.interface import structure
 from rewriter.statements.show.content_statistics import listed_content
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _MetaException: Any = structure("MetaException")
 _NoSuchObject: Any = structure("NoSuchObjectException")

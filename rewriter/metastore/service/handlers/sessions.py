@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _STARTED = int(time.time())
 _ALIVE = 2

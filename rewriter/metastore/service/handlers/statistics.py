@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, PartitionAlteration
 from rewriter.catalog.model.objects import Partition, Table
@@ -18,10 +18,12 @@ from rewriter.metastore.column_statistics import (
     statistics_text,
 )
 from rewriter.metastore.descriptors import CATALOG, STATISTICS
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.lookup import named_values, seen_partition, seen_table
 from rewriter.metastore.service.calls.names import database_name, table_name
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _NoSuchObject: Any = structure("NoSuchObjectException")
 _InvalidInput: Any = structure("InvalidInputException")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.commit import move_changes
 from rewriter.catalog.commit.reserved_properties import COMMENT
@@ -46,13 +46,15 @@ from rewriter.metastore.descriptors import (
     uri,
 )
 from rewriter.metastore.service.calls.basic_parameters import with_counts, with_time
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.files import database_root, is_below_roots, make_table_directory, remove_locations
 from rewriter.metastore.service.calls.lookup import is_readable, is_shown, seen_table, shown_table
 from rewriter.metastore.service.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.metastore.service.calls.table_filters import read_table_filter
 from rewriter.metastore.wire.interface import structure
 from rewriter.statements.define.alter_columns import is_wider
+
+if TYPE_CHECKING:
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 # ALTER TABLE: the difference between a table and the one that the client wants instead.
 

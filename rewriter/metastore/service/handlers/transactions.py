@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.model.objects import Table
 from rewriter.catalog.reading.history import aborted_writers
 from rewriter.errors import DataError, Error, NotSupportedError
-from rewriter.metastore.service.calls.call import Call, Handlers
 from rewriter.metastore.service.calls.client_transactions import Opener
 from rewriter.metastore.service.calls.names import table_name
 from rewriter.metastore.wire.interface import structure
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Table
+    from rewriter.metastore.service.calls.call import Call, Handlers
 
 _ABORTED, _OPEN = 2, 3
 #: The most transactions of one heartbeat.
