@@ -9,6 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 import rotation
 import spark_cluster
@@ -30,6 +31,12 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 #: Has a configuration of its own, that of SQLAlchemy's tests.
 collect_ignore = ["sqlalchemy_suite"]
+
+# A busy machine is no failure.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 rotation.turn()  # Set before other processes are started, which read it.
 

@@ -74,8 +74,8 @@ def import_metastore(source: str, tables: tuple[str, ...], is_following: bool, i
         _say(importing.report.summary, None)
         if not is_following:
             return 0 if importing.report.is_complete else FAILED
-        with stop_signals() as stopped:
-            follower = Follower(importing, last, names, stopped.wait, lambda text: _say(text, line), interval)
+        with stop_signals() as wait:
+            follower = Follower(importing, last, names, wait, lambda text: _say(text, line), interval)
             for report in follower.reports():
                 _clear(line)
                 _print(report)

@@ -77,7 +77,7 @@ def serve(
     opened = connection(**options)
     shared: Catalog | None = None
     with ExitStack() as servers:
-        stopped = servers.enter_context(stop_signals())
+        wait = servers.enter_context(stop_signals())
         if metastore:
             chosen = metastore_port if metastore_port is not None else None if web else port
             number = _METASTORE_PORT if chosen is None else chosen
@@ -87,7 +87,7 @@ def serve(
         if web:
             number = _WEB_PORT if port is None else port
             print(servers.enter_context(_running_web(opened, host, number, shared)), flush=True)
-        stopped.wait()
+        wait(None)
     return 0
 
 

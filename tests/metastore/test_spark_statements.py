@@ -17,6 +17,7 @@ from statement_texts import statements
 from benchmarks import hive_metastore
 
 
+@pytest.mark.long
 def test_the_outcomes_are_those_of_a_hive_metastore(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()

@@ -22,6 +22,7 @@ from rewriter.catalog.model.key_ranges import successor
 from rewriter.catalog.model.objects import Column
 from rewriter.grammar import filters as f
 from rewriter.grammar.parser import parse_filter
+from rewriter.grammar.terms import Literal
 from rewriter.grammar.unparse import render_filter
 
 from .filter_model import truth
@@ -209,8 +210,8 @@ def test_like(store: Store, pattern: str, exact: bool, negated: bool) -> None:
         assert residual.exact is exact
 
 
-def _text(text: str) -> f.Literal:
-    return f.Literal("string", text)
+def _text(text: str) -> Literal:
+    return Literal("string", text)
 
 
 def test_half_a_surrogate_pair_is_in_no_text(store: Store) -> None:
