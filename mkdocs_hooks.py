@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markdownify import markdownify  # type: ignore[import-untyped]
 from mkdocs.structure.files import File, Files
