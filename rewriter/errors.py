@@ -208,7 +208,7 @@ class ProgrammingError(DatabaseError):
 
 
 class ParseError(ProgrammingError):
-    """The statement cannot be read. ``position`` is the place."""
+    """The statement cannot be read, at its ``position``."""
 
     condition = "PARSE_SYNTAX_ERROR"
     sqlstate = "42601"

@@ -2,7 +2,7 @@
 tables.
 
 For a managed table only rows of the catalog change, in one commit. Files stay in the directories of their writes; the
-catalog stores their partition values. For an external table the default directories move (``directory_moves``). A
+catalog stores their partition values. For an external table the default directories move (``move_changes``). A
 partition with its own location keeps it.
 """
 
@@ -70,7 +70,7 @@ def rename(
 
     Raises the errors of ``existing_partition`` and ``check_absent``, ``DataError`` INVALID_TIME_PARTITION if a fact
     cannot read the new name, ``ConflictError`` if another transaction wrote either partition after the snapshot, and
-    for external tables the errors of ``directory_moves``.
+    for external tables the errors of ``move_changes``.
     """
     partition = existing_partition(snapshot, table, old)
     check_absent(snapshot, table, new)

@@ -24,7 +24,7 @@ class _NoLexer(Lexer):  # type: ignore[misc]
 def compiled(rules: str) -> dict[str, Any]:
     """Returns the tables of the grammar, as ``lalr_tables.Tables.of`` reads them.
 
-    ``types`` are the names of the terminals by their spellings.
+    Its ``types`` are the names of the terminals by their spellings.
     """
     lark = Lark(rules, start=["start", "filter"], parser="lalr", lexer=_NoLexer, maybe_placeholders=True)
     return {

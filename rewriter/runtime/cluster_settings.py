@@ -67,7 +67,7 @@ def option_list(text: str) -> str:
 
 
 def allows(listed: str, address: str) -> bool:
-    """Tests whether a list of addresses has an address, or all ports of its host. ``duckdb`` is in each list: it starts
+    """Tests whether a list of addresses has an address, or all ports of its host. Each list has ``duckdb``: it starts
     nothing outside of the process.
 
     >>> allows("sc://h:*", "sc://h:15002"), allows("sc://h:*", "sc://h.evil.com:15002"), allows("", "duckdb")

@@ -55,9 +55,10 @@ class Lookup:
     """The partitions of a table that the scans find, in key order. Each call reads them again.
 
     ``scans`` define the result. The access path is chosen, by counts, when first needed: the scans, or
-    one of ``indexes``, each of which contains the complete result. ``snapshot`` protects the files. ``limit`` is the
-    maximum number of results. ``after`` is the key or name of a partition, which need not exist; only those behind it
-    are returned.
+    one of ``indexes``, each of which contains the complete result. ``snapshot`` protects the files.
+
+    Methods that return partitions have a ``limit``, the maximum number of results, and an ``after``, the key or name of
+    a partition, which need not exist: only partitions behind it are returned.
     """
 
     database: Database

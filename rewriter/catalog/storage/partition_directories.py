@@ -132,7 +132,7 @@ class _Walk:
 def list_directories(
     table: Table, scan_filter: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
 ) -> Listing:
-    """Returns the directories of an external table's partitions, those that satisfy ``wanted``.
+    """Returns the directories of an external table's partitions, those that satisfy ``scan_filter``.
 
     Lists each directory that is entered once; only those of the last level are not entered. ``advance`` is called
     with the number of further directories. Where the table's location does not exist, nothing is found. Raises

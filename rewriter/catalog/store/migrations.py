@@ -167,7 +167,7 @@ def _refresh_claims(connection: Connection) -> None:
 
 
 def _batches_of_streams(connection: Connection) -> None:
-    """Removes the number of a stream's last batch from its run: ``batches`` has it."""
+    """Removes the number of a stream's last batch from its run: the table ``batches`` has it."""
     table = schema.streams.name
     if "batch" in {column["name"] for column in inspect(connection).get_columns(table)}:
         connection.execute(text(f"ALTER TABLE {table} DROP COLUMN batch"))

@@ -50,7 +50,7 @@ _Line = list[tuple[str, str]]
 
 
 def chart_picture(chart: CoverageChart, columns: int = 80) -> Text:
-    """Returns the chart as lines of at most ``columns`` columns (40 or more), styled. ``plain`` has no styles.
+    """Returns the chart as lines of at most ``columns`` columns (40 or more), styled; its ``plain`` has no styles.
 
     Names are ``printable``. Where they leave too little room beside them, the bars have lines of their own.
     """

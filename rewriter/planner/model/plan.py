@@ -136,7 +136,7 @@ class Reading:
 
 
 def _test_of(selection: Selection, indexes: Mapping[str, int]) -> Callable[[PartitionValues], bool]:
-    """Returns a test whether a selection holds a partition. ``places`` are those of the columns among the values."""
+    """Returns a test whether a selection holds a partition. ``indexes`` has the places of columns among its values."""
     time_indexes = [indexes[column.lower()] for column in selection.layout.columns]
     secondary_tests = [_test_of(other, indexes) for other in selection.secondary_selections]
     decode, ranges, null_time = selection.layout.ordinal, selection.ranges, selection.null_time

@@ -213,7 +213,7 @@ def resolve(query: QueryText, reader: CatalogReader) -> Resolved:
 def inner_queries(select: exp.Select, expressions: Iterable[exp.Expr] | None = None) -> Iterator[exp.Query]:
     """Returns the subqueries among a block's expressions (which may be correlated with it), outermost only.
 
-    ``own`` are the block's own nodes, where the caller has them already.
+    ``expressions`` are the block's own nodes, where the caller has them already.
     """
     for node in (select, *(own_nodes(select) if expressions is None else expressions)):
         # The joined side is a relation of its own; the ON condition belongs to the block.

@@ -63,8 +63,8 @@ _WORDS: dict[type[exp.Expr], str] = {
 
 
 class ZoneEdits:
-    """The edits of one reference to a cube with a zone. ``within`` holds all times of its rows, by time dimension in
-    lower case.
+    """The edits of one reference to a cube with a zone. ``ranges_by_time`` holds all times of its rows, by time
+    dimension in lower case.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class ZoneEdits:
         return TimeRange(start, end)
 
     def edits(self, earlier_edits: Sequence[Edit]) -> list[Edit]:
-        """Returns all edits, in addition to those already ``made``.
+        """Returns all edits, in addition to ``earlier_edits``.
 
         Raises ``NotSupportedError`` ZONED_TIME for uses that cannot be expressed in the zone.
         """

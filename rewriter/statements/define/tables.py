@@ -356,8 +356,8 @@ def split_columns(
     partitioning: Sequence[ColumnDef],
     partition_definitions: Sequence[ColumnDef],
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Returns the data columns, which partition nothing, and the partition columns, checked. ``places`` are where the
-    partition columns are named.
+    """Returns the data columns, which partition nothing, and the partition columns, checked.
+    ``partition_definitions`` are the partition columns where they are named.
 
     Raises COLUMN_ALREADY_EXISTS, ALL_PARTITION_COLUMNS_NOT_ALLOWED, INVALID_PARTITION_COLUMN_DATA_TYPE, and
     ``NotSupportedError`` for types that no column has.

@@ -82,8 +82,8 @@ def check_table_location(table: Table, context: LocationContext, replaced_ids: C
 
     UNSAFE_LOCATION: it is the root of the file system; it is or contains the warehouse or the LOCATION of a
     database; it lies in a managed directory there. SHARED_LOCATION: it is, contains or lies in the location of
-    another external table or partition, and neither table has the property ``SHARED``. ``replaced`` are tables that
-    the statement drops.
+    another external table or partition, and neither table has the property ``SHARED``. ``replaced_ids`` are
+    tables that the statement drops.
 
     Links are resolved. Costs a look at the directories of all tables, and a scan of the partitions with a location
     of their own.
@@ -391,8 +391,8 @@ def _refuse_root(location: str) -> None:
 def _refuse_managed(
     path: str, managed: Iterable[tuple[str, _Chain]], context: LocationContext, is_ancestor: bool = True
 ) -> None:
-    """Raises UNSAFE_LOCATION for directories that are managed, or would be. ``above`` also refuses the directories
-    above them.
+    """Raises UNSAFE_LOCATION for directories that are managed, or would be. ``is_ancestor`` also refuses the
+    directories above them.
     """
     chain = _Chain.of(path)
     warehouse, homes = str(context.catalog.warehouse.absolute()), _homes(context)

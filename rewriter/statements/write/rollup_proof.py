@@ -386,7 +386,7 @@ def _expected_partition(
 ) -> dict[str, str | None]:
     """Returns the values of the target's partition columns where rows of a partition belong, by name in lower case.
 
-    Leaves out the ``free`` ones, whose values each row brings by itself.
+    Leaves out the columns of ``free_names``, whose values each row brings by itself.
     """
     storage_table = binding.storage_table
     values = dict(_layout_values(storage_table.layouts[period], slot, period))

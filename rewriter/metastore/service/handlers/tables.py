@@ -127,9 +127,9 @@ def _default_location(name: str, call: Call) -> str:
 
 def _commit_move(call: Call, table: Table, changes: Sequence[Change], target: str) -> None:
     """Commits a new name with a new directory, and moves the files. Every reader finds them at any time
-    (``directory_moves``), and the next call finishes a move that was interrupted.
+    (``move_changes``), and the next call finishes a move that was interrupted.
 
-    Raises the errors of ``directory_moves.prepare``.
+    Raises the errors of ``move_changes.prepare``.
     """
     call.check_location(replace(table, location=target))
     moves = move_changes.prepare([(table.location, target)])
