@@ -65,7 +65,7 @@ class Error(Exception):
     ``None``. ``position`` is a range of the text that was executed, ``object`` the name of the table, column or setting
     concerned, and ``hint`` what a person can do; ``None`` if there is none. ``retryable`` says that the same statement
     may succeed in a new transaction. ``str(error)`` is the condition and the message, and the hint on a separate line.
-    Passwords and signatures of URIs are in none of these texts (``uris.masked``).
+    Passwords and signatures of URIs are in none of these texts (``uris.mask_credentials``).
 
     Examples:
         >>> error = AnalysisError("There is no table t.", condition="TABLE_OR_VIEW_NOT_FOUND", hint="Create it.")

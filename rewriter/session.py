@@ -87,7 +87,7 @@ class Session:
     master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
     catalog; without one it is a file in the warehouse. An open ``Catalog`` is shared with its owner, who closes it and
     sets up its cache. ``progress`` is called while long statements run, from any thread (``runtime.progress``).
-    ``filesystems`` are options of object stores, by bucket (``storage.filesystems.options``). Environment variables and
+    ``filesystems`` are options of object stores, by bucket (``catalog.filesystems.options``). Environment variables and
     profiles are not read (``rewriter.connect``).
     """
 

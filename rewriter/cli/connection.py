@@ -162,7 +162,7 @@ def connection(**options: Any) -> Connection:
 def connection_settings(**options: Any) -> ConnectionSettings:
     """Returns what the options, those of ``given_source``, the environment and profiles name.
 
-    Raises the errors of ``runtime.profiles.resolved``, and ``InterfaceError`` for a setting without a value.
+    Raises the errors of ``runtime.profiles.resolve_connection``, and ``InterfaceError`` for a setting without a value.
     """
     from rewriter.runtime.profiles import resolve_connection
 

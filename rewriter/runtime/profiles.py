@@ -13,7 +13,7 @@
     allowed_addresses = ["sc://spark-a:15002"]    # of the definitions in the catalog
     allowed_options = ["spark.executor.memory"]
 
-Tables ``[filesystems."s3://bucket"]`` have the options of object stores (``storage.filesystems.options``).
+Tables ``[filesystems."s3://bucket"]`` have the options of object stores (``catalog.filesystems.options``).
 
 A profile is read from the first file that has it: ``rewriter.toml`` in the working directory or the nearest directory
 above it, then ``rewriter/rewriter.toml`` in the directory of the user's configuration (``XDG_CONFIG_HOME``, otherwise
@@ -53,7 +53,7 @@ _SHELL = "shell"
 _FILESYSTEMS = "filesystems"
 _CLUSTERS = "clusters"
 _TABLES = ("profiles", _SHELL, _FILESYSTEMS, _CLUSTERS)
-#: The keys of ``[clusters]``, which are settings (``runtime.cluster_access``).
+#: The keys of ``[clusters]``, which are settings (``runtime.cluster_engines``).
 _ALLOWED = ("allowed_addresses", "allowed_options")
 
 

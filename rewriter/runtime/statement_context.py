@@ -264,7 +264,7 @@ class Context:
 
 
 def single(name: Name) -> str:
-    """Returns the parts as one text, the object's name in the catalog (``catalog.model.qualified_names``).
+    """Returns the parts as one text, the object's name in the catalog (``catalog.model.objects``).
 
     At this point, a statement's names include their database where another one than ``default`` is current
     (``grammar.qualify_names``), so a single part is a name in ``default``. Raises ``AnalysisError`` for invalid names.

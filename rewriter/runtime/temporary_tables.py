@@ -1,6 +1,6 @@
 """A session's temporary tables: where their files are, and how they end. Also its temporary views, which have none.
 
-Rows are in the catalog under names that only their session finds (``catalog.model.temporary_names``). Files are in a
+Rows are in the catalog under names that only their session finds (``catalog.model.temporary_views``). Files are in a
 directory of the session below the warehouse, which every engine reaches. Both are removed when the session is closed.
 If its process dies instead, they stay, invisible, until another session on that machine makes its first temporary
 table. A file in the directory identifies the process and the machine that it belongs to; the file is locked as long

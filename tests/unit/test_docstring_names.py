@@ -1,5 +1,5 @@
 """A name that begins a sentence of a docstring, as in "``limit`` is …", exists: it is a parameter, a field of the
-class, or a name of the module.
+class, or a name of the module. A module that a text names, as in ``catalog.commit.commit``, exists, too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ VERBS = "is|are|has|have|gets|says|holds|maps|returns|selects|converts|names|lim
 SUBJECT = re.compile(
     rf"(?:^|(?<=[.:])\s+)(?:With |Without |If )?``([a-z_][a-z0-9_]*)``(?:,| and ``[a-z_]+``)* (?:{VERBS})\b"
 )
+REFERENCE = re.compile(r"``(?:rewriter\.)?([a-z_]+(?:\.[A-Za-z_]+)+)(?:\(\))?``")
+#: Files and properties whose names look like those of modules.
+OTHERS = ("flights.csv.gz", "metastore.thrift", "partition_commit.policies", "auto_compact.files")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -83,3 +86,32 @@ def test_docstrings_name_what_exists() -> None:
 def test_a_parameter_that_does_not_exist_is_found() -> None:
     text = 'def f(limit):\n    """Returns rows. ``limit`` is the most, and ``end`` too. ``after`` is a key."""\n'
     assert absent_from(text) == ["f: after"]
+
+
+def exists(reference: str) -> bool:
+    """Returns whether a dotted reference leads to a module of the package, and to a name in it, if it has one."""
+    place, *rest = ROOT, *reference.split(".")
+    while rest and (place / rest[0]).is_dir():
+        place /= rest.pop(0)
+    if not rest:
+        return True
+    module = place / f"{rest.pop(0)}.py"
+    if not module.exists():
+        module, rest = place / "__init__.py", [reference.split(".")[-1]]
+    return not rest or re.search(rf"\b{rest[0]}\b", module.read_text(encoding="utf-8")) is not None
+
+
+def test_references_lead_to_modules() -> None:
+    top = {path.name.removesuffix(".py") for path in ROOT.iterdir()}
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        for reference in REFERENCE.findall(path.read_text(encoding="utf-8")):
+            begins_at_top = reference.split(".")[0] in top and reference not in OTHERS
+            if begins_at_top and not exists(reference):
+                wrong.append(f"{path.relative_to(ROOT)}: {reference}")
+    assert wrong == []
+
+
+def test_a_module_that_does_not_exist_is_found() -> None:
+    assert all(map(exists, ("catalog.commit.commit", "catalog.model.objects.Table", "timeline.kinds")))
+    assert not any(map(exists, ("runtime.no_module", "catalog.model.objects.no_name")))

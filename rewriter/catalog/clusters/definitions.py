@@ -332,7 +332,7 @@ def is_any_port(address: str) -> bool:
 #
 # Any user of the catalog may write a definition. It must not run code on the machine of a reader, nor send the
 # reader's credentials to another address, nor change results. So only settings of resources may be in it, and of
-# these a reader's configuration allows some by name (``runtime.cluster_access``).
+# these a reader's configuration allows some by name (``runtime.cluster_engines``).
 
 _RESOURCES = re.compile(
     r"spark\.("

@@ -34,7 +34,7 @@ def check_partition_column(column: Column) -> None:
 def coerce(column: Column, kind: str, text: str) -> str | None:
     """Returns the canonical value of a literal for the column.
 
-    ``kind`` and ``text`` are those of ``grammar.statements.Literal`` (``null``, ``string``, ``number``, ``boolean``,
+    ``kind`` and ``text`` are those of ``grammar.terms.Literal`` (``null``, ``string``, ``number``, ``boolean``,
     ``date``, ``timestamp``). Returns ``None`` for NULL and ``'__HIVE_DEFAULT_PARTITION__'``. Raises ``DataError`` for a
     value that the type cannot hold, ``AnalysisError`` INVALID_PARTITION_SPEC for ``''``, both without a position.
     """

@@ -177,7 +177,7 @@ class Table:
     later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
 
     ``cluster`` is the primary cluster, which has all data; ``None`` is the default one. ``copies`` are the secondary
-    clusters. Which partitions they have is not in the table (``catalog.reading.copy_reads``).
+    clusters. Which partitions they have is not in the table (``catalog.reading.snapshot_reads``).
     """
 
     id: int

@@ -1,7 +1,7 @@
 """The runs of streams, by which processes learn of each other's streams: SHOW STREAMS, STOP STREAM.
 
 A run is a process's work on a stream, from its start to its end. It reports every few seconds that it lives. Runs do
-not make batches exactly once: the commit of a batch does (``catalog.model.batches``). A second run of a stream is
+not make batches exactly once: the commit of a batch does (``catalog.model.changes.Batch``). A second run of a stream is
 refused, so that two processes do not do the same work.
 """
 

@@ -1,7 +1,7 @@
 """Spark SQL text for the translator: sqlglot's tree, our lexer's strings, and positions for errors.
 
 sqlglot misreads doubled quotes, drops what it considers redundant (``varchar(3)`` becomes text), and rewrites calls,
-which ``planner.text.call_trees`` keeps as typed. Other text that it may have misread is taken from our own lexer, or
+which ``planner.text.sqlglot_trees`` keeps as typed. Other text that it may have misread is taken from our own lexer, or
 refused.
 """
 

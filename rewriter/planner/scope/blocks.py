@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class CatalogReader(Protocol):
     """The part of the catalog that planning reads. A ``Snapshot`` of the catalog implements it. Planning never writes.
 
-    Names are the catalog's (``catalog.model.qualified_names``). ``current`` is the database of names that are typed
+    Names are the catalog's (``catalog.model.objects``). ``current`` is the database of names that are typed
     without one.
     """
 

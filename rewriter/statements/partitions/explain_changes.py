@@ -1,6 +1,6 @@
 """EXPLAIN of the statements that change partitions: what each would do to the catalog and to directories.
 
-The statement runs as it is, with all its checks, but its changes are rehearsed (``runtime.rehearsal``): the catalog
+The statement runs as it is, with all its checks, but its changes are rehearsed (``Catalog.rehearse``): the catalog
 makes them in a database transaction that it rolls back. So EXPLAIN raises the errors that the statement would raise.
 """
 
