@@ -55,9 +55,9 @@ class FileReader:
     none; ``None`` if values are not texts.
 
     ``pieces`` yields the rows of a file for engines that do not read the format by themselves. It takes columns of
-    Arrow's types as the table declares them. A format of text yields exactly these columns, as texts; one with
-    that Spark's Python workers run exactly these columns, of these types; others those that the file has, of its
-    types. A reader that runs in workers uses nothing outside this folder.
+    Arrow's types as the table declares them. A format of text yields exactly these columns, as texts. A
+    reader that Spark's Python workers run yields exactly these columns, of these types. The others yield the columns of
+    the file, of its types. A reader that runs in workers uses nothing outside this folder.
 
     ``has_local_times`` says that a timestamp without a zone in a file is no instant.
     """
