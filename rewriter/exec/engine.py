@@ -56,7 +56,7 @@ class Relation:
     ``partition_columns`` where these are not given.
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line), ``orc``, ``avro`` or ``textfile``. CSV files have
-    a header. A value of CSV, JSON or a text file is read as text and cast; a value that does not fit is a ``DataError``.
+    a header. A value of CSV, JSON or a text file is read as text and cast; one that does not fit is a ``DataError``.
     With ``view``, the rows are those of a global temporary view of Spark; only Spark reads it, and there are no files.
 
     ``options`` are those of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV files
