@@ -32,6 +32,8 @@ _TEXTS = ("string", "varchar", "char")
 _OF_DIGITS = re.compile(r"[0-9][0-9TWQ:/ ._+-]*", re.ASCII)
 _DATE = re.compile(r"([0-9]{4})([-/_. ]?)([0-9]{2})\2([0-9]{2})(?![0-9]{3})", re.ASCII)
 _DATE_FORM = "9999-99-99"
+#: The beginning of a year of these centuries. Other digits are a year of two digits.
+_BEGINS_YEAR = re.compile(r"[12]|19[0-9]?|2[01][0-9]?", re.ASCII)
 #: The smallest and the largest month, day, hour, minute and second.
 _FIELDS = ((1, 12), (1, 31), (0, 24), (0, 60), (0, 60))
 #: The patterns of frequent forms, as hints show them.
@@ -62,7 +64,7 @@ class _Forms:
     def allow(self, text: str, needed: str) -> bool:
         """Returns True if the text is comparable with all values: as ``'Germany'`` is, too, if it is one of them."""
         form = _form_of(text)
-        if form in self.others:
+        if form in self.others or (needed == "order" and self.are_times and _BEGINS_YEAR.fullmatch(text)):
             return True
         return _fits(form, self.forms, needed) and not (self.are_times and self.forms and _is_no_time(text, self.forms))
 
@@ -235,11 +237,8 @@ def _is_no_time(text: str, forms: Collection[str]) -> bool:
     """Tests whether the digits of a text are no year, month, day, hour, minute and second, as far as it has them.
 
     The years 0000, 0001 and 9999 stand before and after all others, whatever follows. Digits that are only the
-    beginning of a value of ``forms`` need a year of these centuries, or the beginning of one, as ``2`` or ``20``:
-    others are a year of two digits.
+    beginning of a value of ``forms`` need a year of these centuries: others are a year of two digits.
     """
-    if forms and re.fullmatch(r"[12]|19[0-9]?|2[01][0-9]?", text, re.ASCII):
-        return False
     if not re.fullmatch(r"[0-9]{4}.*", text, re.ASCII | re.DOTALL):
         return True
     if text[:4] in ("0000", "0001", "9999"):
