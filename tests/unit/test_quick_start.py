@@ -94,13 +94,13 @@ def test_an_option_that_runs_nothing(option: str) -> None:
 
 def test_show_tables(warehouse: Path) -> None:
     modules = imported("-w", str(warehouse), "--engine", "duckdb", "-e", "SHOW TABLES")
-    check(modules, 515, 245, (*NEVER, *ENGINES, *PLANNER, "prompt_toolkit"))
+    check(modules, 540, 245, (*NEVER, *ENGINES, *PLANNER, "prompt_toolkit"))
 
 
 def test_a_query_of_a_cube(warehouse: Path) -> None:
     modules = imported("-w", str(warehouse), "--engine", "duckdb", "-e", QUERY)
     check(
-        modules, 745, 375, (*NEVER, "prompt_toolkit", "rewriter.statements.define.tables", "rewriter.catalog.workspace")
+        modules, 765, 375, (*NEVER, "prompt_toolkit", "rewriter.statements.define.tables", "rewriter.catalog.workspace")
     )
 
 

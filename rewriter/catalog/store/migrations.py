@@ -25,22 +25,9 @@ Step = Callable[[Connection], None]
 
 def _first_schema(connection: Connection) -> None:
     """Makes the tables of the first release."""
-    if connection.dialect.name == "postgresql":
-        _add_conditions_of_indexes()
     schema.metadata.create_all(connection, checkfirst=False)
     names = ("transaction", "object", "event", "commit")
     connection.execute(schema.counters.insert(), [{"name": name, "value": 0} for name in names])
-
-
-def _add_conditions_of_indexes() -> None:
-    """Makes the partial indexes partial on PostgreSQL, too. ``postgresql_where`` in the schema would load SQLAlchemy's
-    dialect of PostgreSQL in each process.
-    """
-    for table in schema.metadata.tables.values():
-        for index in table.indexes:
-            condition = index.dialect_options["sqlite"]["where"]
-            if condition is not None:
-                index.dialect_options["postgresql"]["where"] = condition
 
 
 def _views(_connection: Connection) -> None:

@@ -225,8 +225,8 @@ partitions = Table(
     Column("origins", Text),
     Index("partitions_by_version", "key", "ended", "made"),
     Index("partitions_by_commit", "table_id", "commit_seq"),
-    Index("open_partitions", "table_id", sqlite_where=IS_OPEN),
-    Index("partitions_with_origins", "table_id", "ended", sqlite_where=HAS_ORIGINS),
+    Index("open_partitions", "table_id", sqlite_where=IS_OPEN, postgresql_where=IS_OPEN),
+    Index("partitions_with_origins", "table_id", "ended", sqlite_where=HAS_ORIGINS, postgresql_where=HAS_ORIGINS),
 )
 
 #: The secondary index of partitions: for each key that was ever written, and each partition column after the first, the

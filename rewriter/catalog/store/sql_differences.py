@@ -1,8 +1,7 @@
 """The differences between the SQL of SQLite and that of PostgreSQL, as a value.
 
 What differs in connections, locks and errors is in ``backend.Backend``; what one function of SQL needs is beside it,
-registered with SQLAlchemy's compiler (``server_clock``, ``server_identity``, ``filters.key_sql``). ``migrations`` makes
-the partial indexes of each.
+registered with SQLAlchemy's compiler (``server_clock``, ``server_identity``, ``filters.key_sql``).
 """
 
 from __future__ import annotations
