@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.metastore.adoption.plan import Selection
 from rewriter.metastore.adoption.report import Report
 from rewriter.metastore.adoption.run import Import

@@ -25,11 +25,11 @@ from rewriter.catalog.clusters.definitions import (
     located_table,
     not_on,
 )
-from rewriter.catalog.commit.move_changes import default_directory, pending
 from rewriter.catalog.commit.reserved_properties import credentials_refused, refuse_reserved
 from rewriter.catalog.filters.predicates import ScanFilter, bind_text
+from rewriter.catalog.keys.directory_moves import pending
 from rewriter.catalog.keys.encoding import encode
-from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.keys.paths import default_directory, is_discovered, not_registered
 from rewriter.catalog.keys.values import require_canonical
 from rewriter.catalog.model.changes import (
     AddPartitions,

@@ -2,7 +2,7 @@
 tables.
 
 For a managed table only rows of the catalog change, in one commit. Files stay in the directories of their writes; the
-catalog stores their partition values. For an external table the default directories move (``move_changes``). A
+catalog stores their partition values. For an external table the default directories move (``directory_moves``). A
 partition with its own location keeps it.
 """
 
@@ -12,11 +12,12 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit import move_changes
-from rewriter.catalog.commit.move_changes import DirectoryMoves, already_exist, default_directory, directory
+from rewriter.catalog.commit.move_changes import already_exist
 from rewriter.catalog.commit.transaction import Writer
+from rewriter.catalog.keys import directory_moves
+from rewriter.catalog.keys.directory_moves import DirectoryMoves, directory
 from rewriter.catalog.keys.encoding import prefix_of
-from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.keys.paths import default_directory, is_discovered, not_registered
 from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import AlterTable, Change, MovePartitions, PartitionMove
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
@@ -70,7 +71,7 @@ def rename(
 
     Raises the errors of ``existing_partition`` and ``check_absent``, ``DataError`` INVALID_TIME_PARTITION if a fact
     cannot read the new name, ``ConflictError`` if another transaction wrote either partition after the snapshot, and
-    for external tables the errors of ``move_changes``.
+    for external tables the errors of ``directory_moves``.
     """
     partition = existing_partition(snapshot, table, old)
     check_absent(snapshot, table, new)
@@ -180,9 +181,9 @@ def finish(begin: Begin, table: Table) -> None:
 
     Raises ``OperationalError`` DIRECTORY_MOVE_PENDING if a directory cannot be moved; the notes then stay.
     """
-    pending_moves = move_changes.pending(table)
+    pending_moves = directory_moves.pending(table)
     for moves in pending_moves:
-        move_changes.carry_out(moves)
+        directory_moves.carry_out(moves)
     if pending_moves:
         _forget(begin, [table], pending_moves)
 
@@ -202,24 +203,24 @@ def _move(
         for partition, values in moved_partitions
         if source.external and not _is_custom(source, partition)
     ]
-    move_changes.check_unshared(path_pairs, _readers(snapshot, (source, target)))
+    directory_moves.check_unshared(path_pairs, _readers(snapshot, (source, target)))
     moved = tuple(
         PartitionMove(partition.key, values, partition.location if _is_custom(source, partition) else None)
         for partition, values in moved_partitions
     )
     change = MovePartitions(source, target, moved, tuple(source_ranges), tuple(target_ranges))
     if begin_note is None:
-        move_changes.check_movable(path_pairs)
+        directory_moves.check_movable(path_pairs)
         _commit(begin, [change])
         return
-    moves = move_changes.prepare(path_pairs)
+    moves = directory_moves.prepare(path_pairs)
     if moves is None:
         _commit(begin, [change])
         return
     tables = [target] if source.id == target.id else [target, source]
     with _unmarked_on_failure(moves):
         _commit(begin, [change, *(AlterTable(table, {moves.key: moves.text}) for table in tables)])
-    move_changes.carry_out(moves)
+    directory_moves.carry_out(moves)
     _forget(begin_note, tables, [moves])
 
 
@@ -231,7 +232,7 @@ def _unmarked_on_failure(moves: DirectoryMoves) -> Iterator[None]:
         raise
     except Error:
         # Only one of our errors guarantees that nothing was committed; otherwise the markers must stay.
-        move_changes.unmark(moves)
+        directory_moves.unmark(moves)
         raise
 
 
@@ -248,7 +249,7 @@ def _forget(begin: Begin, tables: Sequence[Table], pending_moves: Sequence[Direc
         with contextlib.suppress(ConflictError):
             _commit(begin, [AlterTable(table, unset=property_names)])
     for moves in pending_moves:
-        move_changes.unmark(moves)
+        directory_moves.unmark(moves)
 
 
 def _is_custom(table: Table, partition: Partition) -> bool:

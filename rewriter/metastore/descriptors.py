@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from rewriter.catalog.commit.exposures import EXPOSED, NOTHING, table_directory
-from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.column_statistics import WRITTEN_BY_CLIENTS
 from rewriter.catalog.model.objects import Column, Partition, Table, View, full_name, parts_of

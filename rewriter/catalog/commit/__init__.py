@@ -28,7 +28,7 @@
     rows twice. A partition that is exchanged away leaves the same rows as a drop.
 - **A directory moves after a note.** A commit and the rename of a directory of an external table cannot be one step.
     The commit records both paths, a marker file in the directory shows where the data is, and the next statement that
-    names the table finishes an interrupted move (``move_changes``).
+    names the table finishes an interrupted move (``directory_moves``).
 - **An INSERT INTO onto a rollup partition that has rows makes it outdated**: nothing proves that the rows were not
   there. An unproven one stays unproven, with its reason.
 - **Locations given by two transactions that do not see each other** are a conflict at commit (``location_claims``).

@@ -17,10 +17,9 @@ import sqlalchemy as sa
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit import partition_rows as rows
 from rewriter.catalog.commit.conflicts import Claims
-from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.partition_rows import Version
 from rewriter.catalog.commit.stored_timelines import end_rows
-from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.keys.encoding import partition_key, prefix
 from rewriter.catalog.model.changes import (
     AddCopies,
     AddPartitions,

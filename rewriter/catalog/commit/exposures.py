@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple, assert_never
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.partition_rows import StoredPartition
 from rewriter.catalog.commit.reserved_properties import EXPOSE, is_exposed, not_exposable
-from rewriter.catalog.keys.encoding import prefix
+from rewriter.catalog.keys.encoding import partition_key, prefix
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import (
     AddPartitions,

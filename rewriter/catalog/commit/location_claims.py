@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import sqlalchemy as sa
 
-from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from rewriter.catalog.commit.move_changes import moved_ranges, partition_key
+from rewriter.catalog.commit.move_changes import moved_ranges
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
 from rewriter.catalog.filters.predicates import intersection
+from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.model.changes import (
     AddPartitions,
     Change,

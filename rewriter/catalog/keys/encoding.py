@@ -14,10 +14,15 @@ import struct
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.java_floats import java_double, java_float
 from rewriter.catalog.keys.types import INTEGER_WIDTHS, PartitionType, partition_type
+from rewriter.catalog.keys.values import require_canonical
 from rewriter.errors import InternalError
+
+if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import PartitionValues, Table
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _EPOCH = datetime(1970, 1, 1)
@@ -103,6 +108,12 @@ def encode(table_id: int, types: Sequence[str], values: Sequence[str | None]) ->
     if len(types) != len(values):
         raise InternalError(f"{len(values)} partition values for {len(types)} partition columns")
     return prefix_of(table_id, types, values)
+
+
+def partition_key(table: Table, values: PartitionValues) -> bytes:
+    """Returns the key of values in a table. Raises ``DataError`` INVALID_PARTITION_SPEC if they are not canonical."""
+    require_canonical(table.partition_columns, values)
+    return encode(table.id, [column.type for column in table.partition_columns], values)
 
 
 def prefix(table_id: int) -> bytes:

@@ -148,3 +148,8 @@ def _decoded(text: str) -> str | None:
         return _ESCAPED_RUN.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), text)
     except UnicodeDecodeError:
         return None
+
+
+def default_directory(table: Table, values: PartitionValues) -> str:
+    """Returns the directory of an external table's partition that has no location of its own."""
+    return os.path.join(table.location, partition_path(table, values))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.move_changes import directory as directory
 from rewriter.catalog.filesystems.registry import store_of
+from rewriter.catalog.keys.directory_moves import directory as directory
 from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.storage.partition_directories import in_parallel, printable

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
-from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.model.changes import (
     AddPartitions,
     AlterPartitions,

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
 from rewriter.catalog.metastore_writes import is_interpreted
 from rewriter.catalog.model.changes import (

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.move_changes import default_directory
-from rewriter.catalog.keys.paths import partition_path
+from rewriter.catalog.keys.paths import default_directory, partition_path
 from rewriter.catalog.model.changes import (
     AddPartitions,
     CommitPartitions,

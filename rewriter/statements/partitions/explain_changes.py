@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.move_changes import default_directory, directory
+from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import encode
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model import changes as c
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges

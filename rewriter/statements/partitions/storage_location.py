@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog import partition_moves
-from rewriter.catalog.commit.move_changes import directory
+from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import AlterPartitions, AlterTable, Change, PartitionAlteration
 from rewriter.catalog.model.key_ranges import KeyRange

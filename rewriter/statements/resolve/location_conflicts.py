@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from rewriter.catalog.commit.exposures import FOLDER
 from rewriter.catalog.commit.location_claims import SHARED
-from rewriter.catalog.commit.move_changes import default_directory
 from rewriter.catalog.keys.encoding import prefix_of
-from rewriter.catalog.keys.paths import is_discovered, level_text, level_value
+from rewriter.catalog.keys.paths import default_directory, is_discovered, level_text, level_value
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from rewriter.catalog.commit.move_changes import directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, bind_filter, equal
+from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import encode, prefix_of
 from rewriter.catalog.keys.literal_bounds import partition_value_range
 from rewriter.catalog.keys.paths import is_discovered, not_registered

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.move_changes import default_directory
-from rewriter.catalog.keys.paths import is_discovered
+from rewriter.catalog.keys.paths import default_directory, is_discovered
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.storage.data_files import FoundFile, directory

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import cancellable
-from rewriter.catalog.commit.move_changes import partition_key
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
+from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.model.changes import AddPartitions, Batch, Change, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, PartitionValues, Table

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import rewriter
-from rewriter.catalog.commit import exposures, move_changes
+from rewriter.catalog.commit import exposures
+from rewriter.catalog.keys import directory_moves
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, LONGEST_NAME, escape
 from rewriter.catalog.maintenance import warehouse_identity
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL
@@ -43,7 +44,7 @@ def test_each_constant_is_on_the_page() -> None:
         f"{files._FOLDER}/",
         STAGING,
         SOURCE,
-        move_changes._MARKER,
+        directory_moves._MARKER,
         demo._MARKER,
         stream_checkpoints._MARKER,
         f"{stream_checkpoints._BATCHES}/{stream_checkpoints._name(0)}",

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.clusters.definitions import Clusters, clusters_of
-from rewriter.catalog.commit.move_changes import default_directory
+from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.errors import OperationalError
 from rewriter.metastore.service.calls.client_transactions import ClientTransactions

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.clusters.definitions import located_by_default
-from rewriter.catalog.commit.move_changes import pending
 from rewriter.catalog.commit.reserved_properties import is_exposed
+from rewriter.catalog.keys.directory_moves import pending
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name
 from rewriter.catalog.metastore_writes import list_required
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table, View

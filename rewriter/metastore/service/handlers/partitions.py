@@ -9,11 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.commit.external_file_changes import recorded_digest
-from rewriter.catalog.commit.move_changes import default_directory, directory
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, equal
+from rewriter.catalog.keys.directory_moves import directory
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.partition_names import NameMaker
-from rewriter.catalog.keys.paths import is_discovered, not_registered
+from rewriter.catalog.keys.paths import default_directory, is_discovered, not_registered
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical, parse_partition_name, partition_name
 from rewriter.catalog.metastore_writes import check_properties
 from rewriter.catalog.model.changes import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rewriter.catalog.commit import move_changes
 from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.keys import directory_moves
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.metastore_writes import check_properties
@@ -127,18 +127,18 @@ def _default_location(name: str, call: Call) -> str:
 
 def _commit_move(call: Call, table: Table, changes: Sequence[Change], target: str) -> None:
     """Commits a new name with a new directory, and moves the files. Every reader finds them at any time
-    (``move_changes``), and the next call finishes a move that was interrupted.
+    (``directory_moves``), and the next call finishes a move that was interrupted.
 
-    Raises the errors of ``move_changes.prepare``.
+    Raises the errors of ``directory_moves.prepare``.
     """
     call.check_location(replace(table, location=target))
-    moves = move_changes.prepare([(table.location, target)])
+    moves = directory_moves.prepare([(table.location, target)])
     notes = {} if moves is None else {moves.key: moves.text}
     try:
         call.commit([AlterTable(table, notes, (), target), *changes])
     except BaseException as error:
         if moves is not None and not isinstance(error, CommitUnknownError):
-            move_changes.unmark(moves)
+            directory_moves.unmark(moves)
         raise
     if moves is not None:
         new_name = next(change.name for change in changes if isinstance(change, RenameObject))
@@ -211,7 +211,7 @@ def _kept_places(table: Table, call: Call) -> list[Change]:
         return []
     there = call.snapshot.satisfying(table, None)
     kept_partitions = tuple(
-        PartitionAlteration(partition.key, move_changes.directory(table, partition))
+        PartitionAlteration(partition.key, directory_moves.directory(table, partition))
         for partition in there
         if partition.location is None
     )
