@@ -1,15 +1,17 @@
 """Selects the seeds and cases of the ordinary run: one share, which the commit determines.
 
 The other shares have the mark ``long``. ``pytest`` and ``pytest -m long`` together run everything, and ordinary runs of
-some commits cover everything. ``REWRITER_TEST_SEED`` selects a share. A failure prints it.
+some commits cover everything. ``REWRITER_TEST_SEED`` selects a share. A failure prints it. Cases and seeds that failed
+once are in ``regressions.toml`` and run with every share.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
+import tomllib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +20,10 @@ import pytest
 VARIABLE = "REWRITER_TEST_SEED"
 #: The most shares of a parametrized test without a mark.
 _PARTS = 4
+#: Name of a test → the cases (the text in brackets) and the seeds that failed once.
+REGRESSIONS: Mapping[str, Sequence[str | int]] = tomllib.loads(
+    Path(__file__).with_name("regressions.toml").read_text(encoding="utf-8")
+)
 T = TypeVar("T")
 
 
@@ -42,9 +48,11 @@ def _of_the_commit() -> int:
 
 def share(pool: Sequence[T], parts: int) -> list[T]:
     """Returns every ``parts``-th of the pool, from a position that the commit selects. Neighbors are in different
-    shares.
+    shares. Adds the regressions of the running test, which need not be in the pool.
     """
-    return list(pool[turn() % parts :: parts])
+    running_test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0].partition("[")[0]
+    selected = list(pool[turn() % parts :: parts])
+    return [*selected, *(seed for seed in REGRESSIONS.get(running_test, ()) if seed not in selected)]  # type: ignore[list-item]
 
 
 def mark_shares(items: Sequence[pytest.Item]) -> None:
@@ -53,7 +61,7 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but four at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. Cases that are named
-    individually run.
+    individually run, and so do regressions.
     """
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
     for item in items:
@@ -65,5 +73,7 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
         parts = marked_parts or min(len(pool), _PARTS)
         first = turn() if marked_parts else turn() + zlib.crc32(test.encode())
         now = range(first % parts, len(pool), parts) if len(pool) >= parts else range(len(pool))
+        regressions = {f"{test}[{case}]" for case in REGRESSIONS.get(test, ())}
         for number in set(range(len(pool))) - set(now):
-            pool[number].add_marker("long")
+            if pool[number].nodeid not in regressions:
+                pool[number].add_marker("long")

@@ -68,6 +68,23 @@ def test_a_case_that_is_asked_for_by_its_name_runs(monkeypatch: pytest.MonkeyPat
     assert ordinary([Case("a::test[7]", pytest.mark.share(3).mark)]) == {"a::test[7]"}
 
 
+def test_regressions_run_with_every_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = os.environ["PYTEST_CURRENT_TEST"].partition(" ")[0]
+    monkeypatch.setattr(rotation, "REGRESSIONS", {"a::test": ["3", "x > '2'"], name: [2, 17]})
+    for number in range(5):
+        monkeypatch.setenv(rotation.VARIABLE, str(number))
+        cases = [Case(f"a::test[{case}]", pytest.mark.share(5).mark) for case in (*range(10), "x > '2'")]
+        assert {"a::test[3]", "a::test[x > '2']"} < ordinary(cases)
+        assert sorted(rotation.share(range(5), 5)) == sorted({number, 2, 17})
+
+
+def test_the_tests_of_regressions_exist(request: pytest.FixtureRequest) -> None:
+    folder = request.config.rootpath
+    for test in rotation.REGRESSIONS:
+        path, _, name = test.partition("::")
+        assert f"def {name}(" in (folder / path).read_text(encoding="utf-8")
+
+
 def test_the_commit_chooses_and_processes_started_from_here_choose_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(rotation.VARIABLE)
     chosen = rotation.turn()
