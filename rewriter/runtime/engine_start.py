@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from rewriter.errors import InternalError
+
 if TYPE_CHECKING:
     from rewriter.exec.engine import Engine
 
@@ -20,6 +22,8 @@ def start_engine(
         from rewriter.exec.duckdb.engine import DuckDBEngine
 
         return DuckDBEngine()
+    if engine != "spark":
+        raise InternalError(f"The engine {engine} has no module.")
     from rewriter.exec.spark.engine import SparkEngine
 
     return SparkEngine(master, options, session=spark_session)

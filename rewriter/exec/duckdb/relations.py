@@ -345,6 +345,8 @@ def _source(relation: Relation, format: str, paths: Sequence[str], filename: str
             f"quote='\"', escape='\"', nullstr='', allow_quoted_nulls=false, hive_partitioning=false, "
             f"columns={{{types}}}{filename})"
         )
+    if format != "json":
+        raise InternalError(f"DuckDB reads no files of the format {format} here.", object=relation.name)
     types = ", ".join(f"{string_literal(column.name)}: 'VARCHAR'" for column in relation.columns)
     return (
         f"read_json({_list(paths)}, format='newline_delimited', ignore_errors=false, hive_partitioning=false, "
