@@ -2,7 +2,7 @@
 
 The other shares have the mark ``long``. ``pytest`` and ``pytest -m long`` together run everything, and ordinary runs of
 some commits cover everything. ``REWRITER_TEST_SEED`` selects a share. A failure prints it. Cases and seeds that failed
-once are in ``regressions.toml`` and run with every share.
+once are in ``regressions.toml`` and run with every share. Slow tests, listed in ``slow_tests.toml``, have more shares.
 """
 
 from __future__ import annotations
@@ -20,10 +20,17 @@ import pytest
 VARIABLE = "REWRITER_TEST_SEED"
 #: The most shares of a parametrized test without a mark.
 _PARTS = 4
+#: The seconds that the cases of a slow test may take in an ordinary run, on average over the commits, and the most
+#: shares for that.
+_SECONDS, _MOST_SHARES = 4, 8
+#: Name of a slow test → the seconds of a case.
+SLOW_TESTS: Mapping[str, int] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
 #: Name of a test → the cases (the text in brackets) and the seeds that failed once.
 REGRESSIONS: Mapping[str, Sequence[str | int]] = tomllib.loads(
     Path(__file__).with_name("regressions.toml").read_text(encoding="utf-8")
 )
+#: With fewer files than that, a person has selected them: slow tests run.
+_FEW_FILES = 20
 T = TypeVar("T")
 
 
@@ -60,9 +67,11 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
 
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but four at most, and its name selects
-    the first one: of two cases for two engines, some tests run one, and other tests the other. Cases that are named
+    the first one: of two cases for two engines, some tests run one, and other tests the other. A slow test has so many
+    times more shares that a case costs a commit four seconds: it runs with some commits only. Cases that are named
     individually run, and so do regressions.
     """
+    is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("share")
@@ -71,8 +80,10 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
             cases.setdefault((item.nodeid.partition("[")[0], parts), []).append(item)
     for (test, marked_parts), pool in cases.items():
         parts = marked_parts or min(len(pool), _PARTS)
-        first = turn() if marked_parts else turn() + zlib.crc32(test.encode())
-        now = range(first % parts, len(pool), parts) if len(pool) >= parts else range(len(pool))
+        more = 1 if is_selection else min(max(SLOW_TESTS.get(test, 0) // _SECONDS, 1), _MOST_SHARES)
+        first = turn() if marked_parts and more == 1 else turn() + zlib.crc32(test.encode())
+        parts = (parts if len(pool) >= parts else 1) * more
+        now = range(first % parts, len(pool), parts)
         regressions = {f"{test}[{case}]" for case in REGRESSIONS.get(test, ())}
         for number in set(range(len(pool))) - set(now):
             if pool[number].nodeid not in regressions:

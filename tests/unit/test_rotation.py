@@ -78,10 +78,26 @@ def test_regressions_run_with_every_share(monkeypatch: pytest.MonkeyPatch) -> No
         assert sorted(rotation.share(range(5), 5)) == sorted({number, 2, 17})
 
 
-def test_the_tests_of_regressions_exist(request: pytest.FixtureRequest) -> None:
+def test_slow_tests_run_with_some_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 12, "a::cases": 9, "a::marked": 90, "a::quick": 3})
+    others = [Case(f"{number}::test") for number in range(20)]
+    runs: dict[str, int] = {}
+    for number in range(24):
+        monkeypatch.setenv(rotation.VARIABLE, str(number))
+        cases = [Case("a::slow"), Case("a::quick"), *(Case(f"a::cases[{case}]") for case in range(8))]
+        cases += [Case(f"a::marked[{case}]", pytest.mark.share(1).mark) for case in range(2)]
+        for name in ordinary(cases + others):
+            runs[name] = runs.get(name, 0) + 1
+        assert len(ordinary([Case("a::slow")])) == 1, "a person has selected it"
+    assert (runs["a::slow"], runs["a::quick"], runs["0::test"]) == (8, 24, 24)
+    assert {runs[f"a::cases[{case}]"] for case in range(8)} == {3}
+    assert {runs[f"a::marked[{case}]"] for case in range(2)} == {3}
+
+
+def test_the_listed_tests_exist(request: pytest.FixtureRequest) -> None:
     folder = request.config.rootpath
-    for test in rotation.REGRESSIONS:
-        path, _, name = test.partition("::")
+    for test in (*rotation.REGRESSIONS, *rotation.SLOW_TESTS):
+        path, *_, name = test.split("::")
         assert f"def {name}(" in (folder / path).read_text(encoding="utf-8")
 
 
