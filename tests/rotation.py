@@ -19,10 +19,10 @@ import pytest
 
 VARIABLE = "REWRITER_TEST_SEED"
 #: The most shares of a parametrized test without a mark.
-_PARTS = 4
+_PARTS = 8
 #: The seconds that the cases of a slow test may take in an ordinary run, on average over the commits, and the most
 #: shares for that.
-_SECONDS, _MOST_SHARES = 4, 8
+_SECONDS, _MOST_SHARES = 2, 8
 #: Name of a slow test → the seconds of a case.
 SLOW_TESTS: Mapping[str, int] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
 #: Name of a test → the cases (the text in brackets) and the seeds that failed once.
@@ -66,9 +66,9 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     """Marks the cases of a test: those of one share run by default, and the others are long.
 
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
-    ``share(1)`` runs all. A test without the mark has as many shares as cases, but four at most, and its name selects
+    ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. A slow test has so many
-    times more shares that a case costs a commit four seconds: it runs with some commits only. Cases that are named
+    times more shares that a case costs a commit two or three seconds: it runs with some commits only. Cases that are named
     individually run, and so do regressions.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
