@@ -67,8 +67,8 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
 
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
-    the first one: of two cases for two engines, some tests run one, and other tests the other. A slow test has so many
-    times more shares that a case costs a commit two or three seconds: it runs with some commits only. Cases that are named
+    the first one: of two cases for two engines, some tests run one, and other tests the other. A slow test has more
+    shares: it runs with some commits only, so that a case costs a commit two or three seconds. Cases that are named
     individually run, and so do regressions.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
