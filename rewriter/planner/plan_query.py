@@ -73,6 +73,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Table
+    from rewriter.grammar.lexer import Token
     from rewriter.grammar.terms import Query
     from rewriter.timeline.calendars import Calendar
 
@@ -366,16 +367,20 @@ def _now_edits(
                 object=token.text,
                 hint=f"Write {token.text}() for the current time, or qualify the column with its relation.",
             )
-        today = token.is_word("CURRENT_DATE", "CURDATE")
-        now = int(constants.now)
-        value = date_literal(calendar.wall(now)) if today else timestamp_literal(now)
-        name = "current_date()" if today else f"{token.text.lower()}()"
-        if token.is_word("UNIX_TIMESTAMP"):
-            value, name = f"{now // 1_000_000}L", "unix_timestamp(current_timestamp(), yyyy-MM-dd HH:mm:ss)"
+        value, name = _evaluate_now(token, int(constants.now), calendar)
         shown = f"{value} AS {quote_identifier(name)}" if is_item(text, index, 3 if called else 1) else value
         span = Span(token.start, following[1].end if called else token.end)
         edits.append(Edit(span, (shown,), f"{token.text} becomes {value}"))
     return edits
+
+
+def _evaluate_now(token: Token, now: int, calendar: Calendar) -> tuple[str, str]:
+    """Returns the value of a function of the present as a literal, and the name that an item of it has in Spark."""
+    if token.is_word("UNIX_TIMESTAMP"):
+        return f"{now // 1_000_000}L", "unix_timestamp(current_timestamp(), yyyy-MM-dd HH:mm:ss)"
+    if token.is_word("CURRENT_DATE", "CURDATE"):
+        return date_literal(calendar.wall(now)), "current_date()"
+    return timestamp_literal(now), f"{token.text.lower()}()"
 
 
 def _reading(reference: TableReference, pruning: Pruning, query: QueryPlanning) -> Reading:

@@ -88,9 +88,7 @@ class Pruner:
 
 def _prune_reference(block: Block, index: int, reference: TableReference, query: Pruner) -> Pruning:
     select, table = block.select, reference.table
-    obstacles = modifiers(select)
-    if any(renames(relation) or relation.args.get("joins") for relation in relations(select)):
-        obstacles.add("renamed columns or a join in parentheses")
+    obstacles = _find_obstacles(select)
     explain = query.explain
     if obstacles and not explain:
         return Pruning()
@@ -104,16 +102,7 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
     unused_texts: list[str | None] = []
     exact_ids: set[int] = set()
     computed_ids: set[int] = set()
-    own_conditions = [(condition, condition, True) for condition in filters(select, index)]
-    pushed = (
-        []
-        if obstacles
-        else [
-            (pushed_condition.original, pushed_condition.value, False)
-            for pushed_condition in query.pushdown.into(select)
-        ]
-    )
-    for original, condition, is_own in (*own_conditions, *pushed):
+    for original, condition, is_own in _list_conditions(select, index, None if obstacles else query.pushdown):
         if obstacles:
             unused_texts.append(reader.unused_text(condition, f"with {', '.join(sorted(obstacles)).replace('_', ' ')}"))
             continue
@@ -125,11 +114,10 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
             computed_ids.add(id(original))
         if implied is None:
             unused_texts.append(reader.unused_text(condition) if explain and is_own else None)
-        # Rows whose match was not read would come back as rows without one, which this condition may let through.
-        elif null_row is None or id(condition) in join_conditions or not implied.holds(null_row):
-            implied_filters.append(implied)
-        elif any(conditions(implied)):
-            implied_filters.append(NotOfNulls(implied, columns))
+            continue
+        implied_filter = _filter_beside(None if id(condition) in join_conditions else null_row, implied)
+        if implied_filter is not None:
+            implied_filters.append(implied_filter)
         elif explain:
             unused_texts.append(reader.unused_text(condition, f"it accepts NULL, and rows of {name} may be absent"))
     unused_conditions = tuple(text for text in unused_texts if text)
@@ -140,6 +128,36 @@ def _prune_reference(block: Block, index: int, reference: TableReference, query:
         frozenset(exact_ids),
         frozenset(computed_ids),
     )
+
+
+def _find_obstacles(select: exp.Select) -> set[str]:
+    """Returns what keeps a block's conditions from being read as conditions on the partitions."""
+    obstacles = modifiers(select)
+    if any(renames(relation) or relation.args.get("joins") for relation in relations(select)):
+        obstacles.add("renamed columns or a join in parentheses")
+    return obstacles
+
+
+def _list_conditions(
+    select: exp.Select, index: int, pushdown: Pushdown | None
+) -> list[tuple[exp.Expr, exp.Expr, bool]]:
+    """Returns the conditions that a relation's rows must satisfy: as typed, as read in this block, and whether they are
+    the block's own. Those of blocks outside come from ``pushdown``.
+    """
+    own_conditions = [(condition, condition, True) for condition in filters(select, index)]
+    pushed_conditions = [] if pushdown is None else pushdown.into(select)
+    return own_conditions + [(pushed.original, pushed.value, False) for pushed in pushed_conditions]
+
+
+def _filter_beside(null_row: tuple[bytes, ...] | None, implied: ScanFilter) -> ScanFilter | None:
+    """Returns a filter that leaves out what ``implied`` does, but no match of a row that it lets through without one,
+    as ``null_row``; ``None`` if there is no such filter.
+
+    Rows whose match was not read would come back as rows without one, which the condition may let through.
+    """
+    if null_row is None or not implied.holds(null_row):
+        return implied
+    return NotOfNulls(implied, len(null_row)) if any(conditions(implied)) else None
 
 
 def _unshared(block: Block, table: Table) -> frozenset[str]:

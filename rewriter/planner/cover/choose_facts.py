@@ -113,26 +113,13 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     lacking = tuple(_lacks_columns(fact, demand) for fact in facts if fact not in carrying)
     if not carrying:
         return None
-    finest = min(fact.base_period for fact in carrying)
-    base = _Base(finest, any(fact.is_raw and fact.base_period is finest for fact in carrying))
-    exact_bounds = [bound for r in demand.exact_ranges if _closed_range(r) for bound in (r.start, r.end)]
-    if not base.is_raw and not all(map(finest.is_aligned, exact_bounds)):
-        return None
+    base = _find_base(carrying)
     if not base.is_raw:
-        secondary_uses = tuple(
-            replace(o, requested=None if o.requested is None else snapped(o.requested, finest))
-            for o in demand.secondary_uses
-        )
-        demand = replace(demand, secondary_uses=secondary_uses)
+        if _cuts_periods(demand.exact_ranges, base.period):
+            return None
+        demand = replace(demand, secondary_uses=_snap_secondary_uses(demand.secondary_uses, base.period))
     groups = _groups(carrying, base, additive=demand.additive and not demand.raw)
-    coarser = [fact for fact in carrying if not any(fact in group for group in groups)]
-    sources = [
-        Source(fact, storage, table, period)
-        for fact in carrying
-        for storage in fact.storages
-        for table in storage.tables
-        for period in sorted(table.layouts)
-    ]
+    sources = _list_sources(carrying)
     now = settings.now
     valid = {source: window(source.storage, source.storage_table, now, source.fact.calendar) for source in sources}
     lines = {
@@ -142,43 +129,22 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     closing, newest = _close_ends(base.target(demand.requested), carrying, lines, valid, reader, now, demand)
     target = closing.searched
     check_certain(target, carrying)
-    priced = costs(
-        (
-            (source.storage_table.table, source.period)
-            for source, timelines in lines.items()
-            if not timelines.fresh.is_empty and _excluded(source, base, demand, settings) is None
-        ),
-        reader,
-        by_bytes=settings.cost_in_bytes,
-    )
-    doubts = _DoubtReader(reader, lines, finest)
+    priced = _price_sources(lines, base, demand, reader, settings)
+    doubts = _DoubtReader(reader, lines, base.period)
     choices = [_judge(group, base, target, demand, lines, valid, priced, settings, doubts) for group in groups]
     # Rows without a time belong to the result, too: a fact that does not have them is incomplete.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
     best, best_sources = min(choices, key=lambda pair: (_lacks_timeless(pair[0], timeless), *_badness(pair[0])))
-    left = tuple(
-        Cause(PruneCause.OTHER_FACT, str(source), "another fact has fewer missing partitions or a lower cost")
-        for choice, sources in choices
-        if choice is not best
-        for source in sources
-        if source not in best_sources
+    causes = (
+        *lacking,
+        *best.causes,
+        *_name_lost_candidates(choices, best, best_sources),
+        *_name_coarser_facts(carrying, groups, base),
+        *_name_missing_ends(best_sources, closing.beyond),
     )
-    left += tuple(
-        Cause(
-            PruneCause.PERIOD_TOO_COARSE,
-            fact.name,
-            f"begins with {fact.base_period.name}, another fact with {'events' if base.is_raw else finest.name}",
-        )
-        for fact in coarser
-    )
-    left += tuple(
-        Cause(PruneCause.PARTITIONS_MISSING, str(source), f"lacks {source.fact.calendar.shown(closing.beyond)}")
-        for source in (best_sources if closing.beyond else ())
-    )
-    causes = tuple(sorted((*lacking, *best.causes, *left), key=lambda cause: (cause.kind, cause.candidate)))
     return replace(
         best,
-        causes=causes,
+        causes=tuple(sorted(causes, key=lambda cause: (cause.kind, cause.candidate))),
         secondary_uses=demand.secondary_uses,
         beyond=closing.beyond,
         begin=closing.begin,
@@ -221,6 +187,75 @@ def snapped(requested: RangeSet, base: Period) -> RangeSet:
 
 def _lacks_columns(fact: Fact, demand: Demand) -> Cause:
     return Cause(PruneCause.COLUMN_MISSING, fact.name, f"lacks {', '.join(missing_columns(fact, demand))}")
+
+
+def _find_base(carrying: Sequence[Fact]) -> _Base:
+    """Returns the finest base period of the facts that carry the columns. Its rows are events if one of them is raw."""
+    finest = min(fact.base_period for fact in carrying)
+    return _Base(finest, any(fact.is_raw and fact.base_period is finest for fact in carrying))
+
+
+def _cuts_periods(exact_ranges: Sequence[TimeRange], base: Period) -> bool:
+    """Tests whether a range of ``time_range_in`` begins or ends inside a base period."""
+    bounds = [bound for r in exact_ranges if _closed_range(r) for bound in (r.start, r.end)]
+    return not all(map(base.is_aligned, bounds))
+
+
+def _snap_secondary_uses(uses: Sequence[SecondaryTimeUse], base: Period) -> tuple[SecondaryTimeUse, ...]:
+    return tuple(
+        replace(use, requested=None if use.requested is None else snapped(use.requested, base)) for use in uses
+    )
+
+
+def _list_sources(facts: Sequence[Fact]) -> list[Source]:
+    """Returns each period of each storage table of the facts: the candidates, before any of them is judged."""
+    return [
+        Source(fact, storage, table, period)
+        for fact in facts
+        for storage in fact.storages
+        for table in storage.tables
+        for period in sorted(table.layouts)
+    ]
+
+
+def _price_sources(lines: Timelines, base: _Base, demand: Demand, reader: CatalogReader, settings: Settings) -> Costs:
+    """Returns the costs of the candidates that have partitions and that the demand does not exclude."""
+    return costs(
+        (
+            (source.storage_table.table, source.period)
+            for source, timelines in lines.items()
+            if not timelines.fresh.is_empty and _excluded(source, base, demand, settings) is None
+        ),
+        reader,
+        by_bytes=settings.cost_in_bytes,
+    )
+
+
+def _name_lost_candidates(
+    choices: Sequence[tuple[Choice, tuple[Source, ...]]], best: Choice, best_sources: Sequence[Source]
+) -> Iterator[Cause]:
+    """Returns a cause for each candidate that could have served, but only in a group that is not the best."""
+    for choice, sources in choices:
+        for source in sources if choice is not best else ():
+            if source not in best_sources:
+                detail = "another fact has fewer missing partitions or a lower cost"
+                yield Cause(PruneCause.OTHER_FACT, str(source), detail)
+
+
+def _name_coarser_facts(carrying: Sequence[Fact], groups: Sequence[list[Fact]], base: _Base) -> Iterator[Cause]:
+    """Returns a cause for each fact that is in no group, since it begins coarser than the base."""
+    finest = "events" if base.is_raw else base.period.name
+    for fact in carrying:
+        if not any(fact in group for group in groups):
+            detail = f"begins with {fact.base_period.name}, another fact with {finest}"
+            yield Cause(PruneCause.PERIOD_TOO_COARSE, fact.name, detail)
+
+
+def _name_missing_ends(sources: Sequence[Source], beyond: RangeSet) -> Iterator[Cause]:
+    """Returns a cause for each candidate of the best group if time behind an open end is missing."""
+    for source in sources if beyond else ():
+        detail = f"lacks {source.fact.calendar.shown(beyond)}"
+        yield Cause(PruneCause.PARTITIONS_MISSING, str(source), detail)
 
 
 def _groups(facts: Sequence[Fact], base: _Base, *, additive: bool) -> list[list[Fact]]:

@@ -67,6 +67,19 @@ def close_ends(
         end = promise
     # If the position of an end is unknown, an open range is empty, and so lies beyond it.
     first, last = MAX_INSTANT if begin is None else begin.at, MIN_INSTANT if end is None else end.at
+    within, beyond = _split_at_ends(requested, first, last, ignored_from)
+    return ClosedRanges(
+        RangeSet(within),
+        RangeSet(beyond),
+        begin if any(time_range.start <= MIN_INSTANT for time_range in requested) else None,
+        end if any(time_range.end >= MAX_INSTANT for time_range in requested) else None,
+    )
+
+
+def _split_at_ends(
+    requested: RangeSet, first: int, last: int, ignored_from: int | None
+) -> tuple[list[TimeRange], list[TimeRange]]:
+    """Returns the ranges with their open ends moved to ``first`` and ``last``, and those that lie wholly beyond one."""
     within, beyond = [], []
     for time_range in requested:
         opens, ends = time_range.start <= MIN_INSTANT, time_range.end >= MAX_INSTANT
@@ -77,12 +90,7 @@ def close_ends(
             beyond += [TimeRange(MIN_INSTANT, last)] if last > MIN_INSTANT else []
         elif opens or len(requested) == 1 or ignored_from is None or time_range.start < ignored_from:
             beyond.append(time_range)
-    return ClosedRanges(
-        RangeSet(within),
-        RangeSet(beyond),
-        begin if any(time_range.start <= MIN_INSTANT for time_range in requested) else None,
-        end if any(time_range.end >= MAX_INSTANT for time_range in requested) else None,
-    )
+    return within, beyond
 
 
 def extent(lines: Iterable[tuple[Period, PartitionTimeline]]) -> TimeRange | None:

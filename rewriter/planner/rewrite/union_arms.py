@@ -374,16 +374,9 @@ class _Uses:
     ) -> Iterator[Objection]:
         for node in nodes:
             if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-                if self._is(node) or self._is_output(node):
-                    if not _as_it_is(node):
-                        yield _objection(node.name, node.parent or node)
-                elif self._is_field(node):
-                    yield _objection(node.name, node)
+                yield from self._object_to_column(node)
             elif isinstance(node, exp.Column | exp.Star):
-                is_output = isinstance(node.parent, exp.Select) and (
-                    isinstance(node, exp.Star) or self._columns.owned(node)
-                )
-                yield from (_objection(name, node) for name in sorted(self._computed) if is_output)
+                yield from self._object_to_star(node)
         for name in sorted(self._block.joined_names & self._computed):
             yield _objection(name, self._block.effective)
         for column, value in correlated:
@@ -391,6 +384,19 @@ class _Uses:
                 yield _objection(column.name, column)
         for query in inner_queries(self._block.select, self._block.original_nodes):
             yield from (_objection(part.name, part) for part in find_all(query, exp.Column) if self._is_field(part))
+
+    def _object_to_column(self, column: exp.Column) -> Iterator[Objection]:
+        """Yields an objection if a column is such a dimension, but not used as it is, or a field of one."""
+        if self._is(column) or self._is_output(column):
+            if not _as_it_is(column):
+                yield _objection(column.name, column.parent or column)
+        elif self._is_field(column):
+            yield _objection(column.name, column)
+
+    def _object_to_star(self, star: exp.Column | exp.Star) -> Iterator[Objection]:
+        """Yields an objection for each computed value that a ``*`` of the select list shows."""
+        is_output = isinstance(star.parent, exp.Select) and (isinstance(star, exp.Star) or self._columns.owned(star))
+        yield from (_objection(name, star) for name in sorted(self._computed) if is_output)
 
     def _is(self, node: exp.Expr) -> bool:
         """Tests whether a node of the block is such a dimension."""

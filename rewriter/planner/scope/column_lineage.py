@@ -152,15 +152,7 @@ def _select(select: exp.Select, inner_lineage: Lineage) -> Lineage:
     for condition in conditions:
         if next(condition.value.find_all(exp.AggFunc), None) is not None:
             raise NotFollowed("a condition on aggregated values")
-    outputs: list[tuple[str, exp.Expr]] = []
-    for item in select.expressions:
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            if any((item.this if isinstance(item, exp.Column) else item).args.values()):
-                raise NotFollowed("* EXCEPT")
-            outputs += inner_lineage.outputs
-            continue
-        expression = item.this if isinstance(item, exp.Alias) else item
-        outputs.append((item.alias_or_name.lower(), _over_inner_columns(expression, values, alias)))
+    outputs = _outputs(select, inner_lineage, values, alias)
     group = select.args.get("group")
     aggregated = group is not None or any(isinstance(node, exp.AggFunc) for node in own_nodes(select))
     grouped = inner_lineage.grouped
@@ -175,6 +167,22 @@ def _select(select: exp.Select, inner_lineage: Lineage) -> Lineage:
         grouped |= {name for key in keys for name in columns_in(key)}
     all_conditions = (*inner_lineage.conditions, *conditions)
     return Lineage(inner_lineage.node, tuple(outputs), all_conditions, inner_lineage.aggregated or aggregated, grouped)
+
+
+def _outputs(
+    select: exp.Select, inner_lineage: Lineage, values: Mapping[str, exp.Expr], alias: str
+) -> list[tuple[str, exp.Expr]]:
+    """Returns the items of a select list, with their names, over the columns inside. A ``*`` is all items inside."""
+    outputs: list[tuple[str, exp.Expr]] = []
+    for item in select.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            if any((item.this if isinstance(item, exp.Column) else item).args.values()):
+                raise NotFollowed("* EXCEPT")
+            outputs += inner_lineage.outputs
+            continue
+        expression = item.this if isinstance(item, exp.Alias) else item
+        outputs.append((item.alias_or_name.lower(), _over_inner_columns(expression, values, alias)))
+    return outputs
 
 
 def _check_node(node: exp.Expr) -> None:
@@ -344,25 +352,25 @@ class Columns:
         for value in correlated:
             names |= {column.name.lower() for column in value.find_all(exp.Column) if is_marked(column)}
         for node in nodes:
-            if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
-                names |= {column.name.lower() for column in self.references()}
-            elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-                names |= {column.name.lower() for column in self.references()} if self.owned(node) else set()
-            elif isinstance(node, exp.Column) and (self.owned(node) or not (node.table or is_marked(node))):
-                # Unowned, it means an output column; Spark's choice depends on the columns that exist.
-                names.add(node.name.lower())
-            elif isinstance(node, exp.Join):
-                for name in node.args.get("using") or ():
-                    joined_value = self.joined_value(name)
-                    names |= (
-                        {c.name.lower() for c in joined_value.find_all(exp.Column)}
-                        if joined_value is not None
-                        else set()
-                    )
+            names.update(column.name.lower() for column in self._columns_for(node))
         hint = self._block.select.args.get("hint")
         names |= {column.name.lower() for column in hint.find_all(exp.Column)} if hint is not None else set()
         order = self._source.cube.column_order
         return tuple(name for name in order if name.lower() in names) or (order[0],)
+
+    def _columns_for(self, node: exp.Expr) -> Iterable[exp.Column]:
+        """Returns the columns that a node of the block reads, or may read, of the cube."""
+        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
+            return self.references()
+        if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            return self.references() if self.owned(node) else ()
+        if isinstance(node, exp.Column) and (self.owned(node) or not (node.table or is_marked(node))):
+            # Unowned, it means an output column; Spark's choice depends on the columns that exist.
+            return (node,)
+        if isinstance(node, exp.Join):
+            joined_values = map(self.joined_value, node.args.get("using") or ())
+            return [column for value in joined_values if value is not None for column in value.find_all(exp.Column)]
+        return ()
 
 
 def _has_column(block: Block, column: exp.Column) -> bool:

@@ -7,7 +7,7 @@ have the same dimensions, and the row has sums of their measures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -89,18 +89,10 @@ class CountedRelations:
         if not cubes:
             return None
         are_single = returns_first_rows(select, relation, cubes)
-        calls: list[exp.Count | exp.CountIf | exp.Avg] = []
-        first: tuple[exp.Count | exp.CountIf | exp.Avg, Cube] | None = None
-        for call in _counting_calls(select, relation):
-            is_average = isinstance(call, exp.Avg)
-            for cube in () if are_single and not is_average else cubes:
-                if any(measure.counted_by for measure in cube.measures) if is_average else cube.counters:
-                    calls.append(call)
-                    first = first or (call, cube)
-                    break
-        if first is None:
+        calls_with_cubes = _find_row_counts(select, relation, cubes, are_single=are_single)
+        if not calls_with_cubes:
             return None
-        call, cube = first
+        call, cube = calls_with_cubes[0]
         try:
             if are_single or _shows_star(select):
                 raise _NotCounted
@@ -109,7 +101,7 @@ class CountedRelations:
                 raise _NotCounted
             source = _RowSource(relation, next(i for i, other in enumerate(sources) if other is relation))
             counts, averages = [], []
-            for call in calls:
+            for call, _ in calls_with_cubes:
                 if isinstance(call, exp.Avg):
                     averages.append(self._average(call, select, source))
                 else:
@@ -458,6 +450,23 @@ def _counting_calls(select: exp.Select, relation: exp.Expr) -> list[exp.Count | 
     pivots = relation.args.get("pivots") or ()
     nodes = (*own_nodes(select), *(node for pivot in pivots for node in descend(pivot)))
     return [node for node in nodes if isinstance(node, kinds) and not isinstance(node.this, exp.Distinct)]
+
+
+def _find_row_counts(
+    select: exp.Select, relation: exp.Expr, cubes: Iterable[Cube], *, are_single: bool
+) -> list[tuple[exp.Count | exp.CountIf | exp.Avg, Cube]]:
+    """Returns the calls that count rows of a relation, each with the first cube whose rows stand for several events.
+
+    Rows that ``are_single`` are counted as such, but an average of them is still one of events.
+    """
+    calls_with_cubes = []
+    for call in _counting_calls(select, relation):
+        is_average = isinstance(call, exp.Avg)
+        for cube in () if are_single and not is_average else cubes:
+            if any(measure.counted_by for measure in cube.measures) if is_average else cube.counters:
+                calls_with_cubes.append((call, cube))
+                break
+    return calls_with_cubes
 
 
 def counts_all_rows(node: exp.Expr) -> bool:

@@ -24,6 +24,9 @@ from rewriter.planner.text.query_text import QueryText, has_place
 #: The parts that a name that gets an alias may have; behind any other part the alias would be in the wrong place.
 _PARTS = ("this", "db", "catalog", "joins", "laterals")
 
+#: The tables that a query names, with their keys, by name and identity of the node.
+_TablesByName = dict[str, dict[int, tuple[exp.Table, Key]]]
+
 
 def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], bool] = lambda _: False) -> QueryText:
     """Returns the query with an alias for each of several relations of one name, where needed; otherwise ``text``
@@ -35,29 +38,10 @@ def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], b
     """
     if not any(isinstance(node, exp.Table | exp.Column) and node.args.get("db") for node in text.nodes):
         return text
-    ctes = CteReferences(text.nodes)
-    tables_by_name: dict[str, dict[int, tuple[exp.Table, Key]]] = defaultdict(dict)
-    unqualified_names: set[str] = set()
-    for node in text.nodes:
-        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not text.in_hint(node):
-            key = key_of(node, current)
-            is_temporary_name = node.args.get("db") is None and is_temporary(node.name)
-            if key is None or is_temporary_name or node.alias or is_file(node) or ctes.cte_of(node) is not None:
-                unqualified_names.add(node.alias_or_name.lower())
-            else:
-                tables_by_name[key[1]][id(node)] = (node, key)
-        elif isinstance(node, exp.Subquery | exp.Values | exp.Lateral | exp.Unnest):
-            unqualified_names.add(node.alias_or_name.lower())
+    tables_by_name, unqualified_names = _gather_relations(text, current, is_temporary)
     if not tables_by_name:
         return text
-    qualified: dict[str, list[tuple[exp.Column, Key]]] = defaultdict(list)
-    qualifiers: set[str] = set()
-    for column in text.find_all(exp.Column):
-        key = meant(text, column)
-        if key is not None and key in {key_ for _, key_ in tables_by_name.get(key[1], {}).values()}:
-            qualified[key[1]].append((column, key))
-        elif column.table and not column.args.get("db"):
-            qualifiers.add(column.table.lower())
+    qualified, qualifiers = _gather_columns(text, tables_by_name)
     ambiguous_names = _ambiguous_names(text, tables_by_name)
     replacements: list[Replacement] = []
     for name, nodes in tables_by_name.items():
@@ -72,7 +56,44 @@ def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], b
     return DerivedText(text, replaced(text, Span(0, len(text.text)), replacements), {})
 
 
-def _ambiguous_names(text: QueryText, tables_by_name: dict[str, dict[int, tuple[exp.Table, Key]]]) -> set[str]:
+def _gather_relations(
+    text: QueryText, current: str, is_temporary: Callable[[str], bool]
+) -> tuple[_TablesByName, set[str]]:
+    """Returns the tables that are known by their database's name, too, and the names of all other relations."""
+    ctes = CteReferences(text.nodes)
+    tables_by_name: _TablesByName = defaultdict(dict)
+    unqualified_names: set[str] = set()
+    for node in text.nodes:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not text.in_hint(node):
+            key = key_of(node, current)
+            is_temporary_name = node.args.get("db") is None and is_temporary(node.name)
+            if key is None or is_temporary_name or node.alias or is_file(node) or ctes.cte_of(node) is not None:
+                unqualified_names.add(node.alias_or_name.lower())
+            else:
+                tables_by_name[key[1]][id(node)] = (node, key)
+        elif isinstance(node, exp.Subquery | exp.Values | exp.Lateral | exp.Unnest):
+            unqualified_names.add(node.alias_or_name.lower())
+    return tables_by_name, unqualified_names
+
+
+def _gather_columns(
+    text: QueryText, tables_by_name: _TablesByName
+) -> tuple[dict[str, list[tuple[exp.Column, Key]]], set[str]]:
+    """Returns the columns that name the database of one of the tables, by the table's name, and the names by which the
+    other columns name their table.
+    """
+    qualified: dict[str, list[tuple[exp.Column, Key]]] = defaultdict(list)
+    qualifiers: set[str] = set()
+    for column in text.find_all(exp.Column):
+        key = meant(text, column)
+        if key is not None and key in {key_ for _, key_ in tables_by_name.get(key[1], {}).values()}:
+            qualified[key[1]].append((column, key))
+        elif column.table and not column.args.get("db"):
+            qualifiers.add(column.table.lower())
+    return qualified, qualifiers
+
+
+def _ambiguous_names(text: QueryText, tables_by_name: _TablesByName) -> set[str]:
     """Returns the names that one block gives to tables of several databases."""
     names: set[str] = set()
     for select in text.find_all(exp.Select):

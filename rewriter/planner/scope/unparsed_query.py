@@ -7,6 +7,8 @@ it cannot read any other table by it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rewriter.catalog.model.objects import CATALOG, Table, parts_of, short_name
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import Error, Span
@@ -30,10 +32,7 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     fact.
     """
     tables = {parts_of(table.name.lower()): table for table in reader.tables()}
-    kinds = (reader.cubes(), reader.facts(), reader.views())
-    refused_names = {with_typed_names(short_name(entry.name)).lower() for kind in kinds for entry in kind}
-    # Nor a temporary table, which may hide another.
-    refused_names |= {with_typed_names(name) for _, name in tables if session_of(name)}
+    refused_names = _list_refused_names(reader, tables)
     words = [_value(token) for token in text.tokens]
     if any(word in refused_names for word in words):
         raise reason
@@ -58,6 +57,15 @@ def plan_verbatim(text: QueryText, reader: CatalogReader, reason: Error, paramet
     columns = {column.name.lower() for table in tables_by_id.values() for column in table.all_columns}
     warnings = tuple(quoted_name_warnings(text, columns))
     return Plan(text.apply(edits), readings, Coverage(), warnings, parameters=parameters)
+
+
+def _list_refused_names(reader: CatalogReader, tables: Iterable[tuple[str, str]]) -> set[str]:
+    """Returns the names, in lower case, that a query may not contain as a word: of cubes, facts and views, and of
+    temporary tables, which may hide another table.
+    """
+    kinds = (reader.cubes(), reader.facts(), reader.views())
+    refused_names = {with_typed_names(short_name(entry.name)).lower() for kind in kinds for entry in kind}
+    return refused_names | {with_typed_names(name) for _, name in tables if session_of(name)}
 
 
 def _name_at(tokens: tuple[Token, ...], words: list[str], index: int, current: str) -> tuple[int, tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -101,25 +101,11 @@ def time_use(
     left = list(conditions)
     for dimension in source.cube.times:
         reader = _reader(text, source, dimension, columns, constants, bounds_of)
-        let_through, bounded = RangeSet.ALL, False
-        pending: list[exp.Expr] = []
-        while len(left) != len(pending):
-            # Between the ends that a round finds, the next one also reads recurring fields: months, then their days.
-            pending, left = left, []
-            for condition in pending:
-                reader = reader if reader.bounds is let_through else replace(reader, bounds=let_through)
-                # A predicate that reduces to ranges is not true for NULL, so it also holds for rows without the cube.
-                ranges = ranges_of(condition, reader)
-                if ranges is None:
-                    left.append(condition)
-                    continue
-                let_through, bounded = let_through & ranges, True
-                descendants = list(walk(condition))
-                consumed |= {id(node) for node in descendants}
-                if dimension == source.cube.times[0]:
-                    use.taken_conditions.add(id(condition))
-                    use.from_now |= any(_is_present(node, constants) for node in descendants)
-        if dimension == source.cube.times[0]:
+        is_leading = dimension == source.cube.times[0]
+        count = len(left)
+        let_through, left = _take_ranges(use, left, reader, consumed, is_leading=is_leading)
+        bounded = len(left) < count
+        if is_leading:
             use.requested, use.bounded = let_through, bounded
         elif bounded:
             use.secondary_ranges[dimension] = let_through
@@ -128,33 +114,24 @@ def time_use(
             continue
         if isinstance(node, _TRUNCATIONS):
             check_unit(text, node)
-        if isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
-            value = columns.joined_value(node)
-            if value is not None and columns.times_in(value):
-                use.raw_uses.append(node)  # USING (t)
-        if _is_time_range_in(node) and id(node) not in consumed:
+        if _is_joined_time(node, columns):
+            use.raw_uses.append(node)
+        if id(node) in consumed:
+            continue
+        if _is_time_range_in(node):
             assert isinstance(node, exp.Anonymous)
             if not any(columns.is_time(column) for column in node.find_all(exp.Column)):
                 continue  # another cube's
-            if bounds_of(node) is None:
+            ranges = bounds_of(node)
+            if ranges is None:
                 raise bad_call(text, node)
-            consumed |= {id(descendants) for descendants in walk(node)}
-            unit = _edges(ranges_of_call[id(node)], constants.calendar)
-            if unit is None:
-                use.raw_uses.append(node)
-            else:
-                use.units.setdefault(unit, node)
-        elif isinstance(node, exp.Column) and id(node) not in consumed and columns.is_time(node):
+            consumed |= {id(descendant) for descendant in walk(node)}
+            _record_call(use, node, ranges)
+        elif isinstance(node, exp.Column) and columns.is_time(node):
             check_constants(text, node, constants)
             use.record(node)
             use.compared_ranges.extend(compared_ranges(node, constants))
-    is_called = bool(source.levels) and any(map(_is_time_range_in, text.find_all(exp.Anonymous)))
-    for level in source.levels if is_called else ():
-        for item in level.select.expressions:
-            # Calls in a select list are edited even if nothing outside reads them.
-            for call in substituted(item, level.value_of).find_all(exp.Anonymous):
-                if _is_time_range_in(call) and call.expressions:
-                    use.calls.append((call, _time_range_in(text, call, constants)))
+    use.calls.extend(_read_calls_of_levels(text, source, constants))
     return use
 
 
@@ -183,6 +160,64 @@ def _reader(
     return Reader(
         lambda column: columns.is_time(column, dimension), constants, own_bounds, pattern_of=pattern_of, finest=finest
     )
+
+
+def _take_ranges(
+    use: TimeUse, conditions: list[exp.Expr], reader: Reader, consumed: set[int], *, is_leading: bool
+) -> tuple[RangeSet, list[exp.Expr]]:
+    """Takes over the conditions that reduce to ranges of one dimension. Returns what they let through together, and the
+    other conditions.
+    """
+    let_through, left = RangeSet.ALL, conditions
+    pending: list[exp.Expr] = []
+    while len(left) != len(pending):
+        # Between the ends that a round finds, the next one also reads recurring fields: months, then their days.
+        pending, left = left, []
+        for condition in pending:
+            reader = reader if reader.bounds is let_through else replace(reader, bounds=let_through)
+            # A predicate that reduces to ranges is not true for NULL, so it also holds for rows without the cube.
+            ranges = ranges_of(condition, reader)
+            if ranges is None:
+                left.append(condition)
+                continue
+            let_through = let_through & ranges
+            descendants = list(walk(condition))
+            consumed |= {id(node) for node in descendants}
+            if is_leading:
+                use.taken_conditions.add(id(condition))
+                use.from_now |= any(_is_present(node, reader.constants) for node in descendants)
+    return let_through, left
+
+
+def _is_joined_time(node: exp.Expr, columns: Columns) -> bool:
+    """Tests whether a node is a name in USING that means a time dimension."""
+    if not isinstance(node, exp.Identifier) or not isinstance(node.parent, exp.Join):
+        return False
+    value = columns.joined_value(node)
+    return value is not None and bool(columns.times_in(value))
+
+
+def _record_call(use: TimeUse, call: exp.Anonymous, ranges: RangeSet) -> None:
+    """Records a ``time_range_in`` that is not a condition of the block: it needs periods that nest in its range."""
+    unit = _edges(ranges, use.calendar)
+    if unit is None:
+        use.raw_uses.append(call)
+    else:
+        use.units.setdefault(unit, call)
+
+
+def _read_calls_of_levels(
+    text: QueryText, source: CubeSource, constants: Constants
+) -> Iterator[tuple[exp.Anonymous, RangeSet]]:
+    """Returns the ``time_range_in`` calls in the select lists between cube and block, which are edited even if nothing
+    outside reads them.
+    """
+    is_called = bool(source.levels) and any(map(_is_time_range_in, text.find_all(exp.Anonymous)))
+    for level in source.levels if is_called else ():
+        for item in level.select.expressions:
+            for call in substituted(item, level.value_of).find_all(exp.Anonymous):
+                if _is_time_range_in(call) and call.expressions:
+                    yield call, _time_range_in(text, call, constants)
 
 
 def _edges(ranges: RangeSet, calendar: Calendar) -> UpdatePeriod | None:

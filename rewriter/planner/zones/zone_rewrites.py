@@ -191,11 +191,7 @@ class ZoneEdits:
         if use.value:
             self._check_value(use.top)
             return
-        if isinstance(parent, _PASSING) or is_range(parent):
-            return
-        if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
-            return
-        if use.date and (isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(parent.args["to"], exp.DType.TEXT)):
+        if _is_taken_unchanged(use, parent):
             return
         if use.date and isinstance(parent, exp.DateDiff) and not parent.args.get("unit"):
             for other in others(parent, top):
@@ -206,15 +202,19 @@ class ZoneEdits:
             self._check_seconds(use.column, _reckoned(parent))
             return
         if isinstance(parent, COMPARISONS):
-            operands = list(others(parent, top))
-            if isinstance(parent, exp.Between | exp.In) and len(operands) > 1:
-                columns = [column for other in operands for column in other.find_all(exp.Column)]
-                if columns and not (use.date and all(self._is_date(other) for other in operands)):
-                    raise self._refused(columns[0], "Comparing the time dimension with several things")
-            for other in operands:
-                self._compare(use, other)
+            self._check_comparison(use, parent, top)
             return
         raise self._refused(use.column, f"{self._name(parent, use.column)} of the time dimension")
+
+    def _check_comparison(self, use: TimeOf, comparison: exp.Expr, top: exp.Expr) -> None:
+        """Checks the operands beside ``top``, the time of ``use``. Several of them must all be constants or dates."""
+        operands = list(others(comparison, top))
+        if isinstance(comparison, exp.Between | exp.In) and len(operands) > 1:
+            columns = [column for other in operands for column in other.find_all(exp.Column)]
+            if columns and not (use.date and all(self._is_date(other) for other in operands)):
+                raise self._refused(columns[0], "Comparing the time dimension with several things")
+        for other in operands:
+            self._compare(use, other)
 
     def _check_value(self, value: exp.Expr) -> None:
         """Raises an error if a text or a number that was read off the zone's clocks is compared with an instant: the
@@ -263,12 +263,8 @@ class ZoneEdits:
             for item in other.expressions:
                 self._compare(use, item)
             return
-        for column in other.find_all(exp.Column):
-            zone = self._zone_of(column)
-            other_use = climbed(column, other)
-            is_same_use = other_use.top is other and (other_use.date, other_use.value) == (use.date, use.value)
-            if is_same_use and zone is not None and (zone == self._calendar.zone or other_use.top is column):
-                return
+        if self._is_time_alike(use, other):
+            return
         if self._constants.is_null(other) or (use.date and self._is_date(other)):
             return
         value = self._constants.fold(other)
@@ -286,19 +282,33 @@ class ZoneEdits:
                 if not is_instant(other, value):
                     self._replace(other, timestamp_literal(instant.number))
                 return
+        raise self._refused_operand(use, other)
+
+    def _is_time_alike(self, use: TimeOf, other: exp.Expr) -> bool:
+        """Tests whether an operand is a time of the same zone, of which the same is compared: instants or dates."""
+        for column in other.find_all(exp.Column):
+            zone = self._zone_of(column)
+            other_use = climbed(column, other)
+            is_same_use = other_use.top is other and (other_use.date, other_use.value) == (use.date, use.value)
+            if is_same_use and zone is not None and (zone == self._calendar.zone or other_use.top is column):
+                return True
+        return False
+
+    def _refused_operand(self, use: TimeOf, other: exp.Expr) -> Error:
+        """Returns the error for an operand that cannot be compared with t, with what to write instead."""
         if use.date and other.find(exp.Column):
             hint = "A date of the time dimension is compared with a column that a table in this FROM declares DATE."
-            raise self._refused(other, "Comparing the time dimension with this", hint)
+            return self._refused(other, "Comparing the time dimension with this", hint)
         if self._constants.is_naive(other):
             hint = "Pass a datetime with a zone, or a str or a date, which are read in the cube's zone."
-            raise self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
+            return self._refused(other, "Comparing the time dimension with a datetime without a zone", hint)
         if other.find(exp.Interval) and not other.find(exp.CurrentDate):
             hint = (
                 "A day of the zone may have 23 or 25 hours: write current_date - INTERVAL 30 DAYS for its days, or "
                 "now() - INTERVAL 720 HOURS."
             )
-            raise self._refused(other, "Moving an instant by an interval of days", hint)
-        raise self._refused(
+            return self._refused(other, "Moving an instant by an interval of days", hint)
+        return self._refused(
             other,
             "Comparing the time dimension with this",
             "Write a string such as '2015-03-08 06:00:00', which is interpreted in the cube's zone, "
@@ -582,6 +592,17 @@ _RECKONING = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv
 #: Expressions that return one of several numbers; their conditions are checked on their own.
 _CHOOSING = (exp.If, exp.Case, exp.Coalesce)
 _ROLLING = (exp.Min, exp.Max, exp.Sum, exp.Avg, exp.Distinct)
+
+
+def _is_taken_unchanged(use: TimeOf, parent: exp.Expr | None) -> bool:
+    """Tests whether ``parent`` means the same in every zone: it passes a time on, groups by it, is a range of it, or
+    writes its date as a text.
+    """
+    if isinstance(parent, _PASSING) or is_range(parent):
+        return True
+    if isinstance(parent, exp.Tuple) and isinstance(parent.parent, exp.GroupingSets | exp.Cube | exp.Rollup):
+        return True
+    return use.date and isinstance(parent, exp.Cast | exp.TryCast) and is_of_type(parent.args["to"], exp.DType.TEXT)
 
 
 def _counts_seconds(node: exp.Expr | None, operand: exp.Expr) -> bool:

@@ -61,34 +61,60 @@ def own_columns(select: exp.Select) -> list[exp.Column]:
 def _wider(use: TimeOf, node: exp.Expr) -> TimeOf | None:
     """Returns the use of ``node``, a function of the given use; ``None`` if it is unknown."""
     operand = use.top
-    if isinstance(node, exp.Paren | exp.TimeStrToTime):
+    if _is_same_kind(use, node):
         return replace(use, top=node)
     if isinstance(node, exp.FromTimeZone) and node.this is operand and not use.date and use.cut is None:
         return None if use.utc is not None else replace(use, top=node, utc=node)
-    if isinstance(node, exp.AtTimeZone) and node.this is operand and use.utc is not None and not use.date:
-        return replace(use, top=node)  # the clocks of yet another zone
     unit = truncation(node, operand)
-    if isinstance(node, exp.TimestampTrunc) and use.utc is not None:
-        return None if unit is None or use.date else replace(use, top=node)
     if isinstance(node, exp.TimestampTrunc):
-        left = None if unit is None or use.date else _left(use.unit, unit)
-        return None if left is None else replace(use, top=node, cut=node, unit=left)
-    if isinstance(node, exp.Cast | exp.TryCast) and not use.date and is_of_type(node.args["to"], *TIMESTAMPS):
-        return replace(use, top=node)
+        return None if unit is None or use.date else _truncate(use, node, unit)
     if unit is not None:
         return None if node.args.get("format") else replace(use, top=node, date=True)
+    if _is_date_function(node, operand):
+        return replace(use, top=node, date=True)
+    return _read_value(use, node)
+
+
+def _is_same_kind(use: TimeOf, node: exp.Expr) -> bool:
+    """Tests whether ``node`` returns a time if the use is one, and a date if it is one."""
+    operand = use.top
     match node:
-        case exp.LastDay() if not node.args.get("unit"):
-            return replace(use, top=node, date=True)
-        case exp.TsOrDsAdd() if node.text("unit").upper() in ("", "DAY") and node.this is operand:
-            return replace(use, top=node, date=True)
-        case exp.AddMonths() | exp.NextDay() if node.this is operand:
-            return replace(use, top=node, date=True)
-        case exp.Add() | exp.Sub() if use.date and node.this is operand and _is_number(node.expression):
-            return replace(use, top=node)
+        case exp.Paren() | exp.TimeStrToTime():
+            return True
+        case exp.AtTimeZone():  # the clocks of yet another zone
+            return node.this is operand and use.utc is not None and not use.date
+        case exp.Cast() | exp.TryCast():
+            return not use.date and is_of_type(node.args["to"], *TIMESTAMPS)
+        case exp.Add() | exp.Sub():
+            return use.date and node.this is operand and _is_number(node.expression)
+    return False
+
+
+def _truncate(use: TimeOf, node: exp.TimestampTrunc, unit: UpdatePeriod) -> TimeOf | None:
+    """Returns the use of a date_trunc of a time; ``None`` if its periods are not those of one unit."""
+    if use.utc is not None:
+        return replace(use, top=node)
+    left = _left(use.unit, unit)
+    return None if left is None else replace(use, top=node, cut=node, unit=left)
+
+
+def _is_date_function(node: exp.Expr, operand: exp.Expr) -> bool:
+    """Tests whether ``node`` returns another date than the operand's, in the same calendar."""
+    match node:
+        case exp.LastDay():
+            return not node.args.get("unit")
+        case exp.TsOrDsAdd():
+            return node.text("unit").upper() in ("", "DAY") and node.this is operand
+        case exp.AddMonths() | exp.NextDay():
+            return node.this is operand
+    return False
+
+
+def _read_value(use: TimeOf, node: exp.Expr) -> TimeOf | None:
+    """Returns the use of a function that reads a number or a text off a time's clocks; ``None`` for another one."""
     if isinstance(node, exp.Anonymous) and node.name.upper() in ("WINDOW", "TIME_BUCKET"):
         return None
-    unit_of_value = value_unit(node, operand)
+    unit_of_value = value_unit(node, use.top)
     if unit_of_value is None or (use.unit is not None and unit_of_value < UpdatePeriod.DAILY <= use.unit):
         return None  # where a day begins with a gap, its first hour is not 0
     return replace(use, top=node, value=True)
