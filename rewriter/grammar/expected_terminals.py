@@ -54,14 +54,7 @@ def expected_after(tokens: Sequence[Token]) -> Expected:
         length = 1
         for reading in readings:
             choices = tables.actions[reading.states[-1]]
-            if (
-                "QUERY" in choices
-                and index
-                and may_end_in_query(tokens, index)
-                and starts_query(tokens, index)
-                and not is_column_list(tokens, index)
-                and _advanced(tables, reading, "QUERY", end) is not None
-            ):
+            if "QUERY" in choices and _is_query_at(tokens, index, tables, reading, end):
                 return Expected(query=index)
             if "EXPRESSION" in choices:
                 length = _length_of_expression(tokens, index)
@@ -76,6 +69,22 @@ def expected_after(tokens: Sequence[Token]) -> Expected:
                     next_readings[moved] = None
         readings = list(next_readings)[:_MOST_READINGS]
         index += length
+    return _collect_expected(readings, tokens, tables, end)
+
+
+def _is_query_at(tokens: Sequence[Token], index: int, tables: Tables, reading: _Reading, end: int) -> bool:
+    """Tests whether a token behind the first one begins a query, by the words there and by a reading before it."""
+    return (
+        index > 0
+        and may_end_in_query(tokens, index)
+        and starts_query(tokens, index)
+        and not is_column_list(tokens, index)
+        and _advanced(tables, reading, "QUERY", end) is not None
+    )
+
+
+def _collect_expected(readings: Sequence[_Reading], tokens: Sequence[Token], tables: Tables, end: int) -> Expected:
+    """Returns what the readings of all tokens accept next."""
     words: set[str] = set()
     contexts, strings = [], []
     expects_query = in_expression = False

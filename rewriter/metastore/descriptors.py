@@ -184,21 +184,25 @@ def catalog_table(given: Any, id: int, location: str) -> Table:
         columns = tuple(map(_column, descriptor.cols or ()))
     if format == TEXTFILE:
         properties |= row_properties(options)
-    if format in DATA_FORMATS and not all(map(has_known_type, columns)):
-        format = f"{format} with other types"
-    if _has_defaults(properties):
-        format = f"{format} with default values"
+    format = _name_obstacles(format, columns, properties, location)
     if _has_constraints(properties) or descriptor.bucketCols:
         properties[WRITTEN_BY_CLIENTS] = "true"
-    foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
-    if foreign is not None:
-        format = f"{format} on {foreign['scheme']}"
     name = full_name(str(given.dbName or "default"), str(given.tableName or ""))
     table = Table(id, name, columns, partition_columns, format, location, True, comment, properties)
     check_definition(table, None)
     for column in columns:
         _check_type(column)
     return table
+
+
+def _name_obstacles(format: str, columns: Sequence[Column], properties: Mapping[str, str], location: str) -> str:
+    """Returns the name of a format with what keeps the table from being read here: no format of the project has it."""
+    if format in DATA_FORMATS and not all(map(has_known_type, columns)):
+        format = f"{format} with other types"
+    if _has_defaults(properties):
+        format = f"{format} with default values"
+    foreign = None if location.startswith("s3://") else _FOREIGN.match(location)
+    return format if foreign is None else f"{format} on {foreign['scheme']}"
 
 
 def _check_type(column: Column) -> None:

@@ -93,21 +93,14 @@ class CopyChanges:
             )
         if self._context.write_id(table.id) != change.write_id:
             raise InternalError(f"the write id {change.write_id} of '{table.name}' is not the transaction's")
-        copied = {partition.key: partition for partition in self._unchanged(table, change.partitions)}
-        if change.were_there:
-            given_up = self._given_up({file.path for partition in copied.values() for file in partition.files})
-            copied = {k: p for k, p in copied.items() if not any(file.path in given_up for file in p.files)}
+        copied = self._find_usable(table, change)
         self._context.stale_copies += [part.key for part in change.partitions if part.key not in copied]
         if not copied:
             return
         self._end_files(cluster, [KeyRange.of_key(key) for key in copied], change.write_id)
         version = Version(change.write_id, self._context.sequence)
         self._insert_files(cluster, {key: partition.files for key, partition in copied.items()}, version)
-        previous = [held for held in self._ranges(table.id) if held.cluster == cluster]
-        runs = _runs(self._live_keys(table), merge_ranges([held.keys for held in previous]), copied)
-        unchanged = {held.keys for held in previous} & set(runs)
-        self._end_ranges(table, [held for held in previous if held.keys not in unchanged], change.write_id)
-        self._insert_ranges(table, cluster, [keys for keys in runs if keys not in unchanged], version)
+        self._extend_ranges(table, cluster, copied, version)
         self._context.log("ADD_COPIES", table, partitions=len(copied), cluster=change.cluster)
 
     def drop(self, change: DropCopies) -> None:
@@ -210,6 +203,14 @@ class CopyChanges:
             if live is not None and live.commit_seq == partition.commit and paths == set(partition.originals):
                 yield partition
 
+    def _find_usable(self, table: Table, change: AddCopies) -> dict[bytes, CopiedPartition]:
+        """Returns the unchanged partitions by key, without copies that were there before and were given up since."""
+        copied = {partition.key: partition for partition in self._unchanged(table, change.partitions)}
+        if not change.were_there:
+            return copied
+        given_up = self._given_up({file.path for partition in copied.values() for file in partition.files})
+        return {k: p for k, p in copied.items() if not any(file.path in given_up for file in p.files)}
+
     def _ranges(self, table_id: int) -> list[_Held]:
         if table_id not in self._held:
             row = schema.partition_copies.c
@@ -234,6 +235,14 @@ class CopyChanges:
         for held in overlapping:
             self._end_files(held.cluster, [keys & held.keys for keys in given_up], version.made)
             self._insert_ranges(table, held.cluster, without([held.keys], given_up), version)
+
+    def _extend_ranges(self, table: Table, cluster: str, added: Iterable[bytes], version: Version) -> None:
+        """Adds keys to the ranges that a cluster holds. Ranges that stay as they are keep their rows."""
+        previous = [held for held in self._ranges(table.id) if held.cluster == cluster]
+        runs = _runs(self._live_keys(table), merge_ranges([held.keys for held in previous]), added)
+        unchanged = {held.keys for held in previous} & set(runs)
+        self._end_ranges(table, [held for held in previous if held.keys not in unchanged], version.made)
+        self._insert_ranges(table, cluster, [keys for keys in runs if keys not in unchanged], version)
 
     def _end_ranges(self, table: Table, ended: Sequence[_Held], write_id: int) -> None:
         row_ids = {held.row_id for held in ended}

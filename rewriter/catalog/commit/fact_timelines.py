@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rewriter.catalog.commit import partition_rows as rows
-from rewriter.catalog.commit.completeness import PeriodPartitions
+from rewriter.catalog.commit.completeness import PartsByPeriod, PeriodPartitions
 from rewriter.catalog.commit.freshness import BaseContent, Provenance, Sources, times_of
 from rewriter.catalog.commit.origin_changes import OriginChanges, changed_meanwhile, has_dependents, including
 from rewriter.catalog.commit.partition_rows import NewestVersion, StoredPartition, StoredProofs, newest_versions
@@ -290,14 +290,7 @@ class FactTimelineUpdate:
     def _judged_changes(self, rebuilt: Collection[int]) -> Iterator[tuple[TimeBinding, _Changes]]:
         """Yields the changes of each table's timelines. ``rebuilt`` are the ids of the tables that are rebuilt."""
         parts = {table_id: self._parts.of(self._bindings[table_id], slots) for table_id, slots in self._parted.items()}
-        proofs = [proof for written in self._proofs.values() for proof in written.values()]
-        proofs += [
-            part.proof
-            for by_slot in parts.values()
-            for period_parts in by_slot.values()
-            for part in period_parts
-            if not part.proof.is_open
-        ]
+        proofs = self._collect_closed_proofs(parts)
         self._origins.note(origin for proof in proofs for origin in proof.origins)
         base_origins = [origins for by_slot in self._base_origins.values() for origins in by_slot.values()]
         self._origins.note(origin for origins in base_origins for origin in origins)
@@ -307,33 +300,62 @@ class FactTimelineUpdate:
         judged: dict[int, dict[Period, TimelineChange]] = {}
         presence = BasePresence(self._context.connection, list(self._bindings.values()), rebuilt, self._parts)
         for table_id, binding in self._bindings.items():
-            changes = {period: TimelineChange() for period in binding.storage_table.layouts}
-            for slot, states in self._states.get(table_id, {}).items():
-                origins = self._base_origins.get(table_id, {}).get(slot, ())
-                changes[slot.period].states[slot.ordinal] = self._origins.base_states(states, origins)
-            for slot, period_parts in parts.get(table_id, {}).items():
-                if binding.is_base(slot.period):
-                    changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
+            judged[table_id] = changes = self._collect_known_states(binding, parts.get(table_id, {}))
             if binding.has_base:
                 presence.change(binding, changes[binding.base_period])
-            judged[table_id] = changes
         for table_id, binding in self._bindings.items():
             changes = judged[table_id]
-            for slot, proof in self._proofs.get(table_id, {}).items():
-                states = self._state(binding, slot, proof, content)
-                dependent = proof.doubt == INCOMPLETE
-                changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
-            for slot, period_parts in parts.get(table_id, {}).items():
-                if not binding.is_base(slot.period):
-                    states = self._parts.rollup_states(binding, slot, period_parts, content)
-                    states = presence.checked(binding, slot, states, self._parts.depends_on_whole_base(period_parts))
-                    changes[slot.period].states[slot.ordinal] = self._since(binding, slot, states, content)
-            for period in binding.rollup_periods:
-                changes[period].touched += self._touched(binding, period)
-                changes[period].completed += self._completed(binding, period, presence)
+            self._judge_rollups(binding, changes, parts.get(table_id, {}), content, presence)
             leading_changes = {(binding.time_key, period): change for period, change in changes.items()}
             other_changes = self._secondary_timelines.changes(binding, partial(self._live_values, binding.table))
             yield binding, {**leading_changes, **other_changes}
+
+    def _collect_closed_proofs(self, parts: Mapping[int, PartsByPeriod]) -> list[Proof]:
+        """Returns the proofs of the rollup slots of one partition, and of all partitions that no stream fills."""
+        proofs = [proof for written in self._proofs.values() for proof in written.values()]
+        return proofs + [
+            part.proof
+            for by_slot in parts.values()
+            for period_parts in by_slot.values()
+            for part in period_parts
+            if not part.proof.is_open
+        ]
+
+    def _collect_known_states(self, binding: TimeBinding, parts: PartsByPeriod) -> dict[Period, TimelineChange]:
+        """Returns the changes of a table's timelines by the states that need no judgement: those of base slots, and
+        those of rollup slots that are known already.
+        """
+        table_id = binding.table.id
+        changes = {period: TimelineChange() for period in binding.storage_table.layouts}
+        for slot, states in self._states.get(table_id, {}).items():
+            origins = self._base_origins.get(table_id, {}).get(slot, ())
+            changes[slot.period].states[slot.ordinal] = self._origins.base_states(states, origins)
+        for slot, period_parts in parts.items():
+            if binding.is_base(slot.period):
+                changes[slot.period].states[slot.ordinal] = self._parts.base_states(binding, period_parts)
+        return changes
+
+    def _judge_rollups(
+        self,
+        binding: TimeBinding,
+        changes: Mapping[Period, TimelineChange],
+        parts: PartsByPeriod,
+        content: BaseContent,
+        presence: BasePresence,
+    ) -> None:
+        """Adds the states of a table's written rollups to its changes, and the slots that changes of the base touch."""
+        for slot, proof in self._proofs.get(binding.table.id, {}).items():
+            states = self._state(binding, slot, proof, content)
+            dependent = proof.doubt == INCOMPLETE
+            changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
+        for slot, period_parts in parts.items():
+            if not binding.is_base(slot.period):
+                states = self._parts.rollup_states(binding, slot, period_parts, content)
+                states = presence.checked(binding, slot, states, self._parts.depends_on_whole_base(period_parts))
+                changes[slot.period].states[slot.ordinal] = self._since(binding, slot, states, content)
+        for period in binding.rollup_periods:
+            changes[period].touched += self._touched(binding, period)
+            changes[period].completed += self._completed(binding, period, presence)
 
     def _state(self, binding: TimeBinding, slot: Slot, proof: Proof, content: BaseContent) -> States:
         """Returns the states of a rollup slot of one partition, if its base periods exist."""

@@ -31,6 +31,9 @@ from rewriter.catalog.reading.pending_changes import changed_in_transaction
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import PartitionValues, Table
 
+    #: The writes of each partition, by the id of its table and its values.
+    _Writers = Mapping[tuple[int, PartitionValues], Sequence[PartitionWrite]]
+
 _Kind = TypeVar("_Kind", bound=Change)
 
 
@@ -112,38 +115,43 @@ def with_merged_inserts(changes: Sequence[_Kind]) -> list[_Kind | WritePartition
     repeated = {key: writes for key, writes in writers.items() if len(writes) > 1}
     if not repeated:
         return list(changes)
-    for change in inserts:
-        for into_partition in change.partitions if is_immutable(change.table) else ():
-            if sum(bool(write.files) for write in writers[change.table.id, into_partition.values]) > 1:
-                raise not_empty(change.table, into_partition.values)
+    _check_filled_once(inserts, writers)
     remaining_changes = [
         _without(change, repeated) if isinstance(change, WritePartitions) else change for change in changes
     ]
-    merged_writes = []
-    for table_id in dict.fromkeys(table_id for table_id, _ in repeated):
-        table_inserts = [change for change in inserts if change.table.id == table_id]
-        partitions = tuple(
-            PartitionWrite(values, tuple(file for partition in writes for file in partition.files))
-            for (id_of_table, values), writes in repeated.items()
-            if id_of_table == table_id
-        )
-        sources = {key: None for change in table_inserts for key in change.sources or {}}
-        origins = merged_origins(origin for change in table_inserts for origin in change.origins)
-        merged_writes.append(
-            replace(
-                table_inserts[0],
-                partitions=partitions,
-                sources=sources,
-                unproven=frozenset((table_id,)),
-                origins=origins,
-                keeps_time=False,
-            )
-        )
+    merged_writes = [
+        _merge_inserts(table_id, inserts, repeated) for table_id in dict.fromkeys(table_id for table_id, _ in repeated)
+    ]
     return [
         change
         for change in (*remaining_changes, *merged_writes)
         if not isinstance(change, WritePartitions) or change.partitions or change.wipes
     ]
+
+
+def _check_filled_once(inserts: Sequence[WritePartitions], writers: _Writers) -> None:
+    """Raises IMMUTABLE_TABLE if several INTOs add files to one partition of a table that accepts only one."""
+    for change in inserts:
+        for partition in change.partitions if is_immutable(change.table) else ():
+            if sum(bool(write.files) for write in writers[change.table.id, partition.values]) > 1:
+                raise not_empty(change.table, partition.values)
+
+
+def _merge_inserts(table_id: int, inserts: Sequence[WritePartitions], repeated: _Writers) -> WritePartitions:
+    """Returns the one write of a table's repeated partitions, with the files and the origins of all of its INTOs."""
+    table_inserts = [change for change in inserts if change.table.id == table_id]
+    return replace(
+        table_inserts[0],
+        partitions=tuple(
+            PartitionWrite(values, tuple(file for partition in writes for file in partition.files))
+            for (id_of_table, values), writes in repeated.items()
+            if id_of_table == table_id
+        ),
+        sources={key: None for change in table_inserts for key in change.sources or {}},
+        unproven=frozenset((table_id,)),
+        origins=merged_origins(origin for change in table_inserts for origin in change.origins),
+        keeps_time=False,
+    )
 
 
 def _check_not_filled(change: WritePartitions, written_keys: WrittenKeys) -> None:

@@ -136,8 +136,7 @@ class PartitionChanges:
         effect = _Effect(written, live, slots, self._left_open(change, written, live, slots), doubts)
         rows.end_partitions(connection, [*live.values(), *wiped], version.made)
         if change.overwrite:
-            rows.end_files(connection, [k for k, partition in live.items() if partition.files], version.made)
-            rows.end_files(connection, [partition.key for partition in wiped], version.made)
+            _end_files(connection, live, wiped, version.made)
         # In a period of several partitions, a dropped one counts as wiped from now on, too.
         timeline_update = self._timeline_updates.of(table)
         parted = timeline_update is not None and timeline_update.binding(table).parted
@@ -369,6 +368,14 @@ class PartitionChanges:
         if timeline_update is not None:
             for partition in wiped:
                 timeline_update.note_wiped(table, partition.values)
+
+
+def _end_files(
+    connection: sa.Connection, live: Mapping[bytes, LivePartition], wiped: Sequence[LivePartition], write_id: int
+) -> None:
+    """Ends the files of the partitions that an OVERWRITE replaces or wipes."""
+    rows.end_files(connection, [key for key, partition in live.items() if partition.files], write_id)
+    rows.end_files(connection, [partition.key for partition in wiped], write_id)
 
 
 def _origins(change: WritePartitions, values: PartitionValues, slot: Slot | None) -> Origins:

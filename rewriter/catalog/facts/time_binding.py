@@ -249,6 +249,18 @@ class TimeBinding:
         return {}
 
     def _slot(self, values: PartitionValues) -> Slot | None:
+        slots, first_error = self._match_layouts(values)
+        if len(slots) == 1:
+            return slots[0]
+        name = partition_name(self.table.partition_columns, values)
+        if first_error is not None and not slots and len(self._readers) == 1:
+            raise self._unreadable(name, first_error)
+        raise self._ambiguous(name, slots)
+
+    def _match_layouts(self, values: PartitionValues) -> tuple[list[Slot | None], DataError | None]:
+        """Returns the slot of a partition by each layout that its values match, and the error of the first other
+        layout.
+        """
         slots: list[Slot | None] = []
         first_error: DataError | None = None
         for period, layout, pick in self._readers:
@@ -264,21 +276,22 @@ class TimeBinding:
                 slots.append(slot)
             except DataError as error:
                 first_error = first_error or error
-        if len(slots) == 1:
-            return slots[0]
-        name = partition_name(self.table.partition_columns, values)
-        if first_error is not None and not slots and len(self._readers) == 1:
-            is_wall_column = (
-                first_error.object is not None and first_error.object.lower() in self.storage_table.wall_columns
-            )
-            raise DataError(
-                f"partition {name} of {self.table.name}: {first_error.message}",
-                condition="INVALID_TIME_PARTITION",
-                object=first_error.object,
-                hint=f"{(first_error.hint or '').removesuffix('.')}, midnight on the clocks of {self.fact.zone}."
-                if is_wall_column
-                else first_error.hint,
-            )
+        return slots, first_error
+
+    def _unreadable(self, name: str, error: DataError) -> DataError:
+        """Returns the error of the only layout, for the partition ``name``."""
+        is_wall_column = error.object is not None and error.object.lower() in self.storage_table.wall_columns
+        return DataError(
+            f"partition {name} of {self.table.name}: {error.message}",
+            condition="INVALID_TIME_PARTITION",
+            object=error.object,
+            hint=f"{(error.hint or '').removesuffix('.')}, midnight on the clocks of {self.fact.zone}."
+            if is_wall_column
+            else error.hint,
+        )
+
+    def _ambiguous(self, name: str, slots: Sequence[Slot | None]) -> DataError:
+        """Returns the error of a partition whose values match several layouts, or none of several."""
         other_layouts = {period: [layout for layout, _ in readers] for period, readers in self._other_readers.items()}
         layouts = "; ".join(
             f"{period.name} "
@@ -288,7 +301,7 @@ class TimeBinding:
             for period, layout, _ in self._readers
         )
         matching_periods = " and ".join((slot.period if slot else self.base_period).name for slot in slots) or "none"
-        raise DataError(
+        return DataError(
             f"partition {name} of {self.table.name} must match exactly one of its time layouts, "
             f"but matches {matching_periods}",
             condition="INVALID_TIME_PARTITION",

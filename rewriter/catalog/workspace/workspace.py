@@ -357,25 +357,64 @@ def _net_objects(changes: Sequence[Change]) -> tuple[list[Change], set[int]]:
     return objects, gone
 
 
+@dataclass
+class _NetPartitions:
+    """What has become of the partitions of one table that the transaction has changed.
+
+    ``passing`` are those that it has made and dropped, with content in between; ``wipes`` the keys of those of the
+    snapshot that are gone after other changes. ``proofs`` are those of the partitions that are written.
+    """
+
+    overwritten: list[PartitionWrite] = field(default_factory=list)
+    appended: list[PartitionWrite] = field(default_factory=list)
+    dropped: list[bytes] = field(default_factory=list)
+    passing: list[PartitionValues] = field(default_factory=list)
+    wipes: list[KeyRange] = field(default_factory=list)
+    proofs: dict[PartitionValues, NetProof] = field(default_factory=dict)
+
+
 def _net(
     state: _TableState, changes: Sequence[Change], exclusive: Sequence[KeyRange], write_id: Callable[[], int]
 ) -> Iterator[Change]:
     """Yields the net changes of one managed table."""
     table = state.table
     wipes = [keys for change in changes if isinstance(change, WritePartitions) for keys in change.wipes]
-    searched = [keys for change in changes if isinstance(change, DropPartitions) for keys in change.ranges]
-    moved = [move for change in changes for move in moved_ranges(change)]
-    searched += [keys for moved_table, ranges in moved if moved_table.id == table.id for keys in ranges]
+    searched = _collect_searched_keys(table, changes)
+    searched += [keys for keys in exclusive if keys.is_one_key and keys.start not in state.versions]
     sources: dict[int, Sequence[KeyRange] | None] = {
         source: None for change in changes if isinstance(change, WritePartitions) for source in change.sources or ()
     }
-    overwritten: list[PartitionWrite] = []
-    appended: list[PartitionWrite] = []
-    dropped: list[bytes] = []
-    proofs: dict[PartitionValues, NetProof] = {}
-    wiped = merge_ranges(wipes)
-    passing: list[PartitionValues] = []
-    searched += [keys for keys in exclusive if keys.is_one_key and keys.start not in state.versions]
+    partitions = _classify_partitions(state, exclusive, merge_ranges(wipes))
+    wipes += partitions.wipes
+    if partitions.dropped or searched or partitions.passing:
+        yield DropPartitions(table, tuple(partitions.dropped), merge_ranges(searched), tuple(partitions.passing))
+    for overwrite, writes in ((True, partitions.overwritten), (False, partitions.appended)):
+        if writes or (overwrite and wipes):
+            yield WritePartitions(
+                table,
+                write_id(),
+                tuple(writes),
+                overwrite,
+                wipes=merge_ranges(wipes) if overwrite else (),
+                sources=sources,
+                proofs={write.values: partitions.proofs[write.values] for write in writes},
+            )
+
+
+def _collect_searched_keys(table: Table, changes: Sequence[Change]) -> list[KeyRange]:
+    """Returns the keys of a table in which the statements have looked for partitions to drop or to move."""
+    dropped = [keys for change in changes if isinstance(change, DropPartitions) for keys in change.ranges]
+    moved = [move for change in changes for move in moved_ranges(change)]
+    return dropped + [keys for moved_table, ranges in moved if moved_table.id == table.id for keys in ranges]
+
+
+def _classify_partitions(
+    state: _TableState, exclusive: Sequence[KeyRange], wiped: Sequence[KeyRange]
+) -> _NetPartitions:
+    """Returns what has become of each partition. ``exclusive`` are the keys that were not written by INTOs alone, and
+    ``wiped`` those that an OVERWRITE has wiped.
+    """
+    net = _NetPartitions()
     for key, versions in state.versions.items():
         existed = versions.before is not None
         if versions.state is RowState.LIVE:
@@ -383,29 +422,17 @@ def _net(
             # Rows that came with INTOs alone, and those that came to the rows of the snapshot, were added.
             if not _contains(exclusive, key) or (versions.kept and not versions.removed):
                 if write.files or not existed:
-                    appended.append(write)
+                    net.appended.append(write)
             else:
-                overwritten.append(write)
-            proofs[versions.values] = state.proof(versions)
+                net.overwritten.append(write)
+            net.proofs[versions.values] = state.proof(versions)
         elif not existed:
-            passing += [versions.values] if versions.had_content else []
+            net.passing += [versions.values] if versions.had_content else []
         elif versions.state is RowState.DROPPED and not versions.had_content and not _contains(wiped, key):
-            dropped.append(key)
+            net.dropped.append(key)
         else:
-            wipes.append(KeyRange.of_key(key))
-    if dropped or searched or passing:
-        yield DropPartitions(table, tuple(dropped), merge_ranges(searched), tuple(passing))
-    for overwrite, partitions in ((True, overwritten), (False, appended)):
-        if partitions or (overwrite and wipes):
-            yield WritePartitions(
-                table,
-                write_id(),
-                tuple(partitions),
-                overwrite,
-                wipes=merge_ranges(wipes) if overwrite else (),
-                sources=sources,
-                proofs={write.values: proofs[write.values] for write in partitions},
-            )
+            net.wipes.append(KeyRange.of_key(key))
+    return net
 
 
 class _TableState:

@@ -63,29 +63,34 @@ def position_at(text: str, cursor: int, lexed: TextPieces | None = None) -> Posi
     before = [piece for piece in around if piece.end <= cursor and piece.start < cursor]
     inside = next((piece for piece in around if piece.start < cursor < piece.end), None)
     if inside is not None and inside.kind in _QUOTED:
-        if not _is_open(text, cursor, inside.text[0]):
-            if text[cursor] != inside.text[0]:
-                return None
-        else:  # The quote that closes it is that of another one.
+        if _is_open(text, cursor, inside.text[0]):
             inside = Piece(PieceKind.UNCLOSED, text[inside.start : cursor], inside.start, cursor)
-            behind = TextPieces().statement(text[cursor:], 0, _MOST_BEHIND)
-            shifted = (Piece(kind, part, start + cursor, end + cursor) for kind, part, start, end in behind)
-            around = [*before, inside, *shifted]
-    if inside is not None and (inside.kind is PieceKind.COMMENT or inside.text.startswith("/*")):
+            around = [*before, inside, *_read_pieces_behind(text, cursor)]
+        elif text[cursor] != inside.text[0]:
+            return None
+    touching = before[-1] if before and before[-1].end == cursor else None
+    if _is_in_comment(inside, touching):
         return None
-    if before and before[-1].end == cursor and before[-1].kind is PieceKind.COMMENT and before[-1].text[:2] == "--":
-        return None
-    last = inside
-    if last is None and before and before[-1].end == cursor:
-        last = before[-1]
+    last = touching if inside is None else inside
     typed = _typed(text, cursor, last)
     if typed is None:
         return None
     start, value, quote, closed = typed
     tokens, index = _tokens(around, start, cursor)
-    if quote in ("'", '"'):
-        return _position(tokens, index, start, value, quote, closed, in_string=True)
-    return _position(tokens, index, start, value, quote, closed, in_string=False)
+    return _position(tokens, index, start, value, quote, closed, in_string=quote in ("'", '"'))
+
+
+def _read_pieces_behind(text: str, cursor: int) -> list[Piece]:
+    """Returns the pieces behind an open string at the cursor: the quote that seemed to close it begins another one."""
+    behind = TextPieces().statement(text[cursor:], 0, _MOST_BEHIND)
+    return [Piece(kind, part, start + cursor, end + cursor) for kind, part, start, end in behind]
+
+
+def _is_in_comment(inside: Piece | None, touching: Piece | None) -> bool:
+    """Tests whether the cursor is inside of a comment, or touches one of a line, which goes on at its end."""
+    if inside is not None and (inside.kind is PieceKind.COMMENT or inside.text.startswith("/*")):
+        return True
+    return touching is not None and touching.kind is PieceKind.COMMENT and touching.text[:2] == "--"
 
 
 def _command_at(text: str, cursor: int, lexed: TextPieces) -> Position | None:

@@ -105,17 +105,28 @@ def _qualified(scope: Scope, qualifier: tuple[str, ...]) -> tuple[Expectation, .
 
 
 def _in_expression(scope: Scope, before: Sequence[Token]) -> tuple[Expectation, ...]:
-    by_clause: tuple[str, ...] = _NEXT.get(scope.clause, ("AND", "OR", *_NEXT["FROM"]))
     if _ends_operand(before):
-        joins = _JOINS if scope.clause == "ON" else ()
-        clauses = (*by_clause, *joins) if scope.clause != "ON" else (*joins, *_NEXT["FROM"])
-        in_case: tuple[str, ...] = _IN_CASE if any(token.is_word("CASE") for token in before) else ()
-        return (Keywords((*_OPERATORS, *in_case, *clauses, "OVER")),)
+        return (_expect_behind_operand(scope, before),)
     if before and before[-1].is_word("AS"):
         is_cast = len(before) > 1 and any(token.is_word("CAST", "TRY_CAST") for token in before[-40:])
         return (Keywords(TYPES),) if is_cast else ()
     if before and before[-1].is_word("IS"):
         return (Keywords(("NULL", "NOT", "TRUE", "FALSE", "DISTINCT FROM")),)
+    return _expect_operand(scope, before)
+
+
+def _expect_behind_operand(scope: Scope, before: Sequence[Token]) -> Keywords:
+    """Returns the operators, and the clauses that may follow."""
+    in_case: tuple[str, ...] = _IN_CASE if any(token.is_word("CASE") for token in before) else ()
+    if scope.clause == "ON":
+        clauses: tuple[str, ...] = (*_JOINS, *_NEXT["FROM"])
+    else:
+        clauses = _NEXT.get(scope.clause, ("AND", "OR", *_NEXT["FROM"]))
+    return Keywords((*_OPERATORS, *in_case, *clauses, "OVER"))
+
+
+def _expect_operand(scope: Scope, before: Sequence[Token]) -> tuple[Expectation, ...]:
+    """Returns what an operand can be, and the words that may stand in front of it."""
     starts = ("DISTINCT", "ALL") if scope.clause == "SELECT" and not before else ()
     when = ("WHEN",) if before and before[-1].is_word("CASE") else ()
     subquery = ("SELECT",) if before and before[-1].is_operator("(") else ()

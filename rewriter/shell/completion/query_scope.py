@@ -151,14 +151,7 @@ def _ctes(
         index += 1
     while index < end and is_name(tokens[index]) and not tokens[index].is_word("SELECT", "FROM", "INSERT"):
         name = identifier_value(tokens[index])
-        index += 1
-        columns: tuple[str, ...] = ()
-        if index < end and tokens[index].is_operator("("):
-            close = ends.get(index, end)
-            columns = tuple(identifier_value(token) for token in tokens[index + 1 : close] if is_name(token))
-            index = close + 1
-        if index < end and tokens[index].is_word("AS"):
-            index += 1
+        columns, index = _read_cte_columns(tokens, index + 1, end, ends)
         if index >= end or not tokens[index].is_operator("("):
             return outer, end
         close = ends.get(index, end)
@@ -174,6 +167,22 @@ def _ctes(
             continue
         return outer, index
     return outer, end if index >= end or not _begins_query(tokens, index) else index
+
+
+def _read_cte_columns(
+    tokens: Sequence[Token], index: int, end: int, ends: dict[int, int]
+) -> tuple[tuple[str, ...], int]:
+    """Returns the columns in parentheses behind the name of a CTE, if there are any, and the number of the token behind
+    AS.
+    """
+    columns: tuple[str, ...] = ()
+    if index < end and tokens[index].is_operator("("):
+        close = ends.get(index, end)
+        columns = tuple(identifier_value(token) for token in tokens[index + 1 : close] if is_name(token))
+        index = close + 1
+    if index < end and tokens[index].is_word("AS"):
+        index += 1
+    return columns, index
 
 
 def _derived(
@@ -246,7 +255,7 @@ def _relations(
     jumped = start
     for index in flat:
         token = tokens[index]
-        if index < jumped or token.is_operator(".") or (index and tokens[index - 1].is_operator(".")):
+        if index < jumped or _continues_name(tokens, index):
             continue
         if token.is_word("FROM", "JOIN"):
             in_from = expects = True
@@ -266,16 +275,30 @@ def _relations(
                 relations += _relations(tokens, index + 1, close, ends, ctes, nested) if nested < _MOST_NESTED else ()
             expects = False
         elif expects and is_name(token) and not token.is_word(*_NO_ALIAS):
-            parts, after = name_at(tokens[:end], index)
-            if after < end and tokens[after].is_operator("("):
-                after = ends.get(after, end) + 1
-                alias, jumped = _alias(tokens, after, end)
-                relations.append(_renamed(tokens, jumped, ends, Relation(alias or parts[-1])))
-            else:
-                alias, jumped = _alias(tokens, after, end)
-                relations.append(_relation_named(parts, alias, ctes))
+            relation, jumped = _read_relation(tokens, index, end, ends, ctes)
+            relations.append(relation)
             expects = False
     return tuple(relations)
+
+
+def _continues_name(tokens: Sequence[Token], index: int) -> bool:
+    """Tests whether a token is a point, or behind one: a part of a name, even if it is a keyword elsewhere."""
+    return tokens[index].is_operator(".") or (index > 0 and tokens[index - 1].is_operator("."))
+
+
+def _read_relation(
+    tokens: Sequence[Token], index: int, end: int, ends: dict[int, int], ctes: tuple[Relation, ...]
+) -> tuple[Relation, int]:
+    """Returns the relation whose name, or the function whose call, is at a token of FROM, and the number of the token
+    behind its alias.
+    """
+    parts, after = name_at(tokens[:end], index)
+    if after < end and tokens[after].is_operator("("):
+        after = ends.get(after, end) + 1
+        alias, after = _alias(tokens, after, end)
+        return _renamed(tokens, after, ends, Relation(alias or parts[-1])), after
+    alias, after = _alias(tokens, after, end)
+    return _relation_named(parts, alias, ctes), after
 
 
 def _renamed(tokens: Sequence[Token], index: int, ends: dict[int, int], relation: Relation) -> Relation:

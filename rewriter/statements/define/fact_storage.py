@@ -223,8 +223,32 @@ def _completeness(
     leading = [column.column.lower() for column in times[cube.times[0]]]
     other_columns = [column for column in table.partition_columns if column.name.lower() not in timed]
     rules = {rule.column.lower(): rule for rule in clause.complete}
-    dimensions = {column.name.lower() for column in cube.dimensions}
     unnamed = [time for time in cube.times if time not in times]
+    _check_rules(clause, other_columns, rules, unnamed, cube, table)
+    if {column.name.lower() for column in table.partition_columns[: len(leading)]} != set(leading):
+        raise not_supported(
+            "A storage table whose partition columns do not begin with the time columns",
+            clause.span,
+            "Declare the time columns first in PARTITIONED BY."
+            if len(times) == 1
+            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY.",
+        )
+    return tuple(_listed_values(column, rules[column.name.lower()]) for column in other_columns)
+
+
+def _check_rules(
+    clause: s.FactTable,
+    other_columns: Sequence[Column],
+    rules: Mapping[str, s.CompleteWith],
+    unnamed: Sequence[str],
+    cube: Cube,
+    table: Table,
+) -> None:
+    """Checks that each column that names no time is a dimension with a rule, and that there are no other rules.
+
+    ``unnamed`` are the time dimensions that no partition column names.
+    """
+    dimensions = {column.name.lower() for column in cube.dimensions}
     for column in other_columns:
         if column.name.lower() not in rules:
             raise invalid_fact(
@@ -249,15 +273,6 @@ def _completeness(
                 object=rule.column,
                 hint=f"COMPLETE WITH names the partition columns outside the time layout: {further_names}.",
             )
-    if {column.name.lower() for column in table.partition_columns[: len(leading)]} != set(leading):
-        raise not_supported(
-            "A storage table whose partition columns do not begin with the time columns",
-            clause.span,
-            "Declare the time columns first in PARTITIONED BY."
-            if len(times) == 1
-            else f"Declare the columns of {cube.times[0]} first in PARTITIONED BY.",
-        )
-    return tuple(_listed_values(column, rules[column.name.lower()]) for column in other_columns)
 
 
 def _listed_values(column: Column, rule: s.CompleteWith) -> Completeness:

@@ -26,11 +26,8 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
     finest = min(sibling.base_period for sibling in siblings)
     has_events = any(sibling.is_raw and sibling.base_period is finest for sibling in siblings)
     measures = [measure for measure in cube.measures if fact.columns is None or measure.name in fact.columns]
-    spans = [
-        clause.table.span if clause.table else clause.span for block in statement.storages for clause in block.tables
-    ]
-    first: tuple[str, set[str]] | None = None
-    for stored, span in zip(fact.tables, spans, strict=True):
+    first_base: Table | None = None
+    for stored, span in zip(fact.tables, _find_table_spans(statement), strict=True):
         table = context.snapshot.table(stored.table)
         is_oldest = stored.raw is not None or not has_events
         rolled_up = [period.name for period in sorted(stored.layouts) if period is not finest or not is_oldest]
@@ -40,17 +37,33 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
             if len(rolled_up) < len(stored.layouts):
                 _check_base(measures, table, cube, span)
         if any(fact.is_base(stored, period) for period in stored.layouts):
-            rounded = {name for name in cube.rounded_sums(table) if fact.columns is None or name in fact.columns}
-            first_name, rounded_before = first = first or (table.name, rounded)
-            if rounded != rounded_before:
-                name = min(rounded ^ rounded_before)
-                raise invalid_fact(
-                    f"{name} is FLOAT in {table.name if name in rounded else first_name}, and DOUBLE in "
-                    f"{first_name if name in rounded else table.name}: both hold the base.",
-                    span,
-                    "Declare it with the same type in both.",
-                    name,
-                )
+            first_base = first_base or table
+            _check_same_rounding(measures, first_base, table, cube, span)
+
+
+def _find_table_spans(statement: s.CreateFact) -> list[Span]:
+    """Returns where the statement names each table of the fact, or else where its clause is."""
+    return [
+        clause.table.span if clause.table else clause.span for block in statement.storages for clause in block.tables
+    ]
+
+
+def _check_same_rounding(measures: Iterable[Measure], first_base: Table, table: Table, cube: Cube, at: Span) -> None:
+    """Checks that a base table holds the same sums as FLOAT as the fact's first one."""
+    names = {measure.name for measure in measures}
+    rounded, rounded_first = (
+        names.intersection(cube.rounded_sums(table)),
+        names.intersection(cube.rounded_sums(first_base)),
+    )
+    if rounded != rounded_first:
+        name = min(rounded ^ rounded_first)
+        raise invalid_fact(
+            f"{name} is FLOAT in {table.name if name in rounded else first_base.name}, and DOUBLE in "
+            f"{first_base.name if name in rounded else table.name}: both hold the base.",
+            at,
+            "Declare it with the same type in both.",
+            name,
+        )
 
 
 def _check_rollups(measures: Iterable[Measure], table: Table, period: str, cube: Cube, at: Span) -> None:

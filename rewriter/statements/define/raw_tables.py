@@ -15,7 +15,7 @@ from rewriter.planner.text.query_text import QueryText
 from rewriter.statements.define.cubes import not_supported
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Cube, Fact, Table
+    from rewriter.catalog.model.objects import Column, Cube, Fact, Table
     from rewriter.grammar.families import facts as s
 
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
@@ -32,6 +32,22 @@ def raw_columns(
     """
     if clause.raw is None:
         return None
+    _check_clause(clause, cube, table)
+    expressions = _read_expressions(clause.raw, cube, columns, table)
+    stored = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in complete}
+    for name in cube.column_order:
+        if name in expressions or not _is_carried(name, cube, columns):
+            continue
+        column_in_table = stored.get(name.lower())
+        if column_in_table is None:
+            _check_counts_events(name, clause, cube, table)
+        else:
+            _check_type(name, column_in_table, clause, cube, table)
+    return expressions
+
+
+def _check_clause(clause: s.FactTable, cube: Cube, table: Table) -> None:
+    """Raises unless a RAW table has one period and one time in its partitions, and its cube one time or UTC."""
     if len(clause.partitioned_by) > 1:
         raise not_supported(
             "RAW in a table whose partitions name several time dimensions",
@@ -50,9 +66,15 @@ def raw_columns(
             clause.span,
             "Name the one period of its partitions: PERIOD HOURLY.",
         )
+
+
+def _read_expressions(
+    raw: Iterable[s.RawColumn], cube: Cube, columns: tuple[str, ...] | None, table: Table
+) -> dict[str, str]:
+    """Returns the expressions that the clause states, checked, by the cube's columns."""
     names = {name.lower(): name for name in cube.column_order}
     expressions: dict[str, str] = {}
-    for column in clause.raw:
+    for column in raw:
         name = names.get(column.column.lower())
         if name is None or not _is_carried(name, cube, columns):
             shown = ", ".join(c for c in cube.column_order if _is_carried(c, cube, columns))
@@ -61,42 +83,45 @@ def raw_columns(
             )
         _check_expression(column, table)
         expressions[name] = column.expression
-    stored = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in complete}
+    return expressions
+
+
+def _check_counts_events(name: str, clause: s.FactTable, cube: Cube, table: Table) -> None:
+    """Raises INVALID_FACT unless a column that the table does not have is a COUNT measure of events, or of the values
+    of one measure.
+    """
+    counted = counted_measures(cube, name)
+    if len(counted) > 1:
+        raise _invalid(
+            f"{name} counts the values of {' and '.join(m.name for m in counted)}, which may be NULL apart.",
+            clause.span,
+            f"Write what an event counts: RAW ({name} AS expression), or give each measure its own count.",
+            name,
+        )
+    if not is_count(cube, name):
+        raise _invalid(
+            f"The RAW table {table.name} has no column {name}.",
+            clause.span,
+            f"Write how an event gives it: RAW ({name} AS expression).",
+            name,
+        )
+
+
+def _check_type(name: str, column: Column, clause: s.FactTable, cube: Cube, table: Table) -> None:
+    """Raises INVALID_FACT unless a column of the table has the type that the cube declares for ``name``."""
     measures = {measure.name: measure.type for measure in cube.measures}
     types = {c.name: c.type for c in cube.dimensions} | measures
-    for name in cube.column_order:
-        if name in expressions or not _is_carried(name, cube, columns):
-            continue
-        column_in_table = stored.get(name.lower())
-        if column_in_table is None:
-            counted = counted_measures(cube, name)
-            if len(counted) > 1:
-                raise _invalid(
-                    f"{name} counts the values of {' and '.join(m.name for m in counted)}, which may be NULL apart.",
-                    clause.span,
-                    f"Write what an event counts: RAW ({name} AS expression), or give each measure its own count.",
-                    name,
-                )
-            if is_count(cube, name):
-                continue
-            raise _invalid(
-                f"The RAW table {table.name} has no column {name}.",
-                clause.span,
-                f"Write how an event gives it: RAW ({name} AS expression).",
-                name,
-            )
-        expected = _TIME_TYPES if name in cube.times else (types[name],)
-        # An integer or a decimal of an event may be narrower: its value becomes one of the cube's type.
-        is_narrower = name in measures and is_wider(types[name], column_in_table.type)
-        if column_in_table.type not in expected and (not is_narrower or column_in_table.type == "float"):
-            declared, wanted = column_in_table.type.upper(), expected[0].upper()
-            raise _invalid(
-                f"{column_in_table.name} is {declared} in {table.name}, but {wanted} in {cube.name}.",
-                clause.span,
-                f"Convert it: RAW ({name} AS CAST({column_in_table.name} AS {wanted})).",
-                name,
-            )
-    return expressions
+    expected = _TIME_TYPES if name in cube.times else (types[name],)
+    # An integer or a decimal of an event may be narrower: its value becomes one of the cube's type.
+    is_narrower = name in measures and is_wider(types[name], column.type)
+    if column.type not in expected and (not is_narrower or column.type == "float"):
+        declared, wanted = column.type.upper(), expected[0].upper()
+        raise _invalid(
+            f"{column.name} is {declared} in {table.name}, but {wanted} in {cube.name}.",
+            clause.span,
+            f"Convert it: RAW ({name} AS CAST({column.name} AS {wanted})).",
+            name,
+        )
 
 
 def check_raw_periods(fact: Fact, at: Span) -> None:

@@ -49,6 +49,8 @@ _LONGEST_TABLE = 200
 #: The allowed names of tables, views and databases.
 PLAIN_NAME = re.compile(r"\w+")
 
+_Creation = s.CreateTable | s.CreateTableAs | s.CreateTableLike
+
 
 @runs(s.CreateTable, in_transaction=True, without_warehouse=True)
 def create_table(statement: s.CreateTable, context: Context) -> Result:
@@ -74,7 +76,7 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
 class CreationTarget:
     """The place of a new table: its name, format and location, and the object that has the name already."""
 
-    statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike
+    statement: _Creation
     context: Context
     name: str
     format: str
@@ -86,7 +88,7 @@ class CreationTarget:
     @classmethod
     def of(
         cls,
-        statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike,
+        statement: _Creation,
         context: Context,
         like: Table | None = None,
     ) -> CreationTarget:
@@ -96,70 +98,12 @@ class CreationTarget:
         REPLACE names an object that is not a table, ``NotSupportedError`` and ``ParseError`` for unsupported formats
         and locations.
         """
-        name = plain_name(statement.table, "table")
-        if statement.cluster is not None and statement.temporary:
-            raise NotSupportedError(
-                "A temporary table belongs to the session, and to no cluster.",
-                position=statement.cluster.span,
-                object=name,
-                hint="Omit ON CLUSTER.",
-            )
-        if statement.temporary:
-            if len(statement.table.parts) > 1:
-                raise ParseError(
-                    "A temporary table cannot be in a database.",
-                    position=statement.table.span,
-                    object=name,
-                    hint=f"Write CREATE TEMPORARY TABLE {statement.table.last}.",
-                )
-            name = statement.table.last
-            if context.transaction is not None:
-                raise not_in_transaction(f"The temporary table {name} belongs to the session", name).at(
-                    statement.table.span
-                )
+        name = _check_new_name(statement, context)
         format_ = like.format if like is not None and statement.format is None else _format(statement)
-        try:
-            declared_period(dict(statement.properties))
-        except Error as error:
-            raise error.at(statement.table.span) from None
-        if statement.external and statement.location is None:
-            raise ParseError(
-                "CREATE EXTERNAL TABLE needs a LOCATION.",
-                position=statement.table.span,
-                object=statement.table.last,
-                hint="Add LOCATION 'directory', or leave EXTERNAL out.",
-            )
-        if len(name.encode("utf-8")) > _LONGEST_TABLE:
-            raise AnalysisError(
-                f"The name of the table {name[:40]}… is too long: it is a directory name.",
-                condition="INVALID_SCHEMA_OR_RELATION_NAME",
-                sqlstate="42602",
-                position=statement.table.span,
-                object=name,
-                hint=f"Choose a name of at most {_LONGEST_TABLE} bytes.",
-            )
+        _check_declaration(statement, name)
         existing = _temporary(name, context) if statement.temporary else context.snapshot.named(name)
-        replaces = not isinstance(statement, s.CreateTableLike) and statement.or_replace
-        if existing is not None and replaces and not isinstance(existing, Table):
-            raise AnalysisError(
-                f"The {kind_of(existing)} {existing.name} cannot be replaced by a table.",
-                condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
-                sqlstate="42809",
-                position=statement.table.span,
-                object=existing.name,
-                hint="Choose a different name, or drop it first.",
-            )
-        if existing is not None and not replaces and not statement.if_not_exists:
-            raise already_exists(statement.table)
-        fact = context.snapshot.fact_using(existing.name) if existing is not None and replaces else None
-        if fact is not None:
-            raise IntegrityError(
-                f"The table {name} cannot be replaced: it is used by the fact {fact.name}.",
-                condition="TABLE_IN_USE",
-                position=statement.table.span,
-                object=name,
-                hint=f"DROP FACT {fact.name} first, or choose a different name.",
-            )
+        if existing is not None:
+            _check_existing(statement, existing, name, context)
         comment = like.comment if like is not None else None
         if not isinstance(statement, s.CreateTableLike):
             comment = statement.comment
@@ -255,9 +199,81 @@ def check_columns_of_format(format: str, columns: Sequence[Column], position: Sp
             )
 
 
-def _row_format(
-    statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike, format: str, like: Table | None
-) -> dict[str, str]:
+def _check_new_name(statement: _Creation, context: Context) -> str:
+    """Checks the name of the new table, and returns it: that in the catalog, or in the session if it is temporary."""
+    name = plain_name(statement.table, "table")
+    if statement.cluster is not None and statement.temporary:
+        raise NotSupportedError(
+            "A temporary table belongs to the session, and to no cluster.",
+            position=statement.cluster.span,
+            object=name,
+            hint="Omit ON CLUSTER.",
+        )
+    if not statement.temporary:
+        return name
+    if len(statement.table.parts) > 1:
+        raise ParseError(
+            "A temporary table cannot be in a database.",
+            position=statement.table.span,
+            object=name,
+            hint=f"Write CREATE TEMPORARY TABLE {statement.table.last}.",
+        )
+    name = statement.table.last
+    if context.transaction is not None:
+        raise not_in_transaction(f"The temporary table {name} belongs to the session", name).at(statement.table.span)
+    return name
+
+
+def _check_declaration(statement: _Creation, name: str) -> None:
+    """Checks the update period in the properties, the location of an external table, and the length of the name."""
+    try:
+        declared_period(dict(statement.properties))
+    except Error as error:
+        raise error.at(statement.table.span) from None
+    if statement.external and statement.location is None:
+        raise ParseError(
+            "CREATE EXTERNAL TABLE needs a LOCATION.",
+            position=statement.table.span,
+            object=statement.table.last,
+            hint="Add LOCATION 'directory', or leave EXTERNAL out.",
+        )
+    if len(name.encode("utf-8")) > _LONGEST_TABLE:
+        raise AnalysisError(
+            f"The name of the table {name[:40]}… is too long: it is a directory name.",
+            condition="INVALID_SCHEMA_OR_RELATION_NAME",
+            sqlstate="42602",
+            position=statement.table.span,
+            object=name,
+            hint=f"Choose a name of at most {_LONGEST_TABLE} bytes.",
+        )
+
+
+def _check_existing(statement: _Creation, existing: Object, name: str, context: Context) -> None:
+    """Checks that the object that has the name may stay, or that the new table may replace it."""
+    replaces = not isinstance(statement, s.CreateTableLike) and statement.or_replace
+    if replaces and not isinstance(existing, Table):
+        raise AnalysisError(
+            f"The {kind_of(existing)} {existing.name} cannot be replaced by a table.",
+            condition="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+            sqlstate="42809",
+            position=statement.table.span,
+            object=existing.name,
+            hint="Choose a different name, or drop it first.",
+        )
+    if not replaces and not statement.if_not_exists:
+        raise already_exists(statement.table)
+    fact = context.snapshot.fact_using(existing.name) if replaces else None
+    if fact is not None:
+        raise IntegrityError(
+            f"The table {name} cannot be replaced: it is used by the fact {fact.name}.",
+            condition="TABLE_IN_USE",
+            position=statement.table.span,
+            object=name,
+            hint=f"DROP FACT {fact.name} first, or choose a different name.",
+        )
+
+
+def _row_format(statement: _Creation, format: str, like: Table | None) -> dict[str, str]:
     """Returns the separators of text files as properties: those of the statement, or of the table that is copied."""
     stated = statement.row_format
     if format != TEXTFILE:
@@ -469,6 +485,6 @@ def no_partition_default(name: str, position: Span) -> NotSupportedError:
     )
 
 
-def _format(statement: s.CreateTable | s.CreateTableAs | s.CreateTableLike) -> str:
+def _format(statement: _Creation) -> str:
     position = statement.format_span or statement.table.span
     return check_table_format(statement.format or "parquet", position, statement.table.last)

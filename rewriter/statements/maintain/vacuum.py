@@ -164,14 +164,24 @@ def vacuum(statement: s.Vacuum, context: Context) -> Result:
     if statement.dry_run:
         return _result([*map(_removable, files_of_writes), *removable], _bounded(skipped))
     given_up = file_garbage.declare_removed(catalog.database, files_of_writes, retained, TRANSACTION_TIMEOUT_SECONDS)
-    removable = [*map(_removable, given_up), *removable]
+    live = {place for table in tables if table.dropped is None for place in table.places}
+    removed_files, warnings = _clean_up([*map(_removable, given_up), *removable], folders, live, roots, context)
+    return _result(removed_files, _bounded([*skipped, *warnings]))
+
+
+def _clean_up(
+    removable: Sequence[_Removable], folders: Sequence[_Folder], live: set[str], roots: Sequence[str], context: Context
+) -> tuple[list[_Removable], list[str]]:
+    """Removes files, their rows in the catalog, and the directories that are empty then. ``live`` are the places of
+    tables that exist. Returns what was removed, and warnings about the rest.
+    """
     advance = context.progress.counter("removing", "files", len(removable))
     removed_files, warnings = _remove(removable, roots, advance)
-    file_garbage.delete_rows(catalog.database, [file.unneeded for file in removed_files if file.unneeded is not None])
+    unneeded = [file.unneeded for file in removed_files if file.unneeded is not None]
+    file_garbage.delete_rows(context.catalog.database, unneeded)
     _remove_emptied([file.exposed for file in removed_files if file.exposed is not None], context)
-    live = {place for table in tables if table.dropped is None for place in table.places}
     _remove_empty(folders, live, roots, [item.path for item in removed_files])
-    return _result(removed_files, _bounded([*skipped, *warnings]))
+    return removed_files, warnings
 
 
 def _retained_seconds(statement: s.Vacuum, context: Context) -> float:

@@ -8,7 +8,7 @@ changes are one transaction. No engine is started, no file is opened, and none i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -177,24 +177,31 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
             scan_filter,
             context,
         )
-    binding = external_binding(table, context)
-    if binding is not None:
-        absent_keys = {partition.key for partition in findings.absent}
-        findings.files = list_files(
-            binding, [partition for key, partition in registered.items() if key not in absent_keys], context
-        )
-        for unlisted in findings.files.unlisted:
-            if unlisted.error.condition != "PATH_NOT_FOUND":
-                raise unlisted.error
-            reason = "SYNC PARTITIONS drops it" if action == "ADD" else None
-            findings.note(unlisted.partition.values, _ABSENT_ON_DISK, directory(table, unlisted.partition), reason)
-            if action != "ADD":  # It has vanished since the directories were checked.
-                findings.absent.append(unlisted.partition)
-        for partition in findings.files.changed.values():
-            effect = "rollups over it are outdated" if holds_base(binding, partition) else "the rollup is unproven"
-            findings.note(partition.values, _CHANGED_ON_DISK, directory(table, partition), effect)
+    _compare_files(findings, registered, action, context)
     if not is_directory(table.location):
         findings.warnings.append(f"The directory {table.location} of {table.name} does not exist.")
+
+
+def _compare_files(findings: _Findings, registered: Mapping[bytes, Partition], action: str, context: Context) -> None:
+    """Notes the differences between the files of a fact's table and those that the catalog has listed."""
+    table = findings.table
+    binding = external_binding(table, context)
+    if binding is None:
+        return
+    absent_keys = {partition.key for partition in findings.absent}
+    findings.files = list_files(
+        binding, [partition for key, partition in registered.items() if key not in absent_keys], context
+    )
+    for unlisted in findings.files.unlisted:
+        if unlisted.error.condition != "PATH_NOT_FOUND":
+            raise unlisted.error
+        reason = "SYNC PARTITIONS drops it" if action == "ADD" else None
+        findings.note(unlisted.partition.values, _ABSENT_ON_DISK, directory(table, unlisted.partition), reason)
+        if action != "ADD":  # It has vanished since the directories were checked.
+            findings.absent.append(unlisted.partition)
+    for partition in findings.files.changed.values():
+        effect = "rollups over it are outdated" if holds_base(binding, partition) else "the rollup is unproven"
+        findings.note(partition.values, _CHANGED_ON_DISK, directory(table, partition), effect)
 
 
 def _look_for_new(

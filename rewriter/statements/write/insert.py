@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -363,7 +363,6 @@ def write_external(
     table = target.table
     context.require_transactional(table)
     refuse_external_write(table)
-    unique = uuid.uuid4().hex
     if overwrite:
         check_table_location(table, context)
     with staging_directory(table) as staging:
@@ -388,12 +387,7 @@ def write_external(
         )
         old = old_files(table, replaced_partitions)
         refuse_foreign(table, old)
-        moved_paths: list[str] = []
-        with take_back_files(table, moved_paths, BaseException):
-            for values, data_files in partitions.items():
-                move(table, data_files, directories[values], unique, moved_paths)
-            if table.partition_columns:
-                check_unmoved(table, [existing[values] for values in partitions if values in existing], context)
+        moved_paths = _move_files(table, partitions, directories, existing, context)
         # Only one of our own errors shows that nothing was registered; after any other error the files must stay.
         with take_back_files(table, moved_paths, Error):
             _register(target, list(partitions), new, marked(partitions), context)
@@ -404,6 +398,26 @@ def write_external(
             if old:
                 _register(target, list(partitions), (), (), context)
     return files
+
+
+def _move_files(
+    table: Table,
+    partitions: Mapping[PartitionValues, Sequence[DataFile]],
+    directories: Mapping[PartitionValues, str],
+    existing: Mapping[PartitionValues, Partition],
+    context: Context,
+) -> list[str]:
+    """Moves written files into the directories of their partitions. Returns their paths there. Takes them back after
+    any error, and if an existing partition has another location by then.
+    """
+    unique = uuid.uuid4().hex
+    moved_paths: list[str] = []
+    with take_back_files(table, moved_paths, BaseException):
+        for values, data_files in partitions.items():
+            move(table, data_files, directories[values], unique, moved_paths)
+        if table.partition_columns:
+            check_unmoved(table, [existing[values] for values in partitions if values in existing], context)
+    return moved_paths
 
 
 @contextmanager

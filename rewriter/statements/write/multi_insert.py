@@ -81,27 +81,34 @@ def _multi_insert(statement: MultiInsert, context: Context) -> Result:
         files = _write(branches, listings, context)
     plans = [branch.prepared.plan for branch in branches]
     scans = [scan for branch in branches for scan in branch.prepared.scans] if source is None else source.scans
-    all_files = [file for branch_files in files for file in branch_files]
-    planning = sum(branch.prepared.planning_seconds for branch in branches)
     return Result(
         "INSERT",
-        rowcount=rows_of(all_files),
+        rowcount=rows_of([file for branch_files in files for file in branch_files]),
         coverage=Coverage(tuple(reference for plan in plans for reference in plan.coverage.references)),
         warnings=tuple(dict.fromkeys(warning for branch in branches for warning in _warnings(branch, context))),
-        stats=Stats(
-            tuple(scans),
-            written_partitions=len(
-                {
-                    (branch.target.table.id, file.values)
-                    for branch, branch_files in zip(branches, files, strict=True)
-                    for file in branch_files
-                }
-            ),
-            written_files=len({file.path for file in all_files}),
-            written_bytes=sum(file.bytes for file in all_files),
-            planning_seconds=planning,
-            execution_seconds=time.perf_counter() - started - planning,
+        stats=_sum_stats(branches, files, scans, started),
+    )
+
+
+def _sum_stats(
+    branches: Sequence[Checked], files: Sequence[Sequence[WrittenFile]], scans: Sequence[Scan], started: float
+) -> Stats:
+    """Returns the statistics of all INSERTs together. What two of them write to one partition counts once."""
+    all_files = [file for branch_files in files for file in branch_files]
+    planning = sum(branch.prepared.planning_seconds for branch in branches)
+    return Stats(
+        tuple(scans),
+        written_partitions=len(
+            {
+                (branch.target.table.id, file.values)
+                for branch, branch_files in zip(branches, files, strict=True)
+                for file in branch_files
+            }
         ),
+        written_files=len({file.path for file in all_files}),
+        written_bytes=sum(file.bytes for file in all_files),
+        planning_seconds=planning,
+        execution_seconds=time.perf_counter() - started - planning,
     )
 
 

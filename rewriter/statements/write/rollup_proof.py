@@ -58,6 +58,17 @@ class _Read(NamedTuple):
     partitions: Sequence[tuple[PartitionValues, Slot]]
 
 
+class _Given(NamedTuple):
+    """What the expressions of a query can use of each partition that it reads: columns, and a line of their values.
+
+    ``names`` are the names of the columns by those that the query gives them, in lower case.
+    """
+
+    columns: Sequence[Column]
+    names: Mapping[str, str]
+    partitions: Sequence[PartitionValues]
+
+
 def fact_binding(target: Target, context: Context) -> TimeBinding | None:
     """Returns how the table that an INSERT writes stores its fact; ``None`` where it belongs to no fact."""
     fact = context.snapshot.fact_using(target.table.name)
@@ -254,9 +265,8 @@ def _satisfying_partitions(
     """
     refusal = _Unproven(f"its query has a condition that does not select whole partitions of {source.table.name}")
     dimensions = set(columns_in(condition))
-    if not dimensions <= set(binding.combination_names) - {
-        other.time.lower() for other in binding.storage_table.others
-    }:
+    other_times = {other.time.lower() for other in binding.storage_table.others}
+    if not dimensions <= set(binding.combination_names) - other_times:
         raise refusal
     source_columns = {
         column.name.lower(): (index, column) for index, column in enumerate(source.table.partition_columns)
@@ -269,12 +279,11 @@ def _satisfying_partitions(
         for name in dimensions
     ):
         raise refusal
-    columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
-    names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
-    text = _text(condition, names, source_columns[min(dimensions)][1], zoned_time="")
-    lines = list(dict.fromkeys(partition for partition, _ in located_partitions))
+    given = _list_partition_values(source, located_partitions)
+    text = _text(condition, given.names, source_columns[min(dimensions)][1], zoned_time="")
+    lines = list(dict.fromkeys(given.partitions))
     try:
-        truths = dict(zip(lines, evaluate_condition(text, _RELATION, columns, lines, parameters), strict=True))
+        truths = dict(zip(lines, evaluate_condition(text, _RELATION, given.columns, lines, parameters), strict=True))
     except Error:
         raise refusal from None
     if None in truths.values():
@@ -301,19 +310,42 @@ def _check_period(
     context: Context,
 ) -> None:
     """Checks the same for the rollup partitions of one period."""
-    table = target.table
-    indexes = {column.name.lower(): index for index, column in enumerate(table.partition_columns)}
     dimensions = {dimension.name.lower() for dimension in context.snapshot.cube(binding.fact.cube).dimensions}
     free_names = {name for name in dimensions & values.keys() if _is_column(values[name], name)}
     expected = [
         _expected_partition(source, partition, slot, period, binding, free_names)
         for partition, slot in located_partitions
     ]
+    computed = _check_static_columns(values, source, located_partitions, expected, target)
+    if not computed or not expected:
+        return
+    if rows.cube is None:
+        given = _list_partition_values(source, located_partitions)
+    else:
+        given = _list_cube_values(source, located_partitions, binding)
+    zoned = rows.cube is not None and not binding.fact.calendar.is_utc
+    zoned_time = source.storage_table.time.lower() if zoned else ""
+    texts = [_text(value, given.names, column, zoned_time) for column, value in computed]
+    _check_computed_columns([column for column, _ in computed], texts, given, expected, source, parameters)
+
+
+def _check_static_columns(
+    values: Mapping[str, exp.Expr],
+    source: TimeBinding,
+    located_partitions: Sequence[tuple[PartitionValues, Slot]],
+    expected: Sequence[Mapping[str, str | None]],
+    target: Target,
+) -> list[tuple[Column, exp.Expr]]:
+    """Checks the partition columns whose values the statement names. Returns the others, which its query computes, with
+    their expressions.
+    """
+    partition_columns = target.table.partition_columns
+    indexes = {column.name.lower(): index for index, column in enumerate(partition_columns)}
     computed: list[tuple[Column, exp.Expr]] = []
     for name in expected[0] if expected else ():
         index = indexes[name]
         if index not in target.spec.static:
-            computed.append((table.partition_columns[index], values[name]))
+            computed.append((partition_columns[index], values[name]))
             continue
         static_value = target.spec.static[index]
         for (partition, _), expected_values in zip(located_partitions, expected, strict=True):
@@ -322,56 +354,77 @@ def _check_period(
                 raise _Unproven(
                     f"its query reads {source.table.name} {partition_text}, which is outside the range that it writes"
                 )
-    if not computed or not expected:
-        return
-    if rows.cube is None:
-        columns = [Column(f"p_{column.name}", column.type) for column in source.table.partition_columns]
-        names = {column.name.lower(): f"p_{column.name}" for column in source.table.partition_columns}
-        source_partitions: list[PartitionValues] = [partition for partition, _ in located_partitions]
-    else:
-        time = source.storage_table.time
-        times = {name.lower() for name in (time, *(other.time for other in source.storage_table.others))}
-        own_values = [
-            (position, column)
-            for position, column in enumerate(source.table.partition_columns)
-            if column.name.lower() in binding.combination_names and column.name.lower() not in times
-        ]
-        columns = [
-            Column(f"p_{time}", "timestamp"),
-            Column(_UTC_COLUMN, "timestamp"),
-            *(Column(f"p_{column.name}", column.type) for _, column in own_values),
-        ]
-        names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own_values}}
-        source_partitions = [
-            (
-                _wall_text(slot.start, binding.fact.calendar),
-                _wall_text(slot.start, UTC),
-                *(partition[position] for position, _ in own_values),
-            )
-            for partition, slot in located_partitions
-        ]
-    wanted_columns = [Column(f"w_{column.name}", column.type) for column, _ in computed]
-    zoned = rows.cube is not None and not binding.fact.calendar.is_utc
-    zoned_time = source.storage_table.time.lower() if zoned else ""
-    texts = [_text(value, names, column, zoned_time) for column, value in computed]
+    return computed
+
+
+def _list_partition_values(source: TimeBinding, located_partitions: Sequence[tuple[PartitionValues, Slot]]) -> _Given:
+    """Returns what a query of the table itself has of each partition: the values of its columns."""
+    partition_columns = source.table.partition_columns
+    return _Given(
+        [Column(f"p_{column.name}", column.type) for column in partition_columns],
+        {column.name.lower(): f"p_{column.name}" for column in partition_columns},
+        [partition for partition, _ in located_partitions],
+    )
+
+
+def _list_cube_values(
+    source: TimeBinding, located_partitions: Sequence[tuple[PartitionValues, Slot]], binding: TimeBinding
+) -> _Given:
+    """Returns what a query of the cube has of each partition: its start, by the clocks of the fact and in UTC, and the
+    dimensions that it is partitioned by.
+    """
+    time = source.storage_table.time
+    times = {name.lower() for name in (time, *(other.time for other in source.storage_table.others))}
+    own_values = [
+        (position, column)
+        for position, column in enumerate(source.table.partition_columns)
+        if column.name.lower() in binding.combination_names and column.name.lower() not in times
+    ]
+    columns = [
+        Column(f"p_{time}", "timestamp"),
+        Column(_UTC_COLUMN, "timestamp"),
+        *(Column(f"p_{column.name}", column.type) for _, column in own_values),
+    ]
+    names = {time.lower(): f"p_{time}", **{column.name.lower(): f"p_{column.name}" for _, column in own_values}}
+    partitions: list[PartitionValues] = [
+        (
+            _wall_text(slot.start, binding.fact.calendar),
+            _wall_text(slot.start, UTC),
+            *(partition[position] for position, _ in own_values),
+        )
+        for partition, slot in located_partitions
+    ]
+    return _Given(columns, names, partitions)
+
+
+def _check_computed_columns(
+    computed_columns: Sequence[Column],
+    texts: Sequence[str],
+    given: _Given,
+    expected: Sequence[Mapping[str, str | None]],
+    source: TimeBinding,
+    parameters: Mapping[str, object],
+) -> None:
+    """Checks that the texts, computed for each partition that is read, give the values where its rows belong."""
+    wanted_columns = [Column(f"w_{column.name}", column.type) for column in computed_columns]
     condition = " AND ".join(
         f"(CAST(({text}) AS {column.type.upper()}) <=> {quote_identifier(column.name)})"
         for text, column in zip(texts, wanted_columns, strict=True)
     )
     lines = sorted(
         {
-            (*given_values, *(expected_values[column.name.lower()] for column, _ in computed))
-            for given_values, expected_values in zip(source_partitions, expected, strict=True)
+            (*given_values, *(expected_values[column.name.lower()] for column in computed_columns))
+            for given_values, expected_values in zip(given.partitions, expected, strict=True)
         },
         key=lambda line: [value or "" for value in line],
     )
     try:
-        truths = evaluate_condition(condition, _RELATION, [*columns, *wanted_columns], lines, parameters)
+        truths = evaluate_condition(condition, _RELATION, [*given.columns, *wanted_columns], lines, parameters)
     except Error as error:
         raise _Unproven(f"the partitions that its query writes cannot be computed: {error.message}") from None
     if not all(truths):
         line = lines[truths.index(next(truth for truth in truths if not truth))]
-        partition_text = ", ".join(str(value) for value in line[: len(columns)])
+        partition_text = ", ".join(str(value) for value in line[: len(given.columns)])
         rows_text = f"rows of {source.table.name} {partition_text}"
         raise _Unproven(f"its query puts {rows_text} into a partition that does not match their time")
 

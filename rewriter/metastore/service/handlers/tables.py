@@ -81,17 +81,11 @@ def alter_table(call: Call) -> None:
         raise _InvalidOperation(message="The table has no storage descriptor.")
     check_properties({key: value for key, value in (given.parameters or {}).items() if key in HIDDEN})
     given.tableType = given.tableType or kept(table.properties).get("tableType")
-    location = location_of(given) or table.location
     is_renamed = new_name.lower() != table.name.lower()
-    if is_renamed and given.sd.location and path(given.sd.location) == table.location:
-        location = table.location  # Spark names the new path already, and expects that the files move there.
+    location = _choose_location(given, table, is_renamed)
     moved = _moved_location(table, new_name, call) if is_renamed and location == table.location else None
-    serde = given.sd.serdeInfo
-    if is_renamed and serde is not None and _PATH in (serde.parameters or {}):
-        # Spark expects that all files move, and would read an empty directory where they do not.
-        serde.parameters[_PATH] = uri(moved or location)
-        if location == table.location and not kept(table.properties).get("location"):
-            given.sd.location = uri(moved or location)
+    if is_renamed:
+        _set_path_of_spark(given, table, location, moved)
     given.parameters = with_time(given.parameters, call.now)
     if not given.partitionKeys:
         given.parameters = with_counts(given.parameters, location, call.service, is_changed=True)
@@ -105,6 +99,25 @@ def alter_table(call: Call) -> None:
     if location != table.location:
         make_table_directory(location, call.service)
     return None
+
+
+def _choose_location(given: Any, table: Table, is_renamed: bool) -> str:
+    location = location_of(given) or table.location
+    if is_renamed and given.sd.location and path(given.sd.location) == table.location:
+        return table.location  # Spark names the new path already, and expects that the files move there.
+    return location
+
+
+def _set_path_of_spark(given: Any, table: Table, location: str, moved: str | None) -> None:
+    """Names the directory of a renamed table where Spark reads it, in its options. Spark expects that all files move,
+    and would read an empty directory where they do not.
+    """
+    serde = given.sd.serdeInfo
+    if serde is None or _PATH not in (serde.parameters or {}):
+        return
+    serde.parameters[_PATH] = uri(moved or location)
+    if location == table.location and not kept(table.properties).get("location"):
+        given.sd.location = uri(moved or location)
 
 
 def _moved_location(table: Table, new_name: str, call: Call) -> str | None:
@@ -157,24 +170,10 @@ def _alter_view(call: Call, view: View, given: Any) -> None:
 
 
 def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]:
-    before = {key: value for key, value in table.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
-    after = {key: value for key, value in wanted.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
-    if KEPT not in before:
-        # A table of SQL stays one: the descriptor that clients see follows from it.
-        for key in (*HIDDEN - {STATISTICS}, *SYNTHETIC):
-            after.pop(key, None)
-            before.pop(key, None)
-        if wanted.format != table.format:
-            raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
-    statistics = before.pop(STATISTICS, None)
-    changed = {key: value for key, value in after.items() if before.get(key) != value}
-    removed = tuple(key for key in before if key not in after)
-    given = {key: value for key, value in changed.items() if key not in HIDDEN}
-    check_properties(given | {key: None for key in removed if key not in HIDDEN})
-    if KEPT in before and wanted.format != table.format:
-        raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
-    if KEPT in before:
+    changed, removed = _compare_properties(table, wanted)
+    if KEPT in table.properties:
         changed |= _changed_separators(table, wanted, call)
+    statistics = table.properties.get(STATISTICS)
     if statistics is not None and (present := statistics_of_present(statistics, wanted.columns)) != statistics:
         # Statistics of columns that are gone, or have another type now, end with them.
         changed, removed = changed | ({STATISTICS: present} if present else {}), (*removed, STATISTICS)
@@ -188,6 +187,34 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
         return []
     kept_places = [] if location is None else _kept_places(table, call)
     return [*kept_places, AlterTable(table, {**changed, **comment}, removed, location)]
+
+
+def _compare_properties(table: Table, wanted: Table) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Returns the properties that have other values, and the names of those that are gone, but for statistics.
+
+    Raises ``InvalidOperationException`` for another format, and the errors of ``check_properties``.
+    """
+    before, after = _select_own_properties(table), _select_own_properties(wanted)
+    if KEPT not in before:
+        # A table of SQL stays one: the descriptor that clients see follows from it.
+        for key in (*HIDDEN - {STATISTICS}, *SYNTHETIC):
+            after.pop(key, None)
+            before.pop(key, None)
+        if wanted.format != table.format:
+            raise _InvalidOperation(message=f"The format of {table.name} cannot be changed.")
+    before.pop(STATISTICS, None)
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    removed = tuple(key for key in before if key not in after)
+    given = {key: value for key, value in changed.items() if key not in HIDDEN}
+    check_properties(given | {key: None for key in removed if key not in HIDDEN})
+    if KEPT in before and wanted.format != table.format:
+        raise _InvalidOperation(message=f"The format of {table.name} cannot be changed: drop it, and create it anew.")
+    return changed, removed
+
+
+def _select_own_properties(table: Table) -> dict[str, str]:
+    """Returns the properties of a table without those of text files, and without the notes of directories that move."""
+    return {key: value for key, value in table.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
 
 
 def _changed_separators(table: Table, wanted: Table, call: Call) -> dict[str, str]:
