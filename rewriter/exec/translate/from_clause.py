@@ -158,24 +158,12 @@ class FromClauses:
     def _join(self, join: exp.Join, from_: _From, outer_scope: Scope, ctes: Ctes) -> None:
         e = self.expressions
         e.allow_only(join, "this", "side", "kind", "on", "using", "method", "pivots")
-        side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
-        if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
-            self.text.refuse(f"{side} {kind} JOIN".replace("  ", " ").strip(), join.this)
-        if method not in ("", "NATURAL"):
-            self.text.refuse(f"{method} JOIN", join.this)
-        word = kind if kind in ("SEMI", "ANTI") else side or "INNER"
-        # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
-        if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
-            self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
-        if join.this.args.get("pivots"):
-            # Behind a comma it is of the relation alone, and otherwise of all joins so far.
-            hint = "Write it in a subquery: (SELECT * FROM … PIVOT (…)) x."
-            self.text.refuse("PIVOT or UNPIVOT of a joined relation", join.this.args["pivots"][0], hint)
-        is_lateral = isinstance(join.this, exp.Lateral)
-        if is_lateral and (word not in ("INNER", "LEFT") or join.args.get("using") or method):
-            self.text.refuse(f"{method or word} JOIN LATERAL", join.this)
+        word, method = self._read_join_words(join)
+        self._check_join(join, from_, word, method)
         sql, source = (
-            self._lateral(join.this, from_, ctes) if is_lateral else self._relation(join.this, outer_scope, ctes)
+            self._lateral(join.this, from_, ctes)
+            if isinstance(join.this, exp.Lateral)
+            else self._relation(join.this, outer_scope, ctes)
         )
         names = (
             self._common_names(from_.sources, source, join)
@@ -205,6 +193,28 @@ class FromClauses:
             e.construct("CROSS JOIN")
             from_.sql, from_.has_cross_join = f"{from_.sql} CROSS JOIN {sql}", True
         self._pivot(join, from_)
+
+    def _read_join_words(self, join: exp.Join) -> tuple[str, str]:
+        """Returns the kind of a join, such as INNER, LEFT or SEMI, and NATURAL or ''. Refuses other kinds."""
+        side, kind, method = (str(join.args.get(key) or "").upper() for key in ("side", "kind", "method"))
+        if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
+            self.text.refuse(f"{side} {kind} JOIN".replace("  ", " ").strip(), join.this)
+        if method not in ("", "NATURAL"):
+            self.text.refuse(f"{method} JOIN", join.this)
+        return kind if kind in ("SEMI", "ANTI") else side or "INNER", method
+
+    def _check_join(self, join: exp.Join, from_: _From, word: str, method: str) -> None:
+        """Refuses joins that sqlglot reads in another way than Spark, and those that DuckDB does not have."""
+        # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
+        if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
+            self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
+        if join.this.args.get("pivots"):
+            # Behind a comma it is of the relation alone, and otherwise of all joins so far.
+            hint = "Write it in a subquery: (SELECT * FROM … PIVOT (…)) x."
+            self.text.refuse("PIVOT or UNPIVOT of a joined relation", join.this.args["pivots"][0], hint)
+        is_lateral = isinstance(join.this, exp.Lateral)
+        if is_lateral and (word not in ("INNER", "LEFT") or join.args.get("using") or method):
+            self.text.refuse(f"{method or word} JOIN LATERAL", join.this)
 
     def _pivot(self, node: exp.Expr, from_: _From) -> None:
         """Applies PIVOT and UNPIVOT behind a relation or a join to all relations so far."""
@@ -605,6 +615,29 @@ def _text(e: Expressions, node: exp.Expr) -> str:
 # -- UNPIVOT ----------------------------------------------------------------------------------------------------------
 
 
+def _read_unpivoted_columns(
+    e: Expressions, options: Sequence[exp.Expr], value_count: int, scope: Scope
+) -> tuple[list[list[Typed]], list[str]]:
+    """Returns the columns that become each of the rows of UNPIVOT, and the names of these rows."""
+    groups: list[list[Typed]] = []
+    labels: list[str] = []
+    for option in options:
+        value = option.this if isinstance(option, exp.PivotAlias) else option
+        columns = value.expressions if isinstance(value, exp.Tuple) else [value]
+        if len(columns) != value_count:
+            e.text.wrong(
+                f"UNPIVOT has {value_count} columns of values, but {e.text.shown(value)} has {len(columns)}.",
+                "UNPIVOT_VALUE_SIZE_MISMATCH", "428C4", value,
+            )  # fmt: skip
+        if not all(isinstance(column, exp.Column) for column in columns):
+            position = e.text.position(value)
+            raise ParseError(f"Syntax error: UNPIVOT names columns, not {e.text.shown(value)}.", position=position)
+        groups.append([e.translate(column, scope) for column in columns])
+        has_alias = isinstance(option, exp.PivotAlias)
+        labels.append(option.args["alias"].name if has_alias else "_".join(column.name for column in columns))
+    return groups, labels
+
+
 def _unpivoted(
     e: Expressions, node: exp.Pivot, sql: str, sources: Sequence[Source], alias: str, name: str | None
 ) -> Pivoted:
@@ -616,22 +649,7 @@ def _unpivoted(
         e.text.refuse("UNPIVOT without one FOR", node)
     head = node.expressions[0]
     value_names = [part.name for part in (head.expressions if isinstance(head, exp.Tuple) else [head])]
-    groups: list[list[Typed]] = []
-    labels: list[str] = []
-    for option in fields[0].expressions:
-        value = option.this if isinstance(option, exp.PivotAlias) else option
-        columns = value.expressions if isinstance(value, exp.Tuple) else [value]
-        if len(columns) != len(value_names):
-            e.text.wrong(
-                f"UNPIVOT has {len(value_names)} columns of values, but {e.text.shown(value)} has {len(columns)}.",
-                "UNPIVOT_VALUE_SIZE_MISMATCH", "428C4", value,
-            )  # fmt: skip
-        if not all(isinstance(column, exp.Column) for column in columns):
-            position = e.text.position(value)
-            raise ParseError(f"Syntax error: UNPIVOT names columns, not {e.text.shown(value)}.", position=position)
-        groups.append([e.translate(column, scope) for column in columns])
-        has_alias = isinstance(option, exp.PivotAlias)
-        labels.append(option.args["alias"].name if has_alias else "_".join(column.name for column in columns))
+    groups, labels = _read_unpivoted_columns(e, fields[0].expressions, len(value_names), scope)
     used = {value.sql for group in groups for value in group}
     kept = [(source, column) for source, column in _visible(e, sources, node) if column.sql not in used]
     items = [f"{column.sql} AS c{number}" for number, (_, column) in enumerate(kept)]

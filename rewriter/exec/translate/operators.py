@@ -294,17 +294,21 @@ def _in_query(e: Expressions, node: exp.In, scope: Scope) -> Typed:
     if is_tuple:
         if only_true and node.find_ancestor(exp.Join, exp.Query, exp.Where) is node.find_ancestor(exp.Join):
             e.refuse(node, "IN (SELECT …) of several columns in ON")
-        # Of each row: is it equal, or, for NOT IN, is it not unequal?
-        test = "({0} = {1}) IS NOT FALSE" if negated else "{0} = {1}"
-        row = ", ".join(f"{right} AS k{number}" for number, right in enumerate(rights))
-        tests = " AND ".join(test.format(left, f"k{number}") for number, left in enumerate(lefts))
-        return Typed(f"EXISTS (SELECT 1 FROM (SELECT {row} FROM ({sql})) WHERE {tests})", BOOLEAN, name)
+        return Typed(_has_equal_row(lefts, rights, sql, negated), BOOLEAN, name)
     if types[0] != targets[0]:
         sql = f"SELECT {rights[0]} FROM ({sql})"
     predicate = f"({lefts[0]} IN ({sql}))"
     if not only_true:
         predicate = f"coalesce({predicate}, {'true' if negated else 'false'})"
     return Typed(predicate, BOOLEAN, name)
+
+
+def _has_equal_row(lefts: Sequence[str], rights: Sequence[str], sql: str, negated: bool) -> str:
+    """Returns the test whether a row of a query is equal to several values, or, for NOT IN, is not unequal."""
+    test = "({0} = {1}) IS NOT FALSE" if negated else "{0} = {1}"
+    row = ", ".join(f"{right} AS k{number}" for number, right in enumerate(rights))
+    tests = " AND ".join(test.format(left, f"k{number}") for number, left in enumerate(lefts))
+    return f"EXISTS (SELECT 1 FROM (SELECT {row} FROM ({sql})) WHERE {tests})"
 
 
 def _target(e: Expressions, value: Typed, type_: SqlType, node: exp.Expr) -> SqlType:

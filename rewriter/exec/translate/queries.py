@@ -385,7 +385,20 @@ def _recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.
             f"The recursive query {name} has UNION. Write UNION ALL.",
             "UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE", "42836", cte, name,
         )  # fmt: skip
-    select = body.expression
+    _check_recursive_select(e, body.expression, name, is_aggregate)
+    step = body.expression.copy()
+    step.append("expressions", exp.Add(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(1)))
+    within_limit = exp.LT(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(_MOST_STEPS))
+    where = step.args.get("where")
+    condition = within_limit if where is None else exp.And(this=exp.Paren(this=where.this), expression=within_limit)
+    step.set("where", exp.Where(this=condition))
+    return RecursiveParts(body.this, step)
+
+
+def _check_recursive_select(
+    e: Expressions, select: exp.Select, name: str, is_aggregate: Callable[[exp.Expr], bool]
+) -> None:
+    """Refuses clauses that a step cannot compute from the rows of the step before."""
     for key in ("group", "having", "distinct", "order", "limit", "offset", "qualify", "laterals", "with_"):
         if select.args.get(key):
             e.refuse(select, f"{key.strip('_').upper()} in a recursive query")
@@ -399,13 +412,6 @@ def _recursive_parts(e: Expressions, cte: exp.Expr, is_aggregate: Callable[[exp.
         e.refuse(select, "An aggregate or a window in a recursive query")
     if any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in select.expressions):
         e.text.refuse("SELECT * in a recursive query", select, "Name the columns.")
-    step = select.copy()
-    step.append("expressions", exp.Add(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(1)))
-    within_limit = exp.LT(this=exp.column(_STEP, quoted=True), expression=exp.Literal.number(_MOST_STEPS))
-    where = step.args.get("where")
-    condition = within_limit if where is None else exp.And(this=exp.Paren(this=where.this), expression=within_limit)
-    step.set("where", exp.Where(this=condition))
-    return RecursiveParts(body.this, step)
 
 
 def _step_items(

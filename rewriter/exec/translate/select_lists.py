@@ -377,30 +377,32 @@ class SelectLists:
         keys = []
         for sort_key in nodes:
             self.expressions.allow_only(sort_key, "this", "desc", "nulls_first")
-            target = sort_key.this
-            item = None
-            if isinstance(target, exp.Literal) and not target.args.get("is_string"):
-                item = self._ordinal(target, items, "ORDER BY")
-            elif isinstance(target, exp.Column) and not target.args.get("table"):
-                item = item_by_name(self.text, target, items)
-            if item is not None:
-                self.expressions.comparable(item.value, target, "ORDER BY")
-                sql = f"c{items.index(item)}"
-            else:
-                value = self.expressions.translate(self._output_names(target, items, scope), scope)
-                self.expressions.comparable(value, target, "ORDER BY")
-                matching_numbers = [number for number, selected in enumerate(items) if selected.value.sql == value.sql]
-                sql = f"c{matching_numbers[0]}" if matching_numbers else value.sql
-                if by_output and not matching_numbers and isinstance(target, exp.Column):
-                    self.text.wrong(
-                        f"The column {self.text.shown(target)} is not selected, so that the rows of SELECT DISTINCT "
-                        "cannot be sorted by it. Select it, too.",
-                        "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", target, target.name,
-                    )  # fmt: skip
-                if by_output and not matching_numbers:
-                    self.text.refuse("ORDER BY of SELECT DISTINCT by an expression that is not selected", target)
+            sql = self._sort_value(sort_key.this, items, scope, by_output)
             keys.append(f"{sql} {_direction(sort_key)}")
         return keys
+
+    def _sort_value(self, target: exp.Expr, items: Sequence[Item], scope: Scope, by_output: bool) -> str:
+        """Translates the expression of a sort key: an item of the SELECT list by its number, its name or its value."""
+        item = None
+        if isinstance(target, exp.Literal) and not target.args.get("is_string"):
+            item = self._ordinal(target, items, "ORDER BY")
+        elif isinstance(target, exp.Column) and not target.args.get("table"):
+            item = item_by_name(self.text, target, items)
+        if item is not None:
+            self.expressions.comparable(item.value, target, "ORDER BY")
+            return f"c{items.index(item)}"
+        value = self.expressions.translate(self._output_names(target, items, scope), scope)
+        self.expressions.comparable(value, target, "ORDER BY")
+        matching_numbers = [number for number, selected in enumerate(items) if selected.value.sql == value.sql]
+        if by_output and not matching_numbers and isinstance(target, exp.Column):
+            self.text.wrong(
+                f"The column {self.text.shown(target)} is not selected, so that the rows of SELECT DISTINCT "
+                "cannot be sorted by it. Select it, too.",
+                "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", target, target.name,
+            )  # fmt: skip
+        if by_output and not matching_numbers:
+            self.text.refuse("ORDER BY of SELECT DISTINCT by an expression that is not selected", target)
+        return f"c{matching_numbers[0]}" if matching_numbers else value.sql
 
     def _output_names(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> exp.Expr:
         """Replaces names of the SELECT list in an expression of ORDER BY by their expressions: an item comes before a
