@@ -275,18 +275,26 @@ def _readable(terminal: str) -> str:
     return _READABLE.get(terminal) or (spelling if spelling.isalpha() else f"'{spelling}'")
 
 
+def _value_hint(tokens: Sequence[Token], index: int, start: str) -> str | None:
+    """Returns the hint for a query or a name in place of a constant; ``None`` for anything else."""
+    if starts_query(tokens, index):
+        return "A value must be a constant: run the query first, and write its result."
+    if tokens[index].kind not in (TokenKind.WORD, TokenKind.IDENTIFIER):
+        return None
+    if _is_string(tokens, index + 1):
+        return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
+    if start == "filter":
+        return "A value must be a literal: a text in quotes, a number, DATE '…', TIMESTAMP '…'."
+    return "A value must be a constant: a text in quotes, a number, DATE '…', CURRENT_DATE, another expression."
+
+
 def _hint(tokens: Sequence[Token], index: int, expected: Sequence[str], start: str) -> str:
     token = tokens[index] if index < len(tokens) else None
     names = [_readable(name) for name in expected]
     if token is not None:
-        if {"NULL", "STRING"} <= set(expected) and starts_query(tokens, index):
-            return "A value must be a constant: run the query first, and write its result."
-        if token.kind in (TokenKind.WORD, TokenKind.IDENTIFIER) and "NULL" in expected and "STRING" in expected:
-            if _is_string(tokens, index + 1):
-                return "A value must be a string, a number, DATE '…', TIMESTAMP '…', TRUE, FALSE or NULL."
-            if start == "filter":
-                return "A value must be a literal: a text in quotes, a number, DATE '…', TIMESTAMP '…'."
-            return "A value must be a constant: a text in quotes, a number, DATE '…', CURRENT_DATE, another expression."
+        value_hint = _value_hint(tokens, index, start) if {"NULL", "STRING"} <= set(expected) else None
+        if value_hint is not None:
+            return value_hint
         if token.is_word("PARTITION") and "','" in names:
             return "Separate partitions with commas: PARTITION (…), PARTITION (…)."
         date = _unquoted_date(tokens, index - 1) if token.is_operator("-") and index else None

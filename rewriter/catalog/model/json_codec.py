@@ -191,18 +191,22 @@ def _check_members(value_tree: object) -> None:
     if not getattr(value_tree, _FILLED.get(type(value_tree), ""), True):
         raise ValueError(f"it has no {_FILLED[type(value_tree)]}")
     for member in fields(value_tree):
-        value = getattr(value_tree, member.name)
-        if not isinstance(value, _MEMBERS.get(member.name, object)):
-            raise TypeError(f"{member.name} is {value!r}")
-        if member.name == "type" and _TYPE.fullmatch(str(value)) is None:
-            raise ValueError(f"{value!r} is not a type")
-        if member.name == "location" and "\0" in str(value):
-            raise ValueError("its location contains the character NUL")
-        if member.name == "properties" or (member.name == "raw" and value is not None):
-            if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
-                raise TypeError(f"{member.name} is {value!r}")
-        else:
-            _check_members(value)
+        _check_member(member.name, getattr(value_tree, member.name))
+
+
+def _check_member(name: str, value: object) -> None:
+    """Raises ``TypeError`` for a value of another type, ``ValueError`` for one that no column or place can have."""
+    if not isinstance(value, _MEMBERS.get(name, object)):
+        raise TypeError(f"{name} is {value!r}")
+    if name == "type" and _TYPE.fullmatch(str(value)) is None:
+        raise ValueError(f"{value!r} is not a type")
+    if name == "location" and "\0" in str(value):
+        raise ValueError("its location contains the character NUL")
+    if name == "properties" or (name == "raw" and value is not None):
+        if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+            raise TypeError(f"{name} is {value!r}")
+    else:
+        _check_members(value)
 
 
 def _decoded(kind: str, id: int, name: str, text: str, warehouse: str) -> Object:

@@ -393,19 +393,25 @@ def _columns(context: tuple[str, ...], tokens: Sequence[Token]) -> tuple[Expecta
         return (Keywords(()),) if last in ("LPAR", "COMMA") else ()
     if opening in ("PARTITION", "EXCHANGE", "AS") or "WHERE" in context or context[-2:] == ("ORDER", "BY"):
         return (Columns(about, partitions=True),)
-    if "COLUMNS" in context and "FOR" in context:
-        return (Columns(about),)
-    if context[:2] == ("ALTER", "TABLE") and last in ("COLUMN", "ALTER", "CHANGE"):
+    if _is_existing_column(context):
         return (Columns(about),)
     if context[0] == "ALTER" and "ADD" in context:
         return (Keywords(TYPES),) if last == "NAME" else (Keywords(()),)
-    if context[0] == "INSERT" and last in ("LPAR", "COMMA"):
-        return (Columns(about),)
-    if context[0] in ("DESC", "DESCRIBE") and last in ("NAME", "RPAR"):
-        return (Columns(about),)
     if last == "WITH" and "COMPLETE" in context:
         return (Columns(about, partitions=True),)
     return ()
+
+
+def _is_existing_column(context: tuple[str, ...]) -> bool:
+    """Tests whether the place is that of a data column that the table has."""
+    last = context[-1]
+    if "COLUMNS" in context and "FOR" in context:
+        return True
+    if context[:2] == ("ALTER", "TABLE") and last in ("COLUMN", "ALTER", "CHANGE"):
+        return True
+    if context[0] == "INSERT" and last in ("LPAR", "COMMA"):
+        return True
+    return context[0] in ("DESC", "DESCRIBE") and last in ("NAME", "RPAR")
 
 
 def _opening(context: tuple[str, ...]) -> str:
