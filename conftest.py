@@ -16,7 +16,15 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: The longest tests begin first, after the tests of Spark, so that no process ends with one of them.
-_ORDER = ("tests/differential", "tests/fault", "tests/metastore", "tests/histories", "tests/golden", "tests/contract")
+_ORDER = (
+    "tests/differential",
+    "tests/fault",
+    "tests/metastore",
+    "tests/histories",
+    "tests/golden",
+    "tests/planner",
+    "tests/contract",
+)
 _SPARK = "spark"
 _QUICK = "quick"
 

@@ -58,9 +58,7 @@ def storage_table(name: str, layouts: Mapping[UpdatePeriod, Sequence[tuple[str, 
 
 
 class FakeReader:
-    """Returns the results of a snapshot; ``covered`` and ``stale`` map (table, period) to ranges of time as text
-    pairs.
-    """
+    """Returns the results of a snapshot; ``covered`` maps (table, period) to ranges of time as text pairs."""
 
     current = "default"
 
@@ -69,18 +67,11 @@ class FakeReader:
         facts: Sequence[Fact],
         tables: Sequence[Table],
         covered: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]],
-        stale: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
-        null_tables: Sequence[str] = (),
-        cube: Cube = FLIGHTS,
         sizes: Mapping[tuple[str, UpdatePeriod], int] | None = None,
-        unproven: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
-        incomplete: Mapping[tuple[str, UpdatePeriod], Sequence[tuple[str, str]]] | None = None,
     ) -> None:
-        self._facts, self._cube = tuple(facts), cube
+        self._facts = tuple(facts)
         self._tables = {table.name: table for table in tables}
-        self._covered, self._stale = dict(covered), dict(stale or {})
-        self._unproven, self._incomplete = dict(unproven or {}), dict(incomplete or {})
-        self._null_tables = null_tables
+        self._covered = dict(covered)
         self._sizes = dict(sizes or {})
 
     def temporary(self, name: str) -> Table | None:
@@ -93,7 +84,7 @@ class FakeReader:
         return False
 
     def find(self, name: str) -> Table | Cube | Fact | None:
-        objects: dict[str, Table | Cube | Fact] = {**self._tables, self._cube.name: self._cube}
+        objects: dict[str, Table | Cube | Fact] = {**self._tables, FLIGHTS.name: FLIGHTS}
         objects |= {fact.name: fact for fact in self._facts}
         return objects.get(name.lower())
 
@@ -107,7 +98,7 @@ class FakeReader:
         return self._tables[name]
 
     def cube(self, name: str) -> Cube:
-        return self._cube
+        return FLIGHTS
 
     def facts_of(self, cube_name: str) -> tuple[Fact, ...]:
         return self._facts
@@ -116,7 +107,7 @@ class FakeReader:
         return tuple(self._tables.values())
 
     def cubes(self) -> tuple[Cube, ...]:
-        return (self._cube,)
+        return (FLIGHTS,)
 
     def facts(self) -> tuple[Fact, ...]:
         return self._facts
@@ -125,16 +116,16 @@ class FakeReader:
         return _line(period, self._covered.get((table_name, period), ()))
 
     def outdated(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
-        return _line(period, self._stale.get((table_name, period), ()))
+        return _line(period, ())
 
     def unproven(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
-        return _line(period, self._unproven.get((table_name, period), ()))
+        return _line(period, ())
 
     def open(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, ())
 
     def incomplete(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
-        return _line(period, self._incomplete.get((table_name, period), ()))
+        return _line(period, ())
 
     def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
         return ("LOAD DATA loaded it",)
@@ -143,7 +134,7 @@ class FakeReader:
         return self._sizes.get((table_name, period))
 
     def partitions(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> tuple[Partition, ...]:
-        return (Partition(b"", (None,)),) if table.name in self._null_tables else ()
+        return ()
 
 
 def _line(period: UpdatePeriod, ranges: Sequence[tuple[str, str]]) -> RangesPartitionTimeline:
@@ -188,6 +179,6 @@ def plan(
     return plan_query(Query(sql, Span(0, len(sql))), catalog or reader(), chosen, parameters or {})
 
 
-def cover_of(planned: Plan, index: int = 0) -> dict[str, int]:
-    """Returns the number of partitions per table of one reference's cover."""
-    return {part.table: part.partitions for part in planned.coverage.references[index].parts}
+def cover_of(planned: Plan) -> dict[str, int]:
+    """Returns the number of partitions per table of the first reference's cover."""
+    return {part.table: part.partitions for part in planned.coverage.references[0].parts}
