@@ -26,6 +26,7 @@ from rewriter.cli.golden import golden
 from rewriter.cli.import_metastore import import_metastore
 from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
+from rewriter.cli.verify import verify
 from rewriter.display.terminal.errors import FAILED, INTERRUPTED, exit_code, write_error
 from rewriter.errors import Error, foreign
 from rewriter.terminal_text import printable
@@ -160,5 +161,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden):
+for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden, verify):
     rewriter.add_command(command)

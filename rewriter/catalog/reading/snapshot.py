@@ -264,6 +264,11 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         return self._sequence
 
     @property
+    def has_own_changes(self) -> bool:
+        """True if the snapshot shows changes of an own transaction, which no other reader sees."""
+        return self._pending is not NOTHING
+
+    @property
     def taken_at(self) -> float:
         """The time at which the snapshot was taken, in seconds on the clock of ``time.monotonic``."""
         return self._taken_at

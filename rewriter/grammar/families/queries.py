@@ -27,7 +27,7 @@ from rewriter.grammar.statements import Statement, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render
 
-_EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL")
+_EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "CERTIFICATE", "ALL")
 _SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
 
 
@@ -72,7 +72,7 @@ def select_text(s: Select) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Statement):
-    """``what`` is ``REWRITE``, ``COVER``, ``SCAN``, ``ENGINE`` or ``ALL`` (the default)."""
+    """``what`` is ``REWRITE``, ``COVER``, ``SCAN``, ``ENGINE``, ``CERTIFICATE`` or ``ALL`` (the default)."""
 
     what: str
     query: Query

@@ -49,7 +49,8 @@ class Settings:
     ``cost_in_bytes`` for the cover of the fewest bytes instead of the fewest partitions; ``derive`` for what the output
     columns are computed from, which an INSERT into a rollup table needs; ``strict_bounds`` makes a bound inside a base
     period an error. ``now_is_fixed``: the user has chosen ``now``, so that no engine may use its own clock. ``clocks``
-    asks for the clocks that the output columns were read off, which an INSERT into a fact's table needs.
+    asks for the clocks that the output columns were read off, which an INSERT into a fact's table needs, and
+    ``certify`` for the edits of the text, which a certificate lists.
     """
 
     now: SupportsInt
@@ -61,6 +62,7 @@ class Settings:
     strict_bounds: bool = False
     now_is_fixed: bool = False
     clocks: bool = False
+    certify: bool = False
 
 
 @dataclass(frozen=True)
@@ -422,6 +424,26 @@ class TableAggregate:
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """A stretch of the text as planned, by offsets, and what stands in its place. An empty stretch is an insertion."""
+
+    span: Span
+    template: SqlTemplate
+
+
+@dataclass(frozen=True)
+class TextEdits:
+    """How the executed text differs from ``text``: by ``replacements``, in order, which do not overlap.
+
+    ``is_typed`` says that ``text`` is the one that the user typed: it names no view, and repeats no query.
+    """
+
+    text: str
+    is_typed: bool
+    replacements: tuple[Replacement, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
 
@@ -431,6 +453,7 @@ class Plan:
     With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
     table that selects all rows of partitions, or empty. ``clock_readings`` are those that the value of each output
     column is computed from, as far as they are known; empty where ``Settings.clocks`` does not ask.
+    ``text_edits`` are there where ``Settings.certify`` asks.
     """
 
     template: SqlTemplate
@@ -443,6 +466,7 @@ class Plan:
     row_limit: int | None = None
     aggregates: tuple[TableAggregate, ...] = ()
     clock_readings: tuple[tuple[ClockReading, ...], ...] = ()
+    text_edits: TextEdits | None = None
 
     @cached_property
     def uses(self) -> tuple[TableUse, ...]:
@@ -456,7 +480,12 @@ class Plan:
     @property
     def sql(self) -> str:
         """The rewritten SQL over the storage tables' own names; those without a database are of ``default``."""
-        return self.template.render(_own_name)
+        return own_text(self.template)
+
+
+def own_text(template: SqlTemplate) -> str:
+    """Returns the text of a template over the storage tables' own names."""
+    return template.render(_own_name)
 
 
 def _own_name(table: Table) -> str:

@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span, is_of_signal_handler
 from rewriter.gc_pause import paused
 from rewriter.grammar.lexer import Token, tokens
-from rewriter.planner.model.plan import SqlTemplate, TableToken
+from rewriter.planner.model.plan import Replacement, SqlTemplate, TableToken
 from rewriter.planner.text.literal_lists import list_parser
 from rewriter.planner.text.sqlglot_trees import children, nests_too_deeply, settle, sqlglot_tokens, walk
 
@@ -354,6 +354,20 @@ class QueryText:
         """
         ordered = sorted(edits, key=lambda e: (e.span.start, e.span.start < e.span.end, -e.span.end))
         return SqlTemplate(tuple(_joined(self._edited(Span(0, len(self.text)), ordered))))
+
+    def replacements(self, edits: Sequence[Edit]) -> tuple[Replacement, ...]:
+        """Returns what ``apply`` replaces, in order: each outer edit with the edits inside it."""
+        ordered = sorted(edits, key=lambda e: (e.span.start, e.span.start < e.span.end, -e.span.end))
+        outer: list[list[Edit]] = []
+        for edit in ordered:
+            if outer and edit.span.start < outer[-1][0].span.end:
+                outer[-1].append(edit)
+            else:
+                outer.append([edit])
+        return tuple(
+            Replacement(group[0].span, SqlTemplate(tuple(_joined(self._edited(group[0].span, group)))))
+            for group in outer
+        )
 
     def edited(self, within: Span, edits: Sequence[Edit]) -> str:
         """A stretch of the text with edits inside it made, which put no tables in."""

@@ -40,7 +40,19 @@ from rewriter.timeline.periods import UpdatePeriod
 #: The commands whose argument is a query.
 _QUERY_COMMANDS = ("\\explain", "\\cover")
 #: Words behind EXPLAIN, in front of the statement.
-_EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "ALL", "EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")
+_EXPLAINED = (
+    "REWRITE",
+    "COVER",
+    "SCAN",
+    "ENGINE",
+    "CERTIFICATE",
+    "ALL",
+    "EXTENDED",
+    "CODEGEN",
+    "COST",
+    "FORMATTED",
+    "LOGICAL",
+)
 _QUOTED = (PieceKind.STRING, PieceKind.IDENTIFIER, PieceKind.UNCLOSED)
 #: How far behind the cursor a statement is looked at: what is farther does not change what is expected.
 _MOST_BEHIND = 20_000

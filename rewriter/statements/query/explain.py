@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -79,6 +80,8 @@ def explain(statement: Explain, context: Context) -> Result:
 
     REWRITE and ENGINE are as strict as the query itself; COVER, SCAN and ALL show what is missing instead of failing.
     """
+    if statement.what == "CERTIFICATE":
+        return _explain_certificate(statement.query, context)
     tolerant = replace(context, planning=replace(context.planning, partial_data=True, explain=True))
     query = statement.query
     if statement.what == "ENGINE":
@@ -95,6 +98,14 @@ def explain(statement: Explain, context: Context) -> Result:
     result = explain_query(text.splitlines(), context)
     result.coverage, result.plan = plan.coverage, plan
     return result
+
+
+def _explain_certificate(query: Query, context: Context) -> Result:
+    """Returns the certificate of a query as JSON, in rows of one column."""
+    from rewriter.statements.query.certificates import certify
+
+    text = json.dumps(certify(query, context), ensure_ascii=False, indent=2)
+    return explain_query(text.splitlines(), context)
 
 
 def _explained(form: str, plan: Plan, route: Route, query: Query, context: Context) -> str:

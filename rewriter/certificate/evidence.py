@@ -1,0 +1,137 @@
+"""The records of the catalog that certificates rest on, read from its documented tables.
+
+``docs/reference/catalog-schema.md`` describes these tables. A row is seen at a commit if that commit or an earlier one
+made it, and none of them ended it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+#: Runs a SELECT with parameters ``:name`` on the catalog's database, and returns its rows.
+Rows = Callable[[str, Mapping[str, object]], Sequence[Sequence[Any]]]
+
+#: ``ended`` of a row that nothing has ended.
+NEVER = 9223372036854775807
+#: ``as_of`` of a partition that was registered empty: no event of its base.
+REGISTERED = 0
+#: The ``doubt`` of a partition that a stream fills, and of a rollup whose base was not whole when it was written.
+OPEN = "a stream still fills it"
+INCOMPLETE = "base periods inside it were missing when it was written"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A version of a partition. ``made`` and ``ended`` are numbers of commits; ``ended`` is ``None`` for the present.
+
+    ``written`` is the commit of its content, ``as_of`` the commit up to which a rollup includes its base, ``doubt`` the
+    reason why that is not proven. A ``tombstone`` was never seen: it tells that the partition has changed.
+    """
+
+    values: tuple[str | None, ...]
+    rows: int | None
+    as_of: int
+    made: int | None
+    ended: int | None
+    written: int
+    doubt: str | None
+    origins: tuple[Mapping[str, Any], ...]
+    tombstone: bool
+
+    def is_seen(self, commit: int) -> bool:
+        """Tests whether a reader of a commit sees this version."""
+        was_made = self.made is not None and self.made <= commit
+        return was_made and not self.tombstone and (self.ended is None or self.ended > commit)
+
+
+def digest(records: Iterable[Record]) -> str:
+    """Returns 16 hexadecimal digits of SHA-256 over values, rows and commit of each partition, in the order of values.
+
+    COMPACT and other partitions do not change it.
+    """
+    lines = sorted(json.dumps([record.values, record.rows, record.written]) for record in records)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+_OBJECTS = """
+SELECT o.object_id, o.kind, o.name, o.definition, m.commit_seq, e.commit_seq, o.made, o.ended FROM objects AS o
+LEFT JOIN write_ids AS m ON m.object_id = o.object_id AND m.write_id = o.made
+LEFT JOIN write_ids AS e ON e.object_id = o.object_id AND e.write_id = o.ended
+WHERE o.kind IN ('table', 'cube', 'fact')
+"""
+_PARTITIONS = """
+SELECT p.partition_values, p.rows, p.as_of, m.commit_seq, e.commit_seq, p.commit_seq, p.doubt, p.origins,
+  p.made, p.ended
+FROM partitions AS p
+LEFT JOIN write_ids AS m ON m.object_id = p.table_id AND m.write_id = p.made
+LEFT JOIN write_ids AS e ON e.object_id = p.table_id AND e.write_id = p.ended
+WHERE p.table_id = :table_id AND p.key >= :first AND p.key < :last
+"""
+
+
+@dataclass(frozen=True)
+class Object:
+    """A table, cube or fact as a commit saw it: ``definition`` is the JSON of the catalog."""
+
+    id: int
+    name: str
+    definition: Mapping[str, Any]
+
+
+class CatalogRecords:
+    """The catalog as one commit saw it."""
+
+    def __init__(self, rows: Rows, commit: int) -> None:
+        self._rows, self.commit = rows, commit
+
+    def newest_commit(self) -> int:
+        """Returns the number of the newest commit of the catalog."""
+        return int(self._rows("SELECT value FROM counters WHERE name = 'commit'", {})[0][0])
+
+    @cached_property
+    def unexamined(self) -> int:
+        """The commit up to which an earlier release wrote rollups that count as proven."""
+        rows = self._rows("SELECT value FROM counters WHERE name = 'trusted'", {})
+        return int(rows[0][0]) if rows else 0
+
+    @cached_property
+    def _objects(self) -> Mapping[tuple[str, str], Object]:
+        objects = {}
+        for id, kind, name, definition, made, ended, made_by, ended_by in self._rows(_OBJECTS, {}):
+            is_seen = made is not None and made <= self.commit and made_by != ended_by
+            if is_seen and (ended_by == NEVER or ended is None or ended > self.commit):
+                objects[kind, name.lower()] = Object(id, name, json.loads(definition))
+        return objects
+
+    def find(self, kind: str, name: str) -> Object | None:
+        """Returns the ``table``, ``cube`` or ``fact`` of a name, if the commit saw one."""
+        return self._objects.get((kind, name.lower()))
+
+    def versions(self, table: Object, first: str | None = None, last: str | None = None) -> list[Record]:
+        """Returns all versions of a table's partitions. ``first`` and ``last`` bound the text in its first partition
+        column, both included, to save reads.
+        """
+        prefix = b"\x01" + (table.id + (1 << 63)).to_bytes(8, "big")
+        # The byte behind a text in a key is 00, and no byte of a later text is FF.
+        low = prefix if first is None else prefix + b"\x01" + first.encode()
+        high = prefix + (b"\xff" if last is None else b"\x01" + last.encode() + b"\xff")
+        found = self._rows(_PARTITIONS, {"table_id": table.id, "first": low, "last": high})
+        return [
+            Record(
+                tuple(json.loads(values)),
+                rows,
+                as_of,
+                made,
+                None if ended_by == NEVER else ended,
+                written,
+                doubt,
+                tuple(json.loads(origins)) if origins else (),
+                made_by == ended_by,
+            )
+            for values, rows, as_of, made, ended, written, doubt, origins, made_by, ended_by in found
+        ]

@@ -1,0 +1,211 @@
+"""Certificates of queries over cubes: what a result rests on, as a value that ``rewriter.certificate`` checks.
+
+A certificate is made only where one is asked for: it reads the records of all partitions of the cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from rewriter.certificate.evidence import CatalogRecords, Record, Rows, digest
+from rewriter.certificate.law import FORMAT, Finding, Kind, Verdict, check
+from rewriter.errors import NotSupportedError
+from rewriter.planner.model.plan import own_text
+from rewriter.statements.query.select import plan_select
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+
+if TYPE_CHECKING:
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.model.objects import Fact, StorageTable
+    from rewriter.grammar.terms import Query
+    from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
+    from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.ranges import RangeSet
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+def certify(query: Query, context: Context) -> dict[str, Any]:
+    """Returns the certificate of a query, which is as strict as the query itself.
+
+    Raises ``NotSupportedError`` NO_CERTIFICATE for a query of no cube, and in a transaction that has changed something.
+    """
+    plan, _ = plan_select(query, replace(context, planning=replace(context.planning, certify=True)))
+    if not plan.coverage.references or plan.text_edits is None:
+        raise NotSupportedError(
+            "Only a query over a cube has a certificate.",
+            condition="NO_CERTIFICATE",
+            position=query.span,
+            hint="Name a cube in FROM. A query over tables alone reads all of their partitions.",
+        )
+    if context.snapshot.has_own_changes:
+        raise NotSupportedError(
+            "A transaction that has changed something has no certificate: nobody else can see its changes.",
+            condition="NO_CERTIFICATE",
+            position=query.span,
+            hint="COMMIT first.",
+        )
+    return _certificate(plan, query, context)
+
+
+def _rows_of(catalog: Catalog) -> Rows:
+    """Returns how a checker reads the tables of a catalog. Each call sees one state."""
+
+    def rows(statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+        with catalog.database.read() as connection:
+            return connection.execute(sa.text(statement), dict(values)).fetchall()
+
+    return rows
+
+
+def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdict:
+    """Checks a certificate against a catalog. A certificate of another warehouse is refuted."""
+    if certificate.get("warehouse") != catalog.identity:
+        text = f"it is of the warehouse {certificate.get('warehouse')}, and this one is {catalog.identity}"
+        return Verdict((Finding(Kind.REFUTED, "certificate", text),))
+    return check(certificate, _rows_of(catalog))
+
+
+def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]:
+    """Returns, for each piece of a certificate, how its partitions differ today; empty where nothing has changed."""
+    rows = _rows_of(catalog)
+    present = CatalogRecords(rows, CatalogRecords(rows, 0).newest_commit())
+    past = CatalogRecords(rows, int(certificate["commit"]))
+    lines = []
+    names = dict.fromkeys(piece["table"] for stated in certificate["references"] for piece in stated["pieces"])
+    for name in names:
+        before, now = past.find("table", name), present.find("table", name)
+        if before is None or now is None or before.id != now.id:
+            lines.append(f"{name}: the table is no longer there")
+            continue
+        versions = present.versions(now)
+        old = {record.values: record for record in versions if record.is_seen(past.commit)}
+        new = {record.values: record for record in versions if record.is_seen(present.commit)}
+        changed = [values for values in old if values in new and digest([old[values]]) != digest([new[values]])]
+        gone = [values for values in old if values not in new]
+        added = [values for values in new if values not in old]
+        counts = ((len(changed), "with other content"), (len(gone), "dropped"), (len(added), "new"))
+        if any(count for count, _ in counts):
+            lines.append(f"{name}: partitions " + ", ".join(f"{count} {text}" for count, text in counts if count))
+    return lines
+
+
+def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
+    from rewriter import __version__
+
+    assert plan.text_edits is not None
+    records = CatalogRecords(_rows_of(context.catalog), context.snapshot.sequence)
+    edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
+    planning = context.planning
+    return {
+        "format": FORMAT,
+        "made_by": f"rewriter {__version__}",
+        "query": plan.text_edits.text,
+        "sql": plan.sql,
+        "edits": edits,
+        "parameters": {name: str(value) for name, value in plan.parameters.items()},
+        "is_typed": plan.text_edits.is_typed,
+        "warehouse": context.catalog.identity,
+        "commit": context.snapshot.sequence,
+        "now": _text(int(planning.now)),
+        "settings": {
+            "partial_data": planning.partial_data,
+            "strict_bounds": planning.strict_bounds,
+            "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
+            "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
+        },
+        "references": [_reference(reference, query, plan, records, context) for reference in plan.coverage.references],
+    }
+
+
+def _reference(
+    reference: ReferencePlan, query: Query, plan: Plan, records: CatalogRecords, context: Context
+) -> dict[str, Any]:
+    return {
+        "cube": reference.cube,
+        "alias": reference.alias,
+        "start": reference.position.start - query.span.start,
+        "zone": reference.calendar.zone,
+        "requested": _ranges(reference.requested),
+        "missing": _ranges(reference.missing),
+        "outdated": _ranges(reference.outdated),
+        "open_begin": _open_end(reference.open_begin),
+        "open_end": _open_end(reference.open_end),
+        "inexact": list(reference.inexact),
+        "base_only_because": [str(reason) for reason in reference.reasons],
+        "pieces": [_piece(part, records, context) for part in reference.parts],
+    }
+
+
+def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[str, Any]:
+    fact = context.snapshot.fact(part.fact)
+    stored = next(stored for stored in fact.tables if stored.table.lower() == part.table.lower())
+    table = context.snapshot.table(part.table)
+    layout = stored.layouts[part.period]
+    indexes = [[column.name.lower() for column in table.partition_columns].index(c.lower()) for c in layout.columns]
+    wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
+    found = records.find("table", part.table)
+    seen: list[Record] = []
+    for record in records.versions(found) if found is not None else ():
+        times = [record.values[index] for index in indexes]
+        if None not in times and record.is_seen(records.commit) and _ordinal(layout, times) in wanted:
+            seen.append(record)
+    ranges = [(part.period.start(range_.start), part.period.start(range_.end)) for range_ in part.ranges]
+    return {
+        "fact": part.fact,
+        "storage": part.storage,
+        "table": part.table,
+        "period": part.period.name,
+        "ranges": [[_text(start), _text(end)] for start, end in ranges],
+        "periods": part.partitions,
+        "partitions": len(seen),
+        "rows": None if any(record.rows is None for record in seen) else sum(record.rows or 0 for record in seen),
+        "digest": digest(seen),
+        "rests_on": _rests_on(part, fact, stored, seen, table.external, context),
+    }
+
+
+def _ordinal(layout: Any, times: Sequence[str | None]) -> int | None:
+    from rewriter.errors import DataError
+
+    try:
+        return int(layout.ordinal(times))
+    except DataError:
+        return None
+
+
+def _rests_on(
+    part: CoverPart, fact: Fact, stored: StorageTable, seen: Sequence[Record], external: bool, context: Context
+) -> list[dict[str, Any]]:
+    """Returns why the content of a piece is right: each reason once."""
+    reasons: list[dict[str, Any]] = []
+    if fact.is_base(stored, part.period):
+        reasons.append({"kind": "base"})
+    elif stored.trusted:
+        reasons.append({"kind": "trusted", "table": part.table.lower()})
+    else:
+        reasons.append({"kind": "computed", "base_commit": max((record.as_of for record in seen), default=0)})
+    if external:
+        reasons.append({"kind": "external", "table": part.table.lower()})
+    tables = {context.snapshot.table(s.table).id: s.table.lower() for s in fact.tables}
+    origins = {(o["kind"], tables.get(o["table"], str(o["table"]))) for record in seen for o in record.origins}
+    return reasons + [{"kind": kind, "table": table} for kind, table in sorted(origins)]
+
+
+def _text(at: int) -> str | None:
+    if at <= MIN_INSTANT or at >= MAX_INSTANT:
+        return None
+    return f"{(_EPOCH + timedelta(microseconds=at)).isoformat()}Z"
+
+
+def _ranges(ranges: RangeSet) -> list[list[str | None]]:
+    return [[_text(range_.start), _text(range_.end)] for range_ in ranges]
+
+
+def _open_end(end: OpenEnd | None) -> dict[str, Any] | None:
+    return None if end is None else {"at": _text(end.at), "reason": end.reason}
