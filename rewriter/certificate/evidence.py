@@ -17,7 +17,7 @@ from typing import Any
 Rows = Callable[[str, Mapping[str, object]], Sequence[Sequence[Any]]]
 
 #: ``ended`` of a row that nothing has ended.
-NEVER = 9223372036854775807
+_NEVER = 9223372036854775807
 #: ``as_of`` of a partition that was registered empty: no event of its base.
 REGISTERED = 0
 #: The ``doubt`` of a partition that a stream fills, and of a rollup whose base was not whole when it was written.
@@ -104,7 +104,7 @@ class CatalogRecords:
         objects = {}
         for id, kind, name, definition, made, ended, made_by, ended_by in self._rows(_OBJECTS, {}):
             is_seen = made is not None and made <= self.commit and made_by != ended_by
-            if is_seen and (ended_by == NEVER or ended is None or ended > self.commit):
+            if is_seen and (ended_by == _NEVER or ended is None or ended > self.commit):
                 objects[kind, name.lower()] = Object(id, name, json.loads(definition))
         return objects
 
@@ -127,7 +127,7 @@ class CatalogRecords:
                 rows,
                 as_of,
                 made,
-                None if ended_by == NEVER else ended,
+                None if ended_by == _NEVER else ended,
                 written,
                 doubt,
                 tuple(json.loads(origins)) if origins else (),

@@ -30,6 +30,7 @@ import sqlglot
 from sqlglot import exp
 
 from rewriter.certificate.evidence import INCOMPLETE, OPEN, REGISTERED, CatalogRecords, Object, Record, Rows, digest
+from rewriter.certificate.partition_conditions import holds
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -43,16 +44,16 @@ from rewriter.certificate.periods import (
     floor,
     following,
     intersection,
-    read,
+    read_time,
     starts,
-    text_of,
+    time_text,
     union,
 )
 
 FORMAT = "rewriter certificate 1"
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     """What is wrong: the evidence contradicts the certificate, a part is unknown, or the catalog no longer shows it."""
 
     REFUTED = "refuted"
@@ -64,7 +65,7 @@ class Kind(Enum):
 class Finding:
     """Why a certificate is not accepted. ``place`` names the reference, the piece or the words."""
 
-    kind: Kind
+    kind: FindingKind
     place: str
     text: str
 
@@ -85,7 +86,7 @@ class Verdict:
     @property
     def is_refuted(self) -> bool:
         """True if the evidence contradicts the certificate."""
-        return any(finding.kind is Kind.REFUTED for finding in self.findings)
+        return any(finding.kind is FindingKind.REFUTED for finding in self.findings)
 
 
 class _Refuted(Exception):
@@ -96,7 +97,11 @@ class _OutOfSight(Exception):
     pass
 
 
-_KINDS = {_Refuted: Kind.REFUTED, NotUnderstood: Kind.NOT_UNDERSTOOD, _OutOfSight: Kind.OUT_OF_SIGHT}
+_KINDS = {
+    _Refuted: FindingKind.REFUTED,
+    NotUnderstood: FindingKind.NOT_UNDERSTOOD,
+    _OutOfSight: FindingKind.OUT_OF_SIGHT,
+}
 
 
 def check(certificate: Mapping[str, Any], rows: Rows) -> Verdict:
@@ -109,9 +114,9 @@ def check(certificate: Mapping[str, Any], rows: Rows) -> Verdict:
         except tuple(_KINDS) as error:
             findings.append(Finding(_KINDS[type(error)], place, str(error)))
         except sqlglot.errors.SqlglotError:
-            findings.append(Finding(Kind.NOT_UNDERSTOOD, place, "a text that cannot be read"))
+            findings.append(Finding(FindingKind.NOT_UNDERSTOOD, place, "a text that cannot be read"))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            findings.append(Finding(Kind.NOT_UNDERSTOOD, place, f"{type(error).__name__}: {error}"))
+            findings.append(Finding(FindingKind.NOT_UNDERSTOOD, place, f"{type(error).__name__}: {error}"))
         else:
             return True
         return False
@@ -296,10 +301,10 @@ class _Reference:
 
     def _check_presence(self, stored: _Stored, piece: Mapping[str, Any], start: int, records: Sequence[Record]) -> None:
         if not records:
-            raise _Refuted(f"no partition was there for {text_of(start)} at commit {self.catalog.commit}")
+            raise _Refuted(f"no partition was there for {time_text(start)} at commit {self.catalog.commit}")
         for record in records:
             if record.doubt == OPEN:
-                raise _Refuted(f"a stream still filled the partition of {text_of(start)}")
+                raise _Refuted(f"a stream still filled the partition of {time_text(start)}")
         present = [stored.other_values(record, piece["period"]) for record in records]
         for completeness in stored.definition["complete"]:
             if isinstance(completeness, Mapping):
@@ -307,7 +312,7 @@ class _Reference:
             else:
                 name, wanted = completeness[0].lower(), completeness[1]
             if wanted is not None and not set(wanted) <= {values[name] for values in present}:
-                raise _Refuted(f"the period {text_of(start)} lacks values of {name}")
+                raise _Refuted(f"the period {time_text(start)} lacks values of {name}")
         if len(stored.definition["complete"]) > 1:
             raise NotUnderstood("COMPLETE WITH of several columns")
 
@@ -378,26 +383,26 @@ class _Reference:
     ) -> None:
         """One partition of a rollup holds what its base holds."""
         if record.doubt not in (None, INCOMPLETE) and not record.written <= self.catalog.unexamined:
-            raise _Refuted(f"{text_of(start)} is in doubt: {record.doubt}")
+            raise _Refuted(f"{time_text(start)} is in doubt: {record.doubt}")
         if record.as_of < 0:
-            raise _Refuted(f"{text_of(start)} includes an unknown commit of its base")
+            raise _Refuted(f"{time_text(start)} includes an unknown commit of its base")
         period = base[0][1] if base else None
         there = {at for _, _, at, version in base if not version.tombstone}
         at = start
         while period is not None and at < end:
             if at not in there:
-                raise _Refuted(f"the base of {text_of(start)} has a hole at {text_of(at)}")
+                raise _Refuted(f"the base of {time_text(start)} has a hole at {time_text(at)}")
             at = following(period, self.zone, at)
         if period is None:
-            raise _Refuted(f"{text_of(start)} has no base")
+            raise _Refuted(f"{time_text(start)} has no base")
         for stored, base_period, at, version in base:
             other = stored.other_values(version, base_period)
             concerns = all(own[name] == other[name] for name in own.keys() & other.keys())
             written = max(version.written, stored.definition.get("joined") or 0)
             if concerns and version.as_of != REGISTERED and record.as_of < written <= self.catalog.commit:
                 raise _Refuted(
-                    f"{text_of(start)} includes its base up to commit {record.as_of}, and {stored.name} was written at "
-                    f"{text_of(at)} by commit {written}"
+                    f"{time_text(start)} includes its base up to commit {record.as_of}, and {stored.name} was written at "
+                    f"{time_text(at)} by commit {written}"
                 )
 
     def check_open_ends(self) -> None:
@@ -412,7 +417,9 @@ class _Reference:
                     for start, record in self._located(stored, layout, (FIRST, LAST)):
                         beyond = start < at if is_begin else following(period, self.zone, start) > at
                         if beyond and record.is_seen(self.catalog.commit) and self._is_within(stored, start):
-                            raise NotUnderstood(f"{stored.name} has {text_of(start)} beyond the open end {text_of(at)}")
+                            raise NotUnderstood(
+                                f"{stored.name} has {time_text(start)} beyond the open end {time_text(at)}"
+                            )
 
     def _is_within(self, stored: _Stored, start: int) -> bool:
         return stored.definition["start"] is None and stored.definition["end"] is None
@@ -455,8 +462,10 @@ class _Reference:
             raise NotUnderstood("a bound inside a base period of events")
         # The time of a base row is the start of its period: t <= '01:00' takes the hour, and says nothing inexact.
         inexact = [edge for edge in inside if floor(base or "", self.zone, edge - 1) != edge - 1]
+        if inexact and not is_exact:
+            raise NotUnderstood("a condition on time, beside a bound inside a base period")
         if inexact and not self.stated["inexact"]:
-            raise _Refuted(f"{text_of(inexact[0])} lies inside a base period, which the certificate does not say")
+            raise _Refuted(f"{time_text(inexact[0])} lies inside a base period, which the certificate does not say")
         wanted = union([(self._next_base(base, start), self._next_base(base, end)) for start, end in wanted])
         lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
         if lost and not is_exact:
@@ -495,7 +504,7 @@ def _word(word: tuple[str, ...]) -> str:
 def _instant(text: str | None, unbounded: int = LAST) -> int:
     if text is None:
         return unbounded
-    at = read(text.removesuffix("Z"), "UTC")
+    at = read_time(text.removesuffix("Z"), "UTC")
     if at is None:
         raise NotUnderstood(f"the time {text!r}")
     return at
@@ -506,7 +515,9 @@ def _ranges(stated: Sequence[Sequence[str | None]]) -> list[Range]:
 
 
 def _shown(ranges: Sequence[Range]) -> str:
-    return ", ".join(f"{text_of(start) or 'the beginning'} to {text_of(end) or 'the end'}" for start, end in ranges[:3])
+    return ", ".join(
+        f"{time_text(start) or 'the beginning'} to {time_text(end) or 'the end'}" for start, end in ranges[:3]
+    )
 
 
 def _start(table: exp.Table) -> int | None:
@@ -578,6 +589,8 @@ class _Block:
             raise NotUnderstood("a join, over rollups")
         is_aggregate = any(isinstance(node, exp.AggFunc) for node in select.walk())
         if not is_aggregate and not select.args.get("group") and not select.args.get("distinct"):
+            if select.find_ancestor(exp.Select, exp.With) is not None:
+                raise NotUnderstood("a query inside of another one that returns rows, over rollups")
             raise _Refuted("the query returns rows, and a piece holds sums")
         periods = {piece["period"] for piece in pieces}
         output = {item.alias.lower() for item in select.expressions if item.alias}
@@ -688,9 +701,8 @@ class _Block:
                 raise _Refuted(f"SUM does not add up {measure[0]}, a measure {measure[2]}")
         elif isinstance(node, exp.Neg):
             self._check_sum(node.this, zone, periods)
-        elif isinstance(node, exp.Mul) and any(isinstance(side, exp.Literal) for side in (node.this, node.expression)):
-            is_left = isinstance(node.this, exp.Literal)
-            self._check_sum(node.expression if is_left else node.this, zone, periods)
+        elif isinstance(node, exp.Mul) and (_is_number(node.this) or _is_number(node.expression)):
+            self._check_sum(node.expression if _is_number(node.this) else node.this, zone, periods)
         elif isinstance(node, exp.Case) and node.this is None:
             for branch in node.args["ifs"]:
                 self._check(branch.this, zone, periods, set(), in_where=False)
@@ -709,6 +721,11 @@ class _Block:
         is_nothing = value is None or isinstance(value, exp.Null)
         if not is_nothing and not (isinstance(value, exp.Literal) and value.name == "0"):
             self._check_sum(value, zone, periods)  # type: ignore[arg-type]
+
+
+def _is_number(node: exp.Expr) -> bool:
+    number = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(number, exp.Literal) and not number.is_string
 
 
 class _Condition:
@@ -772,21 +789,24 @@ class _Condition:
     def _literal(self, node: exp.Expr) -> int | None:
         node = node.unnest()
         if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
-            if node.is_type("date", "timestamp", "timestamptz", "timestampltz"):
-                return read(node.this.name, self._zone)
-            return None
-        return read(node.name, self._zone) if isinstance(node, exp.Literal) and node.is_string else None
+            at = read_time(node.this.name, self._zone)
+            if node.is_type("date"):
+                return None if at is None else floor("DAILY", self._zone, at)
+            return at if node.is_type("timestamp", "timestamptz", "timestampltz") else None
+        return read_time(node.name, self._zone) if isinstance(node, exp.Literal) and node.is_string else None
 
     def _compare(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
         """Returns the times of ``time operator literal``, and of a function that cuts time to a unit."""
         left = left.unnest()
         unit = None if self._block.is_time(left) else self._block._unit(left)
-        if isinstance(left, exp.Year) and isinstance(right, exp.Literal) and not right.is_string:
-            at = read(right.name.zfill(4), self._zone)
+        if unit is not None and isinstance(left, exp.Year) and isinstance(right, exp.Literal) and not right.is_string:
+            at = read_time(right.name.zfill(4), self._zone)
         elif self._block.is_time(left) or (
             unit is not None and isinstance(left, exp.TimestampTrunc | exp.DateTrunc | exp.Cast | exp.TsOrDsToDate)
         ):
             at = self._literal(right)
+            if at is not None and isinstance(left, exp.Cast | exp.TsOrDsToDate):
+                at = floor("DAILY", self._zone, at)  # A date is compared with dates.
         else:
             return None
         if at is None:
@@ -895,8 +915,8 @@ def _is_range(call: exp.Anonymous, node: exp.Expr) -> bool:
         literal = value.this if isinstance(value, exp.Cast) else value
         if (
             not bound.is_string
-            or read(bound.name, "UTC") is None
-            or read(bound.name, "UTC") != read(literal.name, "UTC")
+            or read_time(bound.name, "UTC") is None
+            or read_time(bound.name, "UTC") != read_time(literal.name, "UTC")
         ):
             return False
     return True
@@ -953,7 +973,7 @@ def _check_arm(
     chosen = {
         version.values
         for version in seen
-        if where is None or _holds(where.this, dict(zip(map(str.lower, stored.columns), version.values, strict=True)))
+        if where is None or holds(where.this, dict(zip(map(str.lower, stored.columns), version.values, strict=True)))
     }
     if chosen & selected.get(stored.name, set()):
         raise _Refuted(f"partitions of {stored.name} are read twice")
@@ -981,48 +1001,3 @@ def _check_item(item: exp.Expr, stored: _Stored, block: _Block) -> None:
     if isinstance(value, exp.Cast) and isinstance(value.this, exp.Column) and value.this.name.lower() == name:
         return
     raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")
-
-
-def _holds(node: exp.Expr, values: Mapping[str, str | None]) -> bool:
-    """Evaluates a condition on partition columns, whose values are texts in the order of their type."""
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        return _holds(node.this, values) and _holds(node.expression, values)
-    if isinstance(node, exp.Or):
-        return _holds(node.this, values) or _holds(node.expression, values)
-    if isinstance(node, exp.In) and not node.args.get("query"):
-        value = _column_value(node.this, values)
-        return any(_typed(value, option) == _literal_value(option) for option in node.expressions)
-    if isinstance(node, exp.Between):
-        value = _column_value(node.this, values)
-        low, high = node.args["low"], node.args["high"]
-        return value is not None and _literal_value(low) <= _typed(value, low) <= _literal_value(high)
-    comparisons: Mapping[type[exp.Expr], Any] = {
-        exp.EQ: lambda left, right: left == right, exp.LT: lambda left, right: left < right,
-        exp.LTE: lambda left, right: left <= right, exp.GT: lambda left, right: left > right,
-        exp.GTE: lambda left, right: left >= right,
-    }  # fmt: skip
-    comparison = comparisons.get(type(node))
-    if comparison is None:
-        raise NotUnderstood(f"the condition {node.sql('spark')[:80]} of a piece")
-    value = _column_value(node.this, values)
-    return value is not None and bool(comparison(_typed(value, node.expression), _literal_value(node.expression)))
-
-
-def _column_value(node: exp.Expr, values: Mapping[str, str | None]) -> str | None:
-    if not isinstance(node, exp.Column) or node.name.lower() not in values:
-        raise NotUnderstood(f"{node.sql('spark')[:80]} in the condition of a piece")
-    return values[node.name.lower()]
-
-
-def _literal_value(node: exp.Expr) -> Any:
-    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
-        return node.this.name
-    if not isinstance(node, exp.Literal):
-        raise NotUnderstood(f"{node.sql('spark')[:80]} in the condition of a piece")
-    return node.name if node.is_string else int(node.name)
-
-
-def _typed(value: str | None, literal: exp.Expr) -> Any:
-    is_number = isinstance(literal, exp.Literal) and not literal.is_string
-    return int(value) if is_number and value is not None else value

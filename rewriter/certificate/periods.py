@@ -36,12 +36,12 @@ class NotUnderstood(Exception):
     """The certificate or its query has a part that the checker does not know."""
 
 
-def micros(moment: datetime) -> int:
+def _micros(shown: datetime) -> int:
     """Returns the microseconds of a time without a zone."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (shown - _EPOCH) // timedelta(microseconds=1)
 
 
-def moment(at: int) -> datetime:
+def _moment(at: int) -> datetime:
     """Returns the time without a zone of microseconds. Raises ``NotUnderstood`` outside of the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(microseconds=at)
@@ -49,21 +49,21 @@ def moment(at: int) -> datetime:
         raise NotUnderstood("a time outside of the years 1 to 9999") from None
 
 
-def to_clocks(at: int, zone: str) -> datetime:
+def _to_clocks(at: int, zone: str) -> datetime:
     """Returns what the clocks of a zone show at a time."""
-    utc = moment(at)
+    utc = _moment(at)
     return utc if zone == "UTC" else utc.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
-def from_clocks(shown: datetime, zone: str) -> int:
+def _from_clocks(shown: datetime, zone: str) -> int:
     """Returns the time at which the clocks of a zone show something; the earlier one of two, and behind a gap as much
     later as the gap is long.
     """
     offset = timedelta() if zone == "UTC" else ZoneInfo(zone).utcoffset(shown) or timedelta()
-    return micros(shown - offset)
+    return _micros(shown - offset)
 
 
-def read(text: str, zone: str) -> int | None:
+def read_time(text: str, zone: str) -> int | None:
     """Returns the time of a literal such as '2013-01', '2013-01-29 06:00' or '2013-01-29T06:00:00.5' on the clocks of
     a zone; ``None`` for another text.
     """
@@ -75,12 +75,12 @@ def read(text: str, zone: str) -> int | None:
         shown = datetime(int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0))
     except ValueError:
         return None
-    return from_clocks(shown + timedelta(microseconds=int((fraction or "0").ljust(6, "0"))), zone)
+    return _from_clocks(shown + timedelta(microseconds=int((fraction or "0").ljust(6, "0"))), zone)
 
 
-def text_of(at: int) -> str | None:
+def time_text(at: int) -> str | None:
     """Returns the text of a time in certificates: in UTC, ``None`` for no bound."""
-    return None if at in (FIRST, LAST) else f"{moment(at).isoformat()}Z"
+    return None if at in (FIRST, LAST) else f"{_moment(at).isoformat()}Z"
 
 
 def floor(period: str, zone: str, at: int) -> int:
@@ -88,33 +88,33 @@ def floor(period: str, zone: str, at: int) -> int:
     if period in ("MINUTELY", "HOURLY"):
         size = 60_000_000 if period == "MINUTELY" else 3_600_000_000
         return at - at % size
-    day = to_clocks(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = _to_clocks(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     if period == "WEEKLY":
         day -= timedelta(days=day.weekday())
     elif period != "DAILY":
         month = {"MONTHLY": day.month, "QUARTERLY": (day.month - 1) // 3 * 3 + 1, "YEARLY": 1}[period]
         day = day.replace(month=month, day=1)
-    return from_clocks(day, zone)
+    return _from_clocks(day, zone)
 
 
 def following(period: str, zone: str, start: int) -> int:
     """Returns the start of the period behind the one that begins at ``start``."""
     if period in ("MINUTELY", "HOURLY"):
         return start + (60_000_000 if period == "MINUTELY" else 3_600_000_000)
-    day = to_clocks(start, zone)
+    day = _to_clocks(start, zone)
     # A skipped midnight shows a later time: the day is what counts.
     day = day.replace(hour=0, minute=0, second=0, microsecond=0)
     if period in ("DAILY", "WEEKLY"):
-        return from_clocks(day + timedelta(days=7 if period == "WEEKLY" else 1), zone)
+        return _from_clocks(day + timedelta(days=7 if period == "WEEKLY" else 1), zone)
     months = day.year * 12 + day.month - 1 + {"MONTHLY": 1, "QUARTERLY": 3, "YEARLY": 12}[period]
-    return from_clocks(day.replace(year=months // 12, month=months % 12 + 1), zone)
+    return _from_clocks(day.replace(year=months // 12, month=months % 12 + 1), zone)
 
 
 def starts(period: str, zone: str, range_: Range) -> list[int]:
     """Returns the starts of the periods of a range. Raises ``ValueError`` if its bounds are not bounds of periods."""
     at, end = range_
     if floor(period, zone, at) != at or floor(period, zone, end) != end:
-        raise ValueError(f"{text_of(at)} to {text_of(end)} does not consist of whole {period} periods")
+        raise ValueError(f"{time_text(at)} to {time_text(end)} does not consist of whole {period} periods")
     result = []
     while at < end:
         result.append(at)
@@ -170,7 +170,7 @@ class Layout:
                 return None
             if pattern is None:
                 try:
-                    return from_clocks(datetime.fromisoformat(value), zone if len(value) == 10 else self._zone(zone))
+                    return _from_clocks(datetime.fromisoformat(value), zone if len(value) == 10 else self._zone(zone))
                 except ValueError:
                     return None
             expression, _, width = _compiled(pattern)
@@ -188,7 +188,7 @@ class Layout:
                 shown = datetime(fields["yyyy"], month, day_of_month, fields.get("HH", 0), fields.get("mm", 0))
         except (ValueError, KeyError):
             return None
-        return from_clocks(shown, self._zone(zone))
+        return _from_clocks(shown, self._zone(zone))
 
     def _zone(self, zone: str) -> str:
         return "UTC" if self.period in ("MINUTELY", "HOURLY") else zone
@@ -203,7 +203,7 @@ class Layout:
         if not re.fullmatch(r"yyyy\W?(?:MM\W?(?:dd\W?(?:HH\W?(?:mm)?)?)?)?", pattern):
             return None, None
         written = _compiled(pattern)[1]
-        bounds = [to_clocks(at, self._zone(zone)) for at in (range_[0], range_[1] - 1)]
+        bounds = [_to_clocks(at, self._zone(zone)) for at in (range_[0], range_[1] - 1)]
         low, high = (written.format(yyyy=at.year, MM=at.month, dd=at.day, HH=at.hour, mm=at.minute) for at in bounds)
         return low, high
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -131,6 +131,11 @@ class Database:
             cursor.close()
             self._backend.read(connection.dbapi_connection)
             return rows
+
+    def select(self, statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
+        """Returns the rows of a SELECT, given as text with parameters ``:name``. It sees one state."""
+        with self.read() as connection:
+            return connection.execute(sa.text(statement), dict(values)).fetchall()
 
     @contextmanager
     def write(self, purpose: Purpose = Purpose.WRITE) -> Iterator[sa.Connection]:

@@ -10,10 +10,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
-from rewriter.certificate.evidence import CatalogRecords, Record, Rows, digest
-from rewriter.certificate.law import FORMAT, Finding, Kind, Verdict, check
+from rewriter.certificate.evidence import CatalogRecords, Record, digest
+from rewriter.certificate.law import FORMAT, Finding, FindingKind, Verdict, check
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.statements.query.select import plan_select
@@ -45,7 +43,7 @@ def certify(query: Query, context: Context) -> dict[str, Any]:
         )
     if context.snapshot.has_own_changes:
         raise NotSupportedError(
-            "A transaction that has changed something has no certificate: nobody else can see its changes.",
+            "A transaction that has changed something has no certificate: no other reader sees its changes.",
             condition="NO_CERTIFICATE",
             position=query.span,
             hint="COMMIT first.",
@@ -53,27 +51,17 @@ def certify(query: Query, context: Context) -> dict[str, Any]:
     return _certificate(plan, query, context)
 
 
-def _rows_of(catalog: Catalog) -> Rows:
-    """Returns how a checker reads the tables of a catalog. Each call sees one state."""
-
-    def rows(statement: str, values: Mapping[str, object]) -> Sequence[Sequence[Any]]:
-        with catalog.database.read() as connection:
-            return connection.execute(sa.text(statement), dict(values)).fetchall()
-
-    return rows
-
-
 def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdict:
     """Checks a certificate against a catalog. A certificate of another warehouse is refuted."""
     if certificate.get("warehouse") != catalog.identity:
         text = f"it is of the warehouse {certificate.get('warehouse')}, and this one is {catalog.identity}"
-        return Verdict((Finding(Kind.REFUTED, "certificate", text),))
-    return check(certificate, _rows_of(catalog))
+        return Verdict((Finding(FindingKind.REFUTED, "certificate", text),))
+    return check(certificate, catalog.database.select)
 
 
 def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]:
     """Returns, for each piece of a certificate, how its partitions differ today; empty where nothing has changed."""
-    rows = _rows_of(catalog)
+    rows = catalog.database.select
     present = CatalogRecords(rows, CatalogRecords(rows, 0).newest_commit())
     past = CatalogRecords(rows, int(certificate["commit"]))
     lines = []
@@ -96,15 +84,12 @@ def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]
 
 
 def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
-    from rewriter import __version__
-
     assert plan.text_edits is not None
-    records = CatalogRecords(_rows_of(context.catalog), context.snapshot.sequence)
+    records = CatalogRecords(context.catalog.database.select, context.snapshot.sequence)
     edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
     planning = context.planning
     return {
         "format": FORMAT,
-        "made_by": f"rewriter {__version__}",
         "query": plan.text_edits.text,
         "sql": plan.sql,
         "edits": edits,

@@ -1,0 +1,185 @@
+"""Certificates of queries, and the checker of the law: what it accepts, refutes and does not understand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rewriter.certificate.law import FindingKind
+from rewriter.cli import main
+from rewriter.errors import NotSupportedError
+from rewriter.session import Session
+from rewriter.statements.query.certificates import changes_since, check_certificate
+
+WORLD = """
+CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT NOT NULL, distance BIGINT MEASURE SUM,
+  delayed BIGINT MEASURE COUNT, delay DOUBLE MEASURE SUM COUNTED BY delayed, worst DOUBLE MEASURE MAX,
+  departed TIMESTAMP TIME);
+CREATE TABLE hours (carrier STRING, flights BIGINT, distance BIGINT, delayed BIGINT, delay DOUBLE, worst DOUBLE)
+  PARTITIONED BY (dt STRING);
+CREATE TABLE days (carrier STRING, flights BIGINT, distance BIGINT, delayed BIGINT, delay DOUBLE, worst DOUBLE)
+  PARTITIONED BY (ds DATE);
+CREATE TABLE months (carrier STRING, flights BIGINT, distance BIGINT, delayed BIGINT, delay DOUBLE, worst DOUBLE)
+  PARTITIONED BY (y INT, m INT);
+CREATE FACT f OF CUBE flights STORED IN (
+  TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (dt),
+  TABLE days PERIOD DAILY PARTITIONED BY departed AS (ds),
+  TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (y = 'yyyy', m = 'MM'));
+INSERT INTO hours MARK COMPLETE FROM '2013-01-01' TO '2013-03-02'
+  VALUES ('UA', 2, 900, 1, 3.5, 3.5, '2013-01-15-08'), ('AA', 1, 300, 1, 1.5, 1.5, '2013-02-01-09');
+REFRESH FACT f
+"""
+LATE = "INSERT INTO hours VALUES ('UA', 1, 100, 0, 0, 0, '2013-02-01-10')"
+RANGE = "departed >= '2013-01-01' AND departed < '2013-03-01 06:00'"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path / "w", engine="duckdb") as opened:
+        list(opened.script(WORLD))
+        yield opened
+
+
+def certificate(session: Session, query: str) -> dict[str, Any]:
+    lines = [str(row[0]) for row in session.execute(f"EXPLAIN CERTIFICATE {query}").rows()]
+    loaded: dict[str, Any] = json.loads("\n".join(lines))
+    return loaded
+
+
+def findings(session: Session, stated: dict[str, Any]) -> list[tuple[FindingKind, str]]:
+    return [(finding.kind, finding.text) for finding in check_certificate(stated, session.catalog).findings]
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT carrier, SUM(distance) AS d, COUNT(*) FROM flights WHERE {RANGE} GROUP BY carrier ORDER BY d",
+        f"SELECT AVG(delay), MAX(worst), COUNT(DISTINCT carrier) FROM flights f WHERE {RANGE} AND carrier LIKE 'U%'",
+        "SELECT to_date(departed), SUM(distance) FROM flights WHERE departed < '2013-02-01' AND "
+        "departed >= '2013-01-01' GROUP BY to_date(departed)",
+        "SELECT SUM(CASE WHEN carrier = 'UA' THEN distance ELSE 0 END), SUM(-2 * flights) FROM flights "
+        "WHERE time_range_in(departed, '2013-01-01', '2013-03-01')",
+        "SELECT carrier, distance FROM flights WHERE departed BETWEEN '2013-01-15 08:00' AND '2013-01-15 09:00'",
+        "SELECT year(departed), SUM(flights) FROM flights WHERE year(departed) = 2013 AND departed < '2013-03-02' "
+        "AND departed >= '2013-01-01' GROUP BY 1",
+        "SELECT COUNT(*) FROM flights",
+        "SELECT SUM(flights) FROM flights WHERE departed < '2013-02-01' OR NOT departed < '2013-03-01'",
+    ],
+)
+def test_an_honest_certificate_is_accepted(session: Session, query: str) -> None:
+    stated = certificate(session, query)
+    assert findings(session, stated) == []
+    assert len(json.dumps(stated)) < 10_000
+
+
+def test_a_certificate_names_what_a_piece_rests_on(session: Session) -> None:
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    (reference,) = stated["references"]
+    assert [(piece["table"], piece["partitions"], piece["rests_on"]) for piece in reference["pieces"]] == [
+        ("months", 2, [{"kind": "computed", "base_commit": 6}]),
+        ("hours", 6, [{"kind": "base"}]),
+    ]
+    session.execute("ALTER FACT f TABLE months SET TRUSTED")
+    trusted = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    assert trusted["references"][0]["pieces"][0]["rests_on"] == [{"kind": "trusted", "table": "months"}]
+    assert findings(session, trusted) == []
+    trusted["references"][0]["pieces"][0]["rests_on"] = [{"kind": "computed"}]
+    assert findings(session, trusted)[0][0] is FindingKind.REFUTED
+
+
+def test_old_evidence_stands_and_the_checker_tells_what_changed(session: Session) -> None:
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    session.execute(LATE)
+    session.execute("ALTER TABLE days COMPACT")
+    assert findings(session, stated) == []
+    assert changes_since(stated, session.catalog) == ["hours: partitions 1 with other content"]
+    session.execute("REFRESH FACT f")
+    assert findings(session, stated) == []
+    assert changes_since(stated, session.catalog) == [
+        "months: partitions 1 with other content", "hours: partitions 1 with other content",
+    ]  # fmt: skip
+
+
+def test_an_outdated_rollup_is_refuted(session: Session) -> None:
+    """A plan that reads the month after its base has changed: the certificate names the later commit."""
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    session.execute(LATE)
+    stated["commit"] = certificate(session, "SELECT COUNT(*) FROM flights")["commit"]
+    ((kind, text),) = findings(session, stated)
+    assert kind is FindingKind.REFUTED
+    assert text.startswith("2013-02-01T00:00:00Z includes its base up to commit ")
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        (f"SELECT MAX(distance) FROM flights WHERE {RANGE}", FindingKind.REFUTED),
+        (f"SELECT SUM(worst) FROM flights WHERE {RANGE}", FindingKind.REFUTED),
+        (f"SELECT SUM(1) FROM flights WHERE {RANGE}", FindingKind.REFUTED),
+        (f"SELECT carrier, distance FROM flights WHERE {RANGE}", FindingKind.REFUTED),
+        (f"SELECT hour(departed), SUM(distance) FROM flights WHERE {RANGE} GROUP BY 1", FindingKind.REFUTED),
+        (f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND distance > 3", FindingKind.REFUTED),
+        (f"SELECT SUM(distance), departed FROM flights WHERE {RANGE} GROUP BY departed", FindingKind.REFUTED),
+        (f"SELECT SUM(distance) OVER () FROM flights WHERE {RANGE}", FindingKind.NOT_UNDERSTOOD),
+        (f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND hour(departed) = 3", FindingKind.NOT_UNDERSTOOD),
+        ("SELECT SUM(distance) FROM flights WHERE departed >= '2013-01-01' AND departed < '2013-04-01'", FindingKind.REFUTED),
+    ],
+)
+def test_a_query_that_its_pieces_cannot_serve_is_not_accepted(session: Session, query: str, kind: FindingKind) -> None:
+    """A planner that would read months and hours for such a query: only the text is another one."""
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    start = query.index("flights WHERE")
+    shift = start - stated["references"][0]["start"]
+    stated["references"][0]["start"] = start
+    stated["edits"] = [[first + shift, last + shift, text] for first, last, text in stated["edits"]]
+    ((first, last, text),) = stated["edits"]
+    stated["query"], stated["sql"] = query, query[:first] + text + query[last:]
+    assert kind in {found for found, _ in findings(session, stated)}
+
+
+def test_another_warehouse_and_another_format(session: Session, tmp_path: Path) -> None:
+    stated = certificate(session, "SELECT COUNT(*) FROM flights")
+    with Session(tmp_path / "other", engine="duckdb") as other:
+        list(other.script(WORLD))
+        assert findings(other, stated)[0][0] is FindingKind.REFUTED
+    assert findings(session, {**stated, "format": "2"}) == [(FindingKind.NOT_UNDERSTOOD, "the format '2'")]
+    assert findings(session, {"warehouse": stated["warehouse"]})[0][0] is FindingKind.NOT_UNDERSTOOD
+
+
+def test_what_has_no_certificate(session: Session) -> None:
+    with pytest.raises(NotSupportedError) as caught:
+        session.execute("EXPLAIN CERTIFICATE SELECT COUNT(*) FROM hours")
+    assert caught.value.condition == "NO_CERTIFICATE"
+    session.execute("BEGIN")
+    assert certificate(session, "SELECT COUNT(*) FROM flights")
+    session.execute(LATE)
+    with pytest.raises(NotSupportedError, match="no other reader sees its changes") as caught:
+        session.execute("EXPLAIN CERTIFICATE SELECT COUNT(*) FROM flights")
+    assert caught.value.condition == "NO_CERTIFICATE"
+
+
+def test_the_command(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    file, where = tmp_path / "c.json", ["-w", str(tmp_path / "w"), "--debug"]
+    file.write_text(json.dumps(stated))
+    session.execute(LATE)
+    assert main.main(["verify", str(file), *where]) == 0
+    assert capsys.readouterr().out == (
+        f"The certificate is accepted: the evidence stands at commit {stated['commit']}.\n"
+        "Changed since: hours: partitions 1 with other content.\n"
+    )
+    stated["references"][0]["pieces"][0]["digest"] = "0"
+    file.write_text(json.dumps(stated))
+    assert main.main(["verify", str(file), *where]) == 1
+    assert capsys.readouterr().out.endswith("The certificate is refuted.\n")
+    file.write_text(json.dumps({**stated, "parameters": {"a": "1"}}))
+    assert main.main(["verify", str(file), *where]) == 3
+    capsys.readouterr()
+    file.write_text("[]")
+    assert main.main(["verify", str(file), *where]) == 2
+    assert "it is no JSON object" in capsys.readouterr().err
