@@ -306,12 +306,8 @@ class _Reference:
             if record.doubt == OPEN:
                 raise _Refuted(f"a stream still filled the partition of {time_text(start)}")
         present = [stored.other_values(record, piece["period"]) for record in records]
-        for completeness in stored.definition["complete"]:
-            if isinstance(completeness, Mapping):
-                name, wanted = completeness["column"].lower(), completeness["values"]
-            else:
-                name, wanted = completeness[0].lower(), completeness[1]
-            if wanted is not None and not set(wanted) <= {values[name] for values in present}:
+        for name, wanted in stored.definition["complete"]:
+            if wanted is not None and not set(wanted) <= {values[name.lower()] for values in present}:
                 raise _Refuted(f"the period {time_text(start)} lacks values of {name}")
         if len(stored.definition["complete"]) > 1:
             raise NotUnderstood("COMPLETE WITH of several columns")
@@ -401,8 +397,8 @@ class _Reference:
             written = max(version.written, stored.definition.get("joined") or 0)
             if concerns and version.as_of != REGISTERED and record.as_of < written <= self.catalog.commit:
                 raise _Refuted(
-                    f"{time_text(start)} includes its base up to commit {record.as_of}, and {stored.name} was written at "
-                    f"{time_text(at)} by commit {written}"
+                    f"{time_text(start)} includes its base up to commit {record.as_of}, and commit {written} wrote "
+                    f"{time_text(at)} of {stored.name}"
                 )
 
     def check_open_ends(self) -> None:
@@ -416,13 +412,10 @@ class _Reference:
                 for period, layout in stored.layouts.items():
                     for start, record in self._located(stored, layout, (FIRST, LAST)):
                         beyond = start < at if is_begin else following(period, self.zone, start) > at
-                        if beyond and record.is_seen(self.catalog.commit) and self._is_within(stored, start):
+                        if beyond and record.is_seen(self.catalog.commit):
                             raise NotUnderstood(
                                 f"{stored.name} has {time_text(start)} beyond the open end {time_text(at)}"
                             )
-
-    def _is_within(self, stored: _Stored, start: int) -> bool:
-        return stored.definition["start"] is None and stored.definition["end"] is None
 
     def check_query(self) -> None:
         """The requested time is that of the conditions, and what is added up may be added up."""
