@@ -123,6 +123,8 @@ def check(certificate: Mapping[str, Any], rows: Rows) -> Verdict:
 
     if passes("certificate", lambda: _check_frame(certificate)):
         catalog = CatalogRecords(rows, certificate["commit"])
+        if catalog.newest_commit() < catalog.commit:
+            findings.append(Finding(FindingKind.REFUTED, "certificate", "the catalog has no such commit yet"))
         references = [_Reference(certificate, stated, catalog) for stated in certificate["references"]]
         are_read = [passes(reference.place, reference.read_catalog) for reference in references]
         for reference in (reference for reference, is_read in zip(references, are_read, strict=True) if is_read):
@@ -236,12 +238,14 @@ class _Reference:
 
     def check_ranges(self) -> None:
         """The pieces and the missing time are disjoint, and together they are the requested time."""
-        stated = [*self.stated["pieces"], {"ranges": self.stated["missing"], "table": "missing"}]
+        missing, requested = self.stated["missing"], self.stated["requested"]
         covered: list[Range] = []
-        for piece in stated:
+        for piece in [{"ranges": requested}, *self.stated["pieces"], {"ranges": missing, "table": "missing"}]:
             ranges = _ranges(piece["ranges"])
             if sum(end - start for start, end in ranges) != sum(end - start for start, end in union(ranges)):
-                raise _Refuted(f"the ranges of {piece['table']} overlap")
+                raise _Refuted(f"the ranges of {piece.get('table', 'the requested time')} overlap")
+            if "table" not in piece:
+                continue
             twice = intersection(covered, ranges)
             if twice:
                 raise _Refuted(f"{_shown(twice)} is covered twice, the second time by {piece['table']}")
@@ -250,7 +254,7 @@ class _Reference:
         for text, ranges in zip(("was not requested", "is neither covered nor missing"), wrong, strict=True):
             if ranges:
                 raise _Refuted(f"{_shown(ranges)} {text}")
-        if self.stated["missing"] and not self.certificate["settings"]["partial_data"]:
+        if missing and not self.certificate["settings"]["partial_data"]:
             raise _Refuted("time is missing, and partial_data is off")
 
     def check_piece(self, piece: Mapping[str, Any]) -> None:
@@ -273,18 +277,18 @@ class _Reference:
         for start, records in by_start.items():
             self._check_presence(stored, piece, start, records)
         records = [record for of_period in by_start.values() for record in of_period]
-        if len(wanted) != piece["periods"]:
-            raise _Refuted(f"it consists of {len(wanted)} periods, not {piece['periods']}")
-        if len(records) != piece["partitions"]:
-            raise _Refuted(f"it has {len(records)} partitions, not {piece['partitions']}")
+        rows = None if any(record.rows is None for record in records) else sum(record.rows or 0 for record in records)
+        for name, count in (("periods", len(wanted)), ("partitions", len(records)), ("rows", rows)):
+            if count != piece[name]:
+                raise _Refuted(f"it has {count} {name}, not {piece[name]}")
         if digest(records) != piece["digest"]:
             raise _Refuted("its partitions have another content than the certificate states")
         key = (stored.name, piece["period"])
         self.selected[key] = self.selected.get(key, set()) | {record.values for record in records}
         rests_on = self._rests_on(stored, piece, by_start)
-        if rests_on != _words(piece["rests_on"]):
-            stated = ", ".join(sorted(map(_word, _words(piece["rests_on"])))) or "nothing"
-            raise _Refuted(f"it rests on {', '.join(sorted(map(_word, rests_on)))}; the certificate names {stated}")
+        if rests_on != _words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
+            stated = ", ".join(sorted(map(" ".join, _words(piece["rests_on"])))) or "nothing"
+            raise _Refuted(f"it rests on {', '.join(sorted(map(' '.join, rests_on)))}; the certificate names {stated}")
 
     def _versions(self, stored: _Stored, piece: Mapping[str, Any]) -> list[tuple[int, Record]]:
         """Returns all versions of the partitions around a piece, with the starts of their periods."""
@@ -333,7 +337,8 @@ class _Reference:
             base = self._base_of(stored, content, start, end)
             for record in records:
                 self._check_rollup(record, stored.other_values(record, piece["period"]), base, start, end)
-        return frozenset({("computed",), *rests_on})
+        newest = max(record.as_of for records in by_start.values() for record in records)
+        return frozenset({("computed", str(newest)), *rests_on})
 
     def _named_origins(self, record: Record) -> Iterator[Mapping[str, str]]:
         for origin in record.origins:
@@ -487,11 +492,9 @@ def _starts(period: str, zone: str, range_: Range) -> list[int]:
 
 
 def _words(stated: Sequence[Mapping[str, str]]) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(word[key] for key in ("kind", "table") if key in word) for word in stated)
-
-
-def _word(word: tuple[str, ...]) -> str:
-    return " ".join(word)
+    return frozenset(
+        tuple(str(word[key]) for key in ("kind", "table", "base_commit") if key in word) for word in stated
+    )
 
 
 def _instant(text: str | None, unbounded: int = LAST) -> int:
@@ -852,7 +855,7 @@ def _check_edit(before: str, after: str, cubes: Sequence[Object]) -> None:
     if before == after:
         return
     old, new = (sqlglot.parse_one(part, dialect="spark") for part in (before, after))
-    new = new.this.unnest() if isinstance(new, exp.Alias) else new.unnest()
+    new = new.this.unnest() if isinstance(new, exp.Alias) and " AS `" in after else new.unnest()
     if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in" and _is_range(old, new):
         return
     if len(cubes) == 1 and isinstance(old, exp.Count) and _is_count_of_events(old, new, cubes[0]):
@@ -923,7 +926,7 @@ def _check_arms(reference: _Reference, block: _Block) -> None:
         raise _Refuted("no edit puts the pieces in place of the cube")
     tree = sqlglot.parse_one(f"SELECT * FROM {edit[2]}", dialect="spark")
     source = tree.args["from_"].this
-    if not isinstance(source, exp.Subquery):
+    if not isinstance(source, exp.Subquery) or source.alias.lower() not in ("", block.source.alias_or_name.lower()):
         raise NotUnderstood("what stands in place of the cube")
     arms, left = [], [source.this]
     while left:
