@@ -17,6 +17,8 @@ FIRST, LAST = -(1 << 62), 1 << 62
 #: A range of times: the first, and the first behind it.
 Range = tuple[int, int]
 
+#: A range of a forged certificate could have 88 million hours.
+_MOST_PERIODS = 1_000_000
 _EPOCH = datetime(1970, 1, 1)
 _FORMAT = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T \-](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?)?)?)?)?")
 #: The periods that consist of whole ones of each kind.
@@ -117,6 +119,8 @@ def starts(period: str, zone: str, range_: Range) -> list[int]:
         raise ValueError(f"{time_text(at)} to {time_text(end)} does not consist of whole {period} periods")
     result = []
     while at < end:
+        if len(result) == _MOST_PERIODS:
+            raise NotUnderstood(f"a piece of more than {_MOST_PERIODS:,} periods")
         result.append(at)
         at = following(period, zone, at)
     return result
