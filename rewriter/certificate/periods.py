@@ -117,7 +117,7 @@ def starts(period: str, zone: str, range_: Range) -> list[int]:
     at, end = range_
     if floor(period, zone, at) != at or floor(period, zone, end) != end:
         raise ValueError(f"{time_text(at)} to {time_text(end)} does not consist of whole {period} periods")
-    result = []
+    result: list[int] = []
     while at < end:
         if len(result) == _MOST_PERIODS:
             raise NotUnderstood(f"a piece of more than {_MOST_PERIODS:,} periods")
