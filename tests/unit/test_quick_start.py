@@ -91,7 +91,7 @@ def check(modules: list[str], most: int, most_own: int, absent: tuple[str, ...])
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_an_option_that_runs_nothing(option: str) -> None:
-    check(imported(option), 36, 20, (*NEVER, *ENGINES, *PLANNER, *CATALOG, "prompt_toolkit", "ssl", "logging"))
+    check(imported(option), 36, 21, (*NEVER, *ENGINES, *PLANNER, *CATALOG, "prompt_toolkit", "ssl", "logging"))
 
 
 def test_show_tables(warehouse: Path) -> None:
