@@ -58,6 +58,12 @@ def digest(records: Iterable[Record]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
+def count_rows(records: Sequence[Record]) -> int | None:
+    """Returns the number of rows of partitions; ``None`` if that of one is unknown."""
+    counts = [record.rows for record in records]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
 _OBJECTS = """
 SELECT o.object_id, o.kind, o.name, o.definition, m.commit_seq, e.commit_seq, o.made, o.ended FROM objects AS o
 LEFT JOIN write_ids AS m ON m.object_id = o.object_id AND m.write_id = o.made
@@ -86,9 +92,13 @@ class Object:
 class CatalogRecords:
     """The catalog as one commit saw it."""
 
-    def __init__(self, rows: Rows, commit: int) -> None:
-        self._rows, self.commit = rows, commit
+    def __init__(self, rows: Rows, commit: int | None = None) -> None:
+        """``commit`` is the newest one by default."""
+        self._rows = rows
+        self.commit = self.newest_commit if commit is None else commit
+        self._versions: dict[tuple[int, str | None, str | None], list[Record]] = {}
 
+    @cached_property
     def newest_commit(self) -> int:
         """Returns the number of the newest commit of the catalog."""
         return int(self._rows("SELECT value FROM counters WHERE name = 'commit'", {})[0][0])
@@ -112,15 +122,33 @@ class CatalogRecords:
         """Returns the ``table``, ``cube`` or ``fact`` of a name, if the commit saw one."""
         return self._objects.get((kind, name.lower()))
 
+    def facts_of(self, cube: str) -> list[str]:
+        """Returns the names of all facts of a cube, in order."""
+        return sorted(
+            fact.name
+            for (kind, _), fact in self._objects.items()
+            if kind == "fact" and fact.definition["cube"].lower() == cube.lower()
+        )
+
+    def has_cube_or_fact(self, name: str) -> bool:
+        """Tests whether a cube or a fact of any database has a name, given without its database."""
+        return any(kind != "table" and key.rpartition(".")[2] == name.lower() for kind, key in self._objects)
+
     def versions(self, table: Object, first: str | None = None, last: str | None = None) -> list[Record]:
         """Returns all versions of a table's partitions. ``first`` and ``last`` bound the text in its first partition
-        column, both included, to save reads.
+        column, both included, to save reads. Each call is remembered.
         """
-        prefix = b"\x01" + (table.id + (1 << 63)).to_bytes(8, "big")
+        place = table.id, first, last
+        if place not in self._versions:
+            self._versions[place] = self._read_versions(*place)
+        return self._versions[place]
+
+    def _read_versions(self, table_id: int, first: str | None, last: str | None) -> list[Record]:
+        prefix = b"\x01" + (table_id + (1 << 63)).to_bytes(8, "big")
         # The byte behind a text in a key is 00, and no byte of a later text is FF.
         low = prefix if first is None else prefix + b"\x01" + first.encode()
         high = prefix + (b"\xff" if last is None else b"\x01" + last.encode() + b"\xff")
-        found = self._rows(_PARTITIONS, {"table_id": table.id, "first": low, "last": high})
+        versions = self._rows(_PARTITIONS, {"table_id": table_id, "first": low, "last": high})
         return [
             Record(
                 tuple(json.loads(values)),
@@ -133,5 +161,5 @@ class CatalogRecords:
                 tuple(json.loads(origins)) if origins else (),
                 made_by == ended_by,
             )
-            for values, rows, as_of, made, ended, written, doubt, origins, made_by, ended_by in found
+            for values, rows, as_of, made, ended, written, doubt, origins, made_by, ended_by in versions
         ]

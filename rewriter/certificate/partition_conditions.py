@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from rewriter.certificate.periods import NotUnderstood
+from rewriter.certificate.verdicts import NotUnderstood
 
 
 def holds(node: exp.Expr, values: Mapping[str, str | None]) -> bool:

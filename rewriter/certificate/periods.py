@@ -13,6 +13,8 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from rewriter.certificate.verdicts import NotUnderstood
+
 FIRST, LAST = -(1 << 62), 1 << 62
 #: A range of times: the first, and the first behind it.
 Range = tuple[int, int]
@@ -32,10 +34,6 @@ NESTS: Mapping[str, tuple[str, ...]] = {
     "YEARLY": ("YEARLY",),
 }
 FINEST_FIRST = tuple(NESTS)
-
-
-class NotUnderstood(Exception):
-    """The certificate or its query has a part that the checker does not know."""
 
 
 def _micros(shown: datetime) -> int:
@@ -127,6 +125,8 @@ def starts(period: str, zone: str, range_: Range) -> list[int]:
 
 
 _FIELDS = {"yyyy": 4, "YYYY": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ww": 2, "q": 1}
+#: The numbers that make a time, in their order, with the least of each.
+_LEAST = {"yyyy": "1", "MM": "1", "dd": "1", "HH": "0", "mm": "0"}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
 
 
@@ -151,7 +151,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
 
 
 class Layout:
-    """How the partition columns of a table name a period. ``parts`` are those of the catalog's definition of a fact."""
+    """A layout: partition columns that name a period. ``parts`` are those of the catalog's definition of a fact."""
 
     def __init__(self, period: str, parts: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         self.period = period
@@ -193,6 +193,20 @@ class Layout:
         except (ValueError, KeyError):
             return None
         return _from_clocks(shown, self._zone(zone))
+
+    def start_sql(self, columns: Sequence[str]) -> str | None:
+        """Returns the start of a partition's period as SQL over the columns; ``None`` for a layout without a form."""
+        parts = [(f"`{columns[position]}`", pattern or "", type) for position, pattern, type in self.parts]
+        if len(parts) == 1 and parts[0][2] in ("date", "timestamp"):
+            return f"CAST({parts[0][0]} AS TIMESTAMP)"
+        pattern = " ".join(pattern for _, pattern, _ in parts)
+        if all(type == "string" for _, _, type in parts) and not set("'qw") & set(pattern):
+            names = ", ' ', ".join(name for name, _, _ in parts)
+            return f"to_timestamp({names if len(parts) == 1 else f'concat({names})'}, '{pattern}')"
+        if all(pattern in _LEAST and type != "string" for _, pattern, type in parts):
+            numbers = _LEAST | {pattern: f"CAST({name} AS INT)" for name, pattern, _ in parts}
+            return f"make_timestamp({', '.join(numbers.values())}, 0)"
+        return None
 
     def _zone(self, zone: str) -> str:
         return "UTC" if self.period in ("MINUTELY", "HOURLY") else zone

@@ -13,7 +13,7 @@ import pytest
 import rotation
 
 import rewriter
-from rewriter.certificate.law import Verdict
+from rewriter.certificate.verdicts import Verdict
 from rewriter.errors import Error
 from rewriter.statements.query.certificates import check_certificate
 
@@ -42,9 +42,9 @@ def _run(seeds: list[int], queries: int, tmp_path: Path, monkeypatch: pytest.Mon
 
     def check(history: History, reference: Reference, question: Question, asking: rewriter.Connection) -> Answer:
         answer = checked(history, reference, question, asking)
-        found = _verdict(question, asking)
-        if found is not None:
-            verdict, is_rolled = found
+        verdict_and_rollups = _verdict(question, asking)
+        if verdict_and_rollups is not None:
+            verdict, is_rolled = verdict_and_rollups
             tally["accepted" if verdict.is_accepted else "refuted" if verdict.is_refuted else "not understood"] += 1
             tally["rolled and accepted"] += verdict.is_accepted and is_rolled
             told = "\n".join(map(str, verdict.findings))

@@ -25,8 +25,6 @@ COMMON = {
     "uris.py",
 }
 MOST_LINES = 800
-#: The law is one file, which a reader can read from its beginning to its end.
-LAW, MOST_LINES_OF_THE_LAW = ROOT / "certificate" / "law.py", 1000
 MOST_FILES = 620
 #: Sixteen, and `certificate`.
 MOST_FOLDERS = 17
@@ -141,8 +139,7 @@ def test_sqlalchemy_is_used_by_the_catalog_and_the_dialect_alone() -> None:
 def test_the_root_and_the_files_stay_small() -> None:
     assert len([path for path in MODULES if path.parent == ROOT]) <= MOST_ROOT_MODULES
     long = [path for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES]
-    assert long == [LAW]
-    assert len(LAW.read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_LAW
+    assert long == []
 
 
 def test_there_are_few_files_and_folders() -> None:

@@ -359,7 +359,7 @@ def _net_objects(changes: Sequence[Change]) -> tuple[list[Change], set[int]]:
 
 @dataclass
 class _NetPartitions:
-    """What has become of the partitions of one table that the transaction has changed.
+    """The net changes of the partitions of one table that the transaction has changed.
 
     ``passing`` are those that it has made and dropped, with content in between; ``wipes`` the keys of those of the
     snapshot that are gone after other changes. ``proofs`` are those of the partitions that are written.

@@ -433,7 +433,7 @@ class Replacement:
 
 @dataclass(frozen=True)
 class TextEdits:
-    """How the executed text differs from ``text``: by ``replacements``, in order, which do not overlap.
+    """The differences of the executed text from ``text``: ``replacements``, in order, which do not overlap.
 
     ``is_typed`` says that ``text`` is the one that the user typed: it names no view, and repeats no query.
     """

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from rewriter.certificate.evidence import CatalogRecords, Record, digest
-from rewriter.certificate.law import FORMAT, Finding, FindingKind, Verdict, check
-from rewriter.errors import NotSupportedError
+from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
+from rewriter.certificate.law import FORMAT, check
+from rewriter.certificate.periods import FIRST, LAST, time_text
+from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
+from rewriter.errors import DataError, NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.statements.query.select import plan_select
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import Query
     from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
     from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.layouts import TimeLayout
     from rewriter.timeline.ranges import RangeSet
-
-_EPOCH = datetime(1970, 1, 1)
 
 
 def certify(query: Query, context: Context) -> dict[str, Any]:
@@ -61,9 +61,8 @@ def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdi
 
 def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]:
     """Returns, for each piece of a certificate, how its partitions differ today; empty where nothing has changed."""
-    rows = catalog.database.select
-    present = CatalogRecords(rows, CatalogRecords(rows, 0).newest_commit())
-    past = CatalogRecords(rows, int(certificate["commit"]))
+    present = CatalogRecords(catalog.database.select)
+    past = CatalogRecords(catalog.database.select, certificate["commit"])
     lines = []
     names = dict.fromkeys(piece["table"] for stated in certificate["references"] for piece in stated["pieces"])
     for name in names:
@@ -104,13 +103,11 @@ def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
             "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
             "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
         },
-        "references": [_reference(reference, query, plan, records, context) for reference in plan.coverage.references],
+        "references": [_reference(reference, query, records, context) for reference in plan.coverage.references],
     }
 
 
-def _reference(
-    reference: ReferencePlan, query: Query, plan: Plan, records: CatalogRecords, context: Context
-) -> dict[str, Any]:
+def _reference(reference: ReferencePlan, query: Query, records: CatalogRecords, context: Context) -> dict[str, Any]:
     return {
         "cube": reference.cube,
         "alias": reference.alias,
@@ -134,9 +131,9 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     layout = stored.layouts[part.period]
     indexes = [[column.name.lower() for column in table.partition_columns].index(c.lower()) for c in layout.columns]
     wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
-    found = records.find("table", part.table)
+    stored_table = records.find("table", part.table)
     seen: list[Record] = []
-    for record in records.versions(found) if found is not None else ():
+    for record in records.versions(stored_table) if stored_table is not None else ():
         times = [record.values[index] for index in indexes]
         if None not in times and record.is_seen(records.commit) and _ordinal(layout, times) in wanted:
             seen.append(record)
@@ -149,17 +146,15 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
         "ranges": [[_text(start), _text(end)] for start, end in ranges],
         "periods": part.partitions,
         "partitions": len(seen),
-        "rows": None if any(record.rows is None for record in seen) else sum(record.rows or 0 for record in seen),
+        "rows": count_rows(seen),
         "digest": digest(seen),
         "rests_on": _rests_on(part, fact, stored, seen, table.external, context),
     }
 
 
-def _ordinal(layout: Any, times: Sequence[str | None]) -> int | None:
-    from rewriter.errors import DataError
-
+def _ordinal(layout: TimeLayout, times: Sequence[str | None]) -> int | None:
     try:
-        return int(layout.ordinal(times))
+        return layout.ordinal(times)
     except DataError:
         return None
 
@@ -183,9 +178,7 @@ def _rests_on(
 
 
 def _text(at: int) -> str | None:
-    if at <= MIN_INSTANT or at >= MAX_INSTANT:
-        return None
-    return f"{(_EPOCH + timedelta(microseconds=at)).isoformat()}Z"
+    return time_text(FIRST if at <= MIN_INSTANT else LAST if at >= MAX_INSTANT else at)
 
 
 def _ranges(ranges: RangeSet) -> list[list[str | None]]:

@@ -59,7 +59,7 @@ class _Read(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What the expressions of a query can use of each partition that it reads: columns, and a line of their values.
+    """The columns that the expressions of a query can use, and a line of their values for each partition that it reads.
 
     ``names`` are the names of the columns by those that the query gives them, in lower case.
     """

@@ -1,0 +1,328 @@
+"""The SELECT that names a cube: the time that its conditions ask for, and whether rollups may serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from rewriter.certificate.periods import (
+    FIRST,
+    LAST,
+    NESTS,
+    Range,
+    complement,
+    floor,
+    following,
+    intersection,
+    read_time,
+    union,
+)
+from rewriter.certificate.verdicts import NotUnderstood, Refuted
+
+if TYPE_CHECKING:
+    from rewriter.certificate.evidence import Object
+
+#: Expressions that compute a value from values alone.
+_PURE = (
+    exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
+    exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
+    exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Length, exp.Add, exp.Sub,
+    exp.Mul, exp.Neg, exp.Abs, exp.Identifier, exp.Tuple, exp.Cast, exp.DataType, exp.Alias, exp.Ordered, exp.Var,
+)  # fmt: skip
+#: What may stand around them in a block that adds up.
+_CLAUSES = (
+    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
+    exp.Distinct, exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Star, exp.Div,
+)  # fmt: skip
+_UNITS = {
+    "YEAR": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "HOUR": "HOURLY",
+    "MINUTE": "MINUTELY", "YYYY": "YEARLY", "MM": "MONTHLY", "MON": "MONTHLY", "YY": "YEARLY", "DD": "DAILY",
+}  # fmt: skip
+
+
+@dataclass
+class QueryBlock:
+    """The SELECT that names the cube, whose zone is ``zone``; ``periods`` are those of the pieces."""
+
+    select: exp.Select
+    source: exp.Table
+    cube: Object
+    zone: str
+    periods: frozenset[str]
+    measures: dict[str, list[Any]] = field(init=False)
+    dimensions: dict[str, str] = field(init=False)
+    time: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        definition = self.cube.definition
+        self.measures = {measure[0].lower(): measure for measure in definition["measures"]}
+        self.dimensions = {dimension[0].lower(): dimension[1] for dimension in definition["dimensions"]}
+        self.time = definition["times"][0].lower()
+
+    def is_own(self, column: exp.Column) -> bool:
+        """Tests whether a column of the block may be one of the cube."""
+        alias = (self.source.alias or self.source.name).lower()
+        return not column.table or column.table.lower() == alias
+
+    def is_time(self, node: exp.Expr | None) -> bool:
+        return isinstance(node, exp.Column) and node.name.lower() == self.time and self.is_own(node)
+
+    def uses_time(self, node: exp.Expr) -> bool:
+        return any(self.is_time(column) for column in node.find_all(exp.Column))
+
+    def wanted(self) -> tuple[list[Range], bool]:
+        """Returns the times that the conditions leave, and whether no other condition narrows them."""
+        where = self.select.args.get("where")
+        ranges, is_exact = ([(FIRST, LAST)], True) if where is None else _Condition(self).read(where.this)
+        # Conditions of a join, or of a query around this one, may narrow the time further.
+        is_alone = not self.select.args.get("joins") and self.select.find_ancestor(exp.Select, exp.With) is None
+        return ranges, is_exact and is_alone
+
+    def check_additive(self) -> None:
+        """Refuses a block whose result over rollups may differ from the one over the base."""
+        select = self.select
+        if select.args.get("joins") or select.args.get("laterals") or select.args.get("windows"):
+            raise NotUnderstood("a join, over rollups")
+        is_aggregate = any(isinstance(node, exp.AggFunc) for node in select.walk())
+        if not is_aggregate and not select.args.get("group") and not select.args.get("distinct"):
+            if select.find_ancestor(exp.Select, exp.With) is not None:
+                raise NotUnderstood("a query inside of another one that returns rows, over rollups")
+            raise Refuted("the query returns rows, and a piece holds sums")
+        output = {item.alias.lower() for item in select.expressions if item.alias}
+        for name, value in select.args.items():
+            for clause in value if isinstance(value, list) else [value]:
+                if isinstance(clause, exp.Expr):
+                    names = output if name in ("order", "having", "group") else set()
+                    if name in ("having", "group"):
+                        self._refuse_ambiguous(clause, output)
+                    self._check(clause, names, in_where=name == "where")
+
+    def _refuse_ambiguous(self, clause: exp.Expr, output: set[str]) -> None:
+        """Refuses a name that may be that of an item or that of a column of the cube; in ORDER BY it is the item."""
+        for column in clause.find_all(exp.Column):
+            if column.name.lower() in output & (self.measures.keys() | {self.time}):
+                raise NotUnderstood(f"the name {column.name} of an item and of a column")
+
+    def _check(self, node: exp.Expr, output: set[str], *, in_where: bool) -> None:
+        """Checks an expression and those in it."""
+        if in_where and isinstance(node, exp.Where | exp.And | exp.Paren):
+            for condition in node.iter_expressions():
+                self._check(condition, output, in_where=True)
+        elif in_where and self.uses_time(node):
+            if not _Condition(self).read(node)[1]:
+                raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
+        elif isinstance(node, exp.AggFunc):
+            self._check_aggregate(node)
+        elif self.unit(node) is not None:
+            self._check_unit(node)
+        elif isinstance(node, exp.Column):
+            self._check_column(node, output)
+        elif isinstance(node, (*_PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
+            if isinstance(node, exp.Div) and not any(isinstance(child, exp.AggFunc) for child in node.walk()):
+                raise NotUnderstood(f"{node.sql('spark')}, over rollups")
+            for child in node.iter_expressions():
+                self._check(child, output, in_where=False)
+        else:
+            raise NotUnderstood(f"{type(node).__name__.upper()} {node.sql('spark')[:80]}, over rollups")
+
+    def _check_column(self, column: exp.Column, output: set[str]) -> None:
+        name = column.name.lower()
+        if name in self.dimensions:
+            if self.dimensions[name].lower() in ("double", "float", "timestamp") or "<" in self.dimensions[name]:
+                raise NotUnderstood(f"the dimension {name} of type {self.dimensions[name]}")
+        elif name in output and not column.table:
+            return
+        elif name in self.measures:
+            raise Refuted(f"the measure {name} is used outside of an aggregate, and a piece holds sums")
+        elif name == self.time:
+            raise Refuted("time is used as it is, and a piece has no times of its rows")
+        else:
+            raise NotUnderstood(f"the column {name}")
+
+    def unit(self, node: exp.Expr) -> str | None:
+        """Returns the period on which a function of time depends; ``None`` for anything else."""
+        if isinstance(node, exp.Cast) and self.is_time(node.this) and node.is_type("date"):
+            return "DAILY"
+        if isinstance(node, exp.TsOrDsToDate | exp.Date) and self._is_time_argument(node.this):
+            return "DAILY"
+        for kind, unit in (
+            (exp.Year, "YEARLY"), (exp.Quarter, "QUARTERLY"), (exp.Month, "MONTHLY"), (exp.Day, "DAILY"),
+            (exp.DayOfMonth, "DAILY"), (exp.DayOfWeek, "DAILY"), (exp.DayOfYear, "DAILY"), (exp.Hour, "HOURLY"),
+            (exp.Minute, "MINUTELY"),
+        ):  # fmt: skip
+            if isinstance(node, kind) and self._is_time_argument(node.this):
+                return unit
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self._is_time_argument(node.this):
+            return _UNITS.get(node.text("unit").upper())
+        return None
+
+    def _is_time_argument(self, node: exp.Expr | None) -> bool:
+        while isinstance(node, exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.Paren):
+            node = node.this
+        return self.is_time(node)
+
+    def _check_unit(self, node: exp.Expr) -> None:
+        unit = self.unit(node)
+        if self.zone != "UTC" and self.periods & {"HOURLY", "MINUTELY"}:
+            raise NotUnderstood("hours in days of a zone")
+        coarse = [period for period in self.periods if unit is not None and unit not in NESTS[period]]
+        if coarse:
+            raise Refuted(f"{node.sql('spark')} splits {coarse[0]} periods")
+
+    def _check_aggregate(self, node: exp.AggFunc) -> None:
+        argument = node.this.unnest() if isinstance(node.this, exp.Expr) else None
+        measure = self.measures.get(argument.name.lower()) if isinstance(argument, exp.Column) else None
+        if isinstance(node, exp.Sum):
+            if argument is None:
+                raise NotUnderstood("SUM")
+            self._check_sum(argument)
+        elif isinstance(node, exp.Max | exp.Min) and not node.expressions:
+            kind = "MAX" if isinstance(node, exp.Max) else "MIN"
+            if measure is not None and measure[2] != kind:
+                raise Refuted(f"{kind} does not add up {measure[0]}, a measure {measure[2]}")
+            if measure is None and argument is not None:
+                self._check(argument, set(), in_where=False)
+        elif isinstance(node, exp.Avg):
+            if measure is None or measure[2] != "SUM" or measure[3] is None:
+                raise Refuted(f"{node.sql('spark')} is no average of a SUM measure that is COUNTED BY another")
+        elif isinstance(node, exp.Count):
+            for part in node.iter_expressions():
+                if not isinstance(part, exp.Star):
+                    self._check(part, set(), in_where=False)
+        else:
+            raise NotUnderstood(f"the aggregate {node.sql('spark')[:80]}")
+
+    def _check_sum(self, argument: exp.Expr) -> None:
+        """The argument of SUM is a measure that SUM adds up, times a number, or such a one under a condition."""
+        node = argument.unnest()
+        if isinstance(node, exp.Column):
+            measure = self.measures.get(node.name.lower())
+            if measure is None:
+                raise Refuted(f"SUM of {node.name}, which is no measure, counts single rows")
+            if measure[2] not in ("SUM", "COUNT"):
+                raise Refuted(f"SUM does not add up {measure[0]}, a measure {measure[2]}")
+        elif isinstance(node, exp.Neg):
+            self._check_sum(node.this)
+        elif isinstance(node, exp.Mul) and (_is_number(node.this) or _is_number(node.expression)):
+            self._check_sum(node.expression if _is_number(node.this) else node.this)
+        elif isinstance(node, exp.Case) and node.this is None:
+            for branch in node.args["ifs"]:
+                self._check(branch.this, set(), in_where=False)
+                self._check_value(branch.args["true"])
+            self._check_value(node.args.get("default"))
+        elif isinstance(node, exp.If):
+            self._check(node.this, set(), in_where=False)
+            self._check_value(node.args["true"])
+            self._check_value(node.args.get("false"))
+        elif isinstance(node, exp.Literal):
+            raise Refuted(f"SUM({node.sql('spark')}) counts single rows")
+        else:
+            raise NotUnderstood(f"SUM({node.sql('spark')[:80]})")
+
+    def _check_value(self, value: exp.Expr | None) -> None:
+        is_nothing = value is None or isinstance(value, exp.Null)
+        if not is_nothing and not (isinstance(value, exp.Literal) and value.name == "0"):
+            self._check_sum(value)  # type: ignore[arg-type]
+
+
+def _is_number(node: exp.Expr) -> bool:
+    number = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(number, exp.Literal) and not number.is_string
+
+
+#: A comparison → the one with the sides exchanged.
+_MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
+}  # fmt: skip
+
+
+class _Condition:
+    """Reads conditions on the time of a block."""
+
+    def __init__(self, block: QueryBlock) -> None:
+        self._block, self._zone = block, block.zone
+
+    def read(self, node: exp.Expr) -> tuple[list[Range], bool]:
+        """Returns times that contain all for which the condition may be true, and whether that is all that it says
+        about time.
+        """
+        node = node.unnest()
+        everything: tuple[list[Range], bool] = ([(FIRST, LAST)], not self._block.uses_time(node))
+        if isinstance(node, exp.And | exp.Or):
+            (left, exact_left), (right, exact_right) = self.read(node.this), self.read(node.expression)
+            if isinstance(node, exp.And):
+                return intersection(left, right), exact_left and exact_right
+            are_times = self._is_only_time(node.this) and self._is_only_time(node.expression)
+            return union([*left, *right]), exact_left and exact_right if are_times else everything[1]
+        if isinstance(node, exp.Not):
+            ranges, is_exact = self.read(node.this)
+            return (complement(ranges), True) if is_exact and self._is_only_time(node.this) else everything
+        ranges_of_leaf = self._leaf(node)
+        return everything if ranges_of_leaf is None else (ranges_of_leaf, True)
+
+    def _is_only_time(self, node: exp.Expr) -> bool:
+        return all(self._block.is_time(column) for column in node.find_all(exp.Column)) and self._block.uses_time(node)
+
+    def _leaf(self, node: exp.Expr) -> list[Range] | None:
+        if isinstance(node, exp.Between):
+            low = self._compare(exp.GTE, node.this, node.args["low"])
+            high = self._compare(exp.LTE, node.this, node.args["high"])
+            return None if low is None or high is None else intersection(low, high)
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "time_range_in":
+            return self._time_range_in(node)
+        if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ):
+            ranges = self._compare(type(node), node.this, node.expression)
+            return self._compare(_MIRRORED[type(node)], node.expression, node.this) if ranges is None else ranges
+        return None
+
+    def _time_range_in(self, call: exp.Anonymous) -> list[Range] | None:
+        column, *bounds = call.expressions
+        times = [self._literal(bound) for bound in bounds]
+        if not self._block.is_time(column) or len(times) != 2 or None in times:
+            return None
+        return [(times[0] or 0, times[1] or 0)]
+
+    def _literal(self, node: exp.Expr) -> int | None:
+        node = node.unnest()
+        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
+            at = read_time(node.this.name, self._zone)
+            if node.is_type("date"):
+                return None if at is None else floor("DAILY", self._zone, at)
+            return at if node.is_type("timestamp", "timestamptz", "timestampltz") else None
+        return read_time(node.name, self._zone) if isinstance(node, exp.Literal) and node.is_string else None
+
+    def _compare(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
+        """Returns the times of ``time operator literal``, and of a function that cuts time to a unit."""
+        left = left.unnest()
+        unit = None if self._block.is_time(left) else self._block.unit(left)
+        if unit is not None and isinstance(left, exp.Year) and isinstance(right, exp.Literal) and not right.is_string:
+            at = read_time(right.name.zfill(4), self._zone)
+        elif self._block.is_time(left) or (
+            unit is not None and isinstance(left, exp.TimestampTrunc | exp.DateTrunc | exp.Cast | exp.TsOrDsToDate)
+        ):
+            at = self._literal(right)
+            if at is not None and isinstance(left, exp.Cast | exp.TsOrDsToDate):
+                at = floor("DAILY", self._zone, at)  # A date is compared with dates.
+        else:
+            return None
+        if at is None:
+            return None
+        if unit is None:
+            begin, end = at, at + 1
+        else:
+            begin = floor(unit, self._zone, at)
+            end = following(unit, self._zone, begin)
+            if begin != at:
+                # No unit begins at the literal.
+                is_before = operator in (exp.LT, exp.LTE)
+                return [] if operator is exp.EQ else [(FIRST, end)] if is_before else [(end, LAST)]
+        if operator is exp.LT:
+            return [(FIRST, begin)]
+        if operator is exp.LTE:
+            return [(FIRST, end)]
+        if operator is exp.GT:
+            return [(end, LAST)]
+        return [(begin, LAST)] if operator is exp.GTE else [(begin, end)]
