@@ -533,11 +533,10 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
     """
     text, made, position = certificate["query"], "", 0
     places = [reference.stated["start"] for reference in references]
-    named = [
-        _start(table)
-        for table in sqlglot.parse_one(text, dialect="spark").find_all(exp.Table)
-        if catalog.has_cube_or_fact(table.name)
-    ]
+    tree = sqlglot.parse_one(text, dialect="spark")
+    if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
+        raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
+    named = [_start(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
     if sorted(places) != sorted(start if start is not None else -1 for start in named):
         raise Refuted(f"the query names cubes at {named}, and the certificate has references at {places}")
     cubes = [reference.cube for reference in references if reference.cube is not None]

@@ -174,9 +174,15 @@ class Layout:
                 return None
             if pattern is None:
                 try:
-                    return _from_clocks(datetime.fromisoformat(value), zone if len(value) == 10 else self._zone(zone))
+                    begin = datetime.fromisoformat(value)
                 except ValueError:
                     return None
+                if len(self.parts) == 1:
+                    return _from_clocks(begin, self._zone(zone))
+                if type != "date":
+                    raise NotUnderstood(f"a {type} among several columns of a layout")
+                fields |= {"yyyy": begin.year, "MM": begin.month, "dd": begin.day}
+                continue
             expression, _, width = _compiled(pattern)
             matched = expression.fullmatch(value if type in ("string", "varchar", "char") else value.zfill(width))
             if matched is None:

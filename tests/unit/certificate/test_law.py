@@ -107,6 +107,33 @@ def test_old_evidence_stands_and_the_checker_tells_what_changed(session: Session
     ]  # fmt: skip
 
 
+def test_an_average_of_integers(session: Session) -> None:
+    session.execute("CREATE CUBE c (n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM COUNTED BY n, t TIMESTAMP TIME)")
+    session.execute("CREATE TABLE c_days (n BIGINT, ms BIGINT) PARTITIONED BY (ds STRING)")
+    session.execute("CREATE FACT c_all OF CUBE c STORED IN (TABLE c_days PERIOD DAILY PARTITIONED BY t AS (ds))")
+    session.execute("INSERT INTO c_days VALUES (2, 5, '2013-01-01'), (1, 2, '2013-01-02')")
+    query = "SELECT AVG(ms) FROM c WHERE t >= '2013-01-01' AND t < '2013-01-03'"
+    assert findings(session, certificate(session, query)) == []
+
+
+def test_a_layout_of_a_date_and_a_number(session: Session) -> None:
+    session.execute("CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    session.execute("CREATE TABLE c_hours (n BIGINT) PARTITIONED BY (ds DATE, hr INT)")
+    session.execute(
+        "CREATE FACT c_all OF CUBE c STORED IN (TABLE c_hours PERIOD HOURLY PARTITIONED BY t AS (ds, hr = 'HH'))"
+    )
+    session.execute("INSERT INTO c_hours VALUES (2, DATE '2013-01-01', 0), (1, DATE '2013-01-01', 1)")
+    stated = certificate(session, "SELECT SUM(n) FROM c WHERE t >= '2013-01-01' AND t < '2013-01-01 02:00'")
+    assert [kind for kind, _ in findings(session, stated)] == [FindingKind.NOT_UNDERSTOOD]
+    assert stated["references"][0]["pieces"][0]["partitions"] == 2
+
+
+def test_a_query_in_with_that_has_the_name_of_a_fact(session: Session) -> None:
+    stated = certificate(session, f"WITH f AS (SELECT * FROM flights WHERE {RANGE}) SELECT carrier FROM f")
+    kinds = {kind for kind, _ in findings(session, stated)}
+    assert kinds == {FindingKind.NOT_UNDERSTOOD}
+
+
 def test_an_outdated_rollup_is_refuted(session: Session) -> None:
     """A plan that reads the month after its base has changed: the certificate names the later commit."""
     stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
