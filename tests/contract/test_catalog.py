@@ -60,6 +60,8 @@ ROLLUPS = ("months", "coarse")
 FIRST = 16435  # 2014-12-31, in days since 1970
 DAYS = 95
 
+SIZES = (P.DAILY, P.MONTHLY, P.QUARTERLY, P.YEARLY)
+
 Slot = tuple[P, int]
 
 
@@ -73,6 +75,11 @@ def end(slot: Slot) -> int:
 
 def overlap(slot: Slot, another: Slot) -> bool:
     return start(slot) < end(another) and start(another) < end(slot)
+
+
+def nests(inner: P, outer: P) -> bool:
+    """Returns True if a period of days, months, quarters or years consists of whole periods of another length."""
+    return SIZES.index(inner) <= SIZES.index(outer)
 
 
 def days_of(slot: Slot) -> range:
@@ -106,6 +113,11 @@ class World:
         default_factory=lambda: {name: Partitions() for name in SHAPE if name != "days"}
     )
 
+    #: By rollup partition: the partitions of the TRUSTED table that it rests on, each with the commit that was read.
+    words: dict[tuple[str, Slot], frozenset[tuple[Slot, int]]] = field(default_factory=dict)
+    #: The newest commit that changed a partition of the TRUSTED table.
+    changed: dict[Slot, int] = field(default_factory=dict)
+
     def of(self, name: str) -> Partitions:
         return self.days if name == "days" else self.rollups[name]
 
@@ -115,7 +127,11 @@ class World:
 
     def state(self, name: str, slot: Slot) -> str:
         """Returns 'fresh', 'outdated', 'unproven' or 'incomplete'."""
-        return OVER_DAYS.state(self.days, self.rollups[name], slot) if name in ROLLUPS else FRESH
+        if name not in ROLLUPS:
+            return FRESH
+        if any(self.changed.get(about, -1) > as_of for about, as_of in self.words.get((name, slot), ())):
+            return UNPROVEN
+        return OVER_DAYS.state(self.days, self.rollups[name], slot)
 
 
 @dataclass
@@ -289,14 +305,18 @@ class History:
     def write_one(self, world: World, pending: Pending, slot: Slot, sequence: int) -> None:
         table, key, files = world.of(pending.name), named(slot), pending.files.get(slot, ())
         before = table.live.get(key, Content())
+        if pending.kind == "into" and before.files and not files:
+            return
+        if pending.name == TRUSTED:
+            world.changed[slot] = sequence
+        if pending.kind != "into" or not before.files:
+            world.words[pending.name, slot] = self.words(pending, slot)
         if pending.kind == "drop":
             table.drop(key)
         elif pending.kind == "add" and isinstance(table, Base):
             table.add(key, sequence)
         elif pending.kind == "add":
             table.put(key, ADDED)
-        elif pending.kind == "into" and before.files and not files:
-            pass
         elif isinstance(table, Base):
             table.write(key, Content((before.files if pending.kind == "into" else ()) + files), sequence)
         elif pending.kind == "into" and before.files:
@@ -320,12 +340,29 @@ class History:
             return BLIND
         if OUTDATED in states:
             return Content(as_of=UNKNOWN)
+        if not all(nests(part[0], slot[0]) for _, part in read):
+            return Content(as_of=UNKNOWN)  # A month that was computed from a year proves nothing.
         for base, _ in world.days.known():
             if overlap(base, slot) and not any(base[1] in days_of(part) for _, part in read):
                 return Content(as_of=UNKNOWN)
         # A fresh rollup agreed with the base, whenever it was written.
         covered = {day for state, part in read if state == FRESH for day in days_of(part)}
         return Content(as_of=pending.seen, doubt="" if covered.issuperset(days_of(slot)) else INCOMPLETE)
+
+    def words(self, pending: Pending, slot: Slot) -> frozenset[tuple[Slot, int]]:
+        """Returns the partitions of the TRUSTED table inside a slot that were read, or that what was read rests on."""
+        world = self.worlds[pending.seen]
+        if self.knows(pending, slot).as_of == UNKNOWN:
+            return frozenset()
+        parts = [
+            (name, part)
+            for name, wanted in pending.sources.items()
+            for part in world.slots(name)
+            if (wanted is None or part in wanted) and overlap(part, slot)
+        ]
+        read = {part for name, part in parts if name == TRUSTED}
+        read |= {about for part in parts for about, _ in world.words.get(part, ())}
+        return frozenset((about, pending.seen) for about in read)
 
     # --- comparing --------------------------------------------------------------------------------------------
 

@@ -244,7 +244,8 @@ class FactTimelineUpdate:
             self._changed.setdefault(table.id, set()).add(slot)
 
     def _note_base_origins(self, table: Table, slot: Slot | None, origins: Origins) -> None:
-        if origins and slot is not None and not self._bindings[table.id].parted:
+        binding = self._bindings[table.id]
+        if origins and slot is not None and not binding.parted and binding.is_base(slot.period):
             self._base_origins.setdefault(table.id, {})[slot] = over_time(origins, slot.start, slot.end)
 
     @property

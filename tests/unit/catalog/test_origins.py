@@ -112,6 +112,16 @@ def test_what_rests_on_a_word_is_recorded(w: Warehouse, resting: Tables) -> None
     assert reason.startswith("it rests on the word of the owner of quarters (TRUSTED)")
 
 
+def test_a_trusted_rollup_that_was_computed_from_its_own_table_stays_trusted(w: Warehouse, resting: Tables) -> None:
+    quarters = resting["quarters"]
+    w.overwrite(quarters, *QUARTERS, sources=[quarters])
+    assert w.fresh("quarters", P.QUARTERLY) == QUARTERS
+    w.overwrite(quarters, QUARTERS[0], sources=[])
+    assert w.fresh("quarters", P.QUARTERLY) == QUARTERS
+    w.commit(lambda tx: [RefreshTimelines(tx.snapshot.fact("f"))])
+    assert w.fresh("quarters", P.QUARTERLY) == QUARTERS
+
+
 def without(w: Warehouse, name: str) -> None:
     """Takes a table out of the fact."""
     fact = w.catalog.snapshot().fact("f")
