@@ -355,7 +355,7 @@ def _unquoted_date(tokens: Sequence[Token], index: int) -> str | None:
 def _constant_span_end_of_expression(tokens: Sequence[Token], index: int) -> int:
     """Returns the end of an expression that is more than a literal or a name; ``index`` where there is none."""
     end, operands = _end_of_operand(tokens, index), 1
-    while index < end < len(tokens) and tokens[end].is_operator(*_INFIX):
+    while index < end < len(tokens) and (tokens[end].is_operator(*_INFIX) or tokens[end].is_word("DIV")):
         behind = _end_of_operand(tokens, end + 1)
         if behind == end + 1:
             return index

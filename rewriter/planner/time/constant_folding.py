@@ -249,12 +249,15 @@ class Constants:
         period = unit_named(unit.name) if unit is not None else None
         if value is None or period is None or node.args.get("zone"):
             return None
-        if not self.calendar.is_utc:
-            value = as_date(self.fold(node.this), self.calendar)
-            if value is None or isinstance(node, exp.TimestampTrunc):
-                return None
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
-        if kind is Kind.DATE and period < UpdatePeriod.WEEKLY:
+        if not self.calendar.is_utc:
+            # date_trunc returns the zone's midnight, which is compared as its date. A text may be on another clock.
+            operand, kind = self.fold(node.this), Kind.DATE
+            value = as_date(operand, self.calendar)
+            is_midnight = period >= UpdatePeriod.DAILY and operand is not None and operand.kind is not Kind.STRING
+            if value is None or (isinstance(node, exp.TimestampTrunc) and not is_midnight):
+                return None
+        if isinstance(node, exp.DateTrunc) and period < UpdatePeriod.WEEKLY:
             return None  # TRUNC returns NULL for units finer than a week
         return _if_in_range(Constant(kind, period.floor(value.number)))
 
