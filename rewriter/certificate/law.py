@@ -443,6 +443,18 @@ class _Reference:
             if self.requested:
                 raise Refuted("time is requested, and no piece covers it")
             raise NotUnderstood("a query of a time in which nothing is stored")
+        self._check_edges(wanted, base, is_exact)
+        wanted = union([(self._next_base(base, start), self._next_base(base, end)) for start, end in wanted])
+        lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
+        if lost and not is_exact:
+            raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
+        if lost:
+            raise Refuted(f"the conditions ask for {_shown(lost)}, too")
+        if added:
+            raise Refuted(f"the conditions do not ask for {_shown(added)}")
+
+    def _check_edges(self, wanted: Sequence[Range], base: str | None, is_exact: bool) -> None:
+        """Bounds inside a base period count only where the certificate says so, and never over events."""
         edges = [edge for range_ in wanted for edge in range_ if edge not in (FIRST, LAST)]
         inside = [edge for edge in edges if base is not None and floor(base, self.zone, edge) != edge]
         if inside and (self._is_raw() or base is None):
@@ -453,14 +465,6 @@ class _Reference:
             raise NotUnderstood("a condition on time, beside a bound inside a base period")
         if inexact and not self.stated["inexact"]:
             raise Refuted(f"{time_text(inexact[0])} lies inside a base period, which the certificate does not say")
-        wanted = union([(self._next_base(base, start), self._next_base(base, end)) for start, end in wanted])
-        lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
-        if lost and not is_exact:
-            raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
-        if lost:
-            raise Refuted(f"the conditions ask for {_shown(lost)}, too")
-        if added:
-            raise Refuted(f"the conditions do not ask for {_shown(added)}")
 
     def _next_base(self, base: str | None, at: int) -> int:
         """Returns the first start of a base period at or behind a time."""
@@ -662,15 +666,7 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     )
     if not is_union_alone:
         raise NotUnderstood("what stands in place of the cube")
-    arms, left = [], [source.this]
-    while left:
-        node = left.pop()
-        if isinstance(node, exp.Union) and _clauses(node) == {"this", "expression"}:
-            left += [node.expression, node.this]
-        elif isinstance(node, exp.Select):
-            arms.append(node)
-        else:
-            raise NotUnderstood(f"{type(node).__name__} in place of the cube")
+    arms = _arms(source.this)
     names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
@@ -683,6 +679,20 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
+
+
+def _arms(tree: exp.Expr) -> list[exp.Select]:
+    """Returns the queries of a union, in their order."""
+    arms, left = [], [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, exp.Union) and _clauses(node) == {"this", "expression"}:
+            left += [node.expression, node.this]
+        elif isinstance(node, exp.Select):
+            arms.append(node)
+        else:
+            raise NotUnderstood(f"{type(node).__name__} in place of the cube")
+    return arms
 
 
 def _is_same(left: exp.Expr, right: exp.Expr) -> bool:

@@ -531,13 +531,7 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
             yield f"  open {side}: closed at {reference.calendar.text(open_end.at)}, {open_end.reason}"
     if reference.inexact:
         yield f"  exact: no, a base period is read completely or not at all at {', '.join(reference.inexact)}"
-    yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
-    if not reference.reasons and not reference.units:
-        yield "    why: single rows are not needed, and time is only used as a range"
-    for reason in reference.reasons:
-        yield f"    base period only: {reason}"
-    for unit, words in reference.units:
-        yield f"    must nest in {unit.name}: {words}"
+    yield from _period_lines(reference)
     for part in reference.parts:
         source_text = f"{part.fact}.{part.table} {part.period.name}"
         yield f"  {source_text}: {counted(part.partitions, 'partition')} {shown(_part_ranges(part))}"
@@ -556,3 +550,13 @@ def _lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"  edit: {edit}"
     for warning in (*reference.warnings, *reference.row_aggregates):
         yield f"  warning: {warning}"
+
+
+def _period_lines(reference: ReferencePlan) -> Iterator[str]:
+    yield f"  periods allowed: {', '.join(period.name for period in reference.periods) or 'none'}"
+    if not reference.reasons and not reference.units:
+        yield "    why: single rows are not needed, and time is only used as a range"
+    for reason in reference.reasons:
+        yield f"    base period only: {reason}"
+    for unit, words in reference.units:
+        yield f"    must nest in {unit.name}: {words}"

@@ -151,14 +151,19 @@ def _add_style(text: str, pieces: Sequence[Piece], styled: list[tuple[str, _Stat
     elif piece.kind is PieceKind.STRING and before is not None and before.text == ":" and before.end == piece.start:
         styled[-1] = (_VARIABLE, styled[-1][1])
         styled.append((_VARIABLE, state))
-    elif piece.kind is PieceKind.WORD:
+    else:
+        styled.append(_style_in_statement(text, piece, before, state))
+
+
+def _style_in_statement(text: str, piece: Piece, before: Piece | None, state: _State) -> tuple[str, _State]:
+    """Returns the style of a word, a literal or an operator of a statement, and the state behind it."""
+    if piece.kind is PieceKind.WORD:
         words = state.words or (_QUERY_WORDS if piece.text.upper() in QUERY_STARTS else _statement_words())
         is_part = before is not None and before.text == "."
-        styled.append((_word_style(text, piece, words, is_part), _State(words)))
-    else:
-        punctuation = piece.text in "(),.[]"
-        style = _PUNCTUATION if punctuation and piece.kind is PieceKind.OPERATOR else _BY_KIND[piece.kind]
-        styled.append((style, state if state.words or piece.text == "(" else _State(_QUERY_WORDS)))
+        return _word_style(text, piece, words, is_part), _State(words)
+    punctuation = piece.text in "(),.[]"
+    style = _PUNCTUATION if punctuation and piece.kind is PieceKind.OPERATOR else _BY_KIND[piece.kind]
+    return style, state if state.words or piece.text == "(" else _State(_QUERY_WORDS)
 
 
 def _word_style(text: str, piece: Piece, words: frozenset[str], is_part: bool) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
+from rewriter.certificate.evidence import CatalogRecords, Object, Record, count_rows, digest
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
@@ -70,16 +70,21 @@ def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]
         if before is None or now is None or before.id != now.id:
             lines.append(f"{name}: the table is no longer there")
             continue
-        versions = present.versions(now)
-        old = {record.values: record for record in versions if record.is_seen(past.commit)}
-        new = {record.values: record for record in versions if record.is_seen(present.commit)}
-        changed = [values for values in old if values in new and digest([old[values]]) != digest([new[values]])]
-        gone = [values for values in old if values not in new]
-        added = [values for values in new if values not in old]
-        counts = ((len(changed), "with other content"), (len(gone), "dropped"), (len(added), "new"))
-        if any(count for count, _ in counts):
-            lines.append(f"{name}: partitions " + ", ".join(f"{count} {text}" for count, text in counts if count))
+        counts = _changed_counts(past, present, now)
+        if counts:
+            lines.append(f"{name}: partitions {counts}")
     return lines
+
+
+def _changed_counts(past: CatalogRecords, present: CatalogRecords, table: Object) -> str:
+    """Returns how many partitions of a table have changed between two commits, in words; '' if none has."""
+    versions = present.versions(table)
+    old = {record.values: record for record in versions if record.is_seen(past.commit)}
+    new = {record.values: record for record in versions if record.is_seen(present.commit)}
+    both = old.keys() & new.keys()
+    changed = sum(digest([old[values]]) != digest([new[values]]) for values in both)
+    counts = ((changed, "with other content"), (len(old) - len(both), "dropped"), (len(new) - len(both), "new"))
+    return ", ".join(f"{count} {text}" for count, text in counts if count)
 
 
 def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
