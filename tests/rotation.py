@@ -22,7 +22,9 @@ VARIABLE = "REWRITER_TEST_SEED"
 _PARTS = 8
 #: The seconds that the cases of a slow test may take in an ordinary run, on average over the commits, and the most
 #: shares for that.
-_SECONDS, _MOST_SHARES = 2, 8
+_SECONDS, _MOST_SHARES = 2, 16
+#: Tests of one case run with every second commit, but for those that read the whole tree, and the golden files.
+_ALWAYS = ("tests/unit/documents/", "tests/unit/test_", "tests/golden/", "tests/planner/")
 #: Name of a slow test → the seconds of a case.
 SLOW_TESTS: Mapping[str, int] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
 #: Name of a test → the cases (the text in brackets) and the seeds that failed once.
@@ -67,9 +69,9 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
 
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
-    the first one: of two cases for two engines, some tests run one, and other tests the other. A slow test has more
-    shares: it runs with some commits only, so that a case costs a commit two or three seconds. Cases that are named
-    individually run, and so do regressions.
+    the first one: of two cases for two engines, some tests run one, and other tests the other. A test of one case has
+    two shares, and a slow test more: it runs with some commits only, so that a case costs a commit two or three
+    seconds. Cases that are named individually run, and so do regressions and the quick tests.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
@@ -80,7 +82,10 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
             cases.setdefault((item.nodeid.partition("[")[0], parts), []).append(item)
     for (test, marked_parts), pool in cases.items():
         parts = marked_parts or min(len(pool), _PARTS)
-        more = 1 if is_selection else min(max(SLOW_TESTS.get(test, 0) // _SECONDS, 1), _MOST_SHARES)
+        has_one_case = not marked_parts and len(pool) == 1 and not test.startswith(_ALWAYS)
+        more = min(max(SLOW_TESTS.get(test, 0) // _SECONDS, 1 + has_one_case), _MOST_SHARES)
+        if is_selection or pool[0].get_closest_marker("quick"):
+            more = 1
         first = turn() if marked_parts and more == 1 else turn() + zlib.crc32(test.encode())
         parts = (parts if len(pool) >= parts else 1) * more
         now = range(first % parts, len(pool), parts)

@@ -79,19 +79,26 @@ def test_regressions_run_with_every_share(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_slow_tests_run_with_some_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 8, "a::cases": 4, "a::marked": 90, "a::quick": 1})
-    others = [Case(f"{number}::test") for number in range(20)]
+    monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 8, "a::cases": 4, "a::marked": 90})
     runs: dict[str, int] = {}
     for number in range(32):
         monkeypatch.setenv(rotation.VARIABLE, str(number))
-        cases = [Case("a::slow"), Case("a::quick"), *(Case(f"a::cases[{case}]") for case in range(8))]
+        others = [Case(f"{other}::test") for other in range(20)] + [Case("tests/golden/a::test")]
+        cases = [
+            Case("a::slow"),
+            Case("a::short"),
+            Case("a::quick", pytest.mark.quick.mark),
+            *(Case(f"a::cases[{case}]") for case in range(8)),
+        ]
         cases += [Case(f"a::marked[{case}]", pytest.mark.share(1).mark) for case in range(2)]
         for name in ordinary(cases + others):
             runs[name] = runs.get(name, 0) + 1
         assert len(ordinary([Case("a::slow")])) == 1, "a person has selected it"
-    assert (runs["a::slow"], runs["a::quick"], runs["0::test"]) == (8, 32, 32)
+    assert (runs["a::slow"], runs["a::short"]) == (8, 16)
+    assert {runs[f"{other}::test"] for other in range(20)} == {16}
+    assert (runs["a::quick"], runs["tests/golden/a::test"]) == (32, 32)
     assert sum(runs.get(f"a::cases[{case}]", 0) for case in range(8)) == 16
-    assert {runs[f"a::marked[{case}]"] for case in range(2)} == {4}
+    assert {runs[f"a::marked[{case}]"] for case in range(2)} == {2}
 
 
 def test_the_listed_tests_exist(request: pytest.FixtureRequest) -> None:
