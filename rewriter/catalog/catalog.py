@@ -49,8 +49,8 @@ class Event:
     its commit ``commit_sequence``. ``object_id`` is the object that was changed.
 
     ``kind`` is ``CREATE_TABLE``, ``INSERT``, ``INSERT_OVERWRITE``, ``ADD_PARTITION``, …, or ``COMMIT``, which closes a
-    transaction. ``payload`` has ``write_ids``, the text of the object's valid write ids. For a commit it has those of
-    all objects of the transaction.
+    transaction. ``payload`` has ``write_ids``, the text of the object's valid write ids. For a commit it has the write
+    ids of all objects of the transaction.
     """
 
     sequence: int
@@ -505,7 +505,7 @@ def _created_database(warehouse: Path, url: str | None) -> Database:
 
 
 def _check_exists(warehouse: Path, url: str | None) -> None:
-    """Raises an error if there is no catalog: those of ``check_blank``, and WAREHOUSE_NOT_FOUND."""
+    """Raises an error if there is no catalog: the errors of ``check_blank``, and WAREHOUSE_NOT_FOUND."""
     if _version(warehouse, url) == 0:
         check_blank(warehouse, _catalog_address(warehouse, url))
         raise not_found(warehouse)

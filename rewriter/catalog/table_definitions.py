@@ -23,7 +23,8 @@ _TYPE = re.compile(
 
 def check_definition(table: Table, formats: Collection[str] | None) -> None:
     """Raises ``AnalysisError`` INVALID_TABLE_DEFINITION for a table that no statement would create, and the errors of
-    ``check_partition_column``. ``formats`` are those that it may have, with columns of our types; ``None`` is any.
+    ``check_partition_column``. ``formats`` are the formats that it may have, with columns of our types; ``None`` is
+    any.
     """
     names = [column.name.lower() for column in table.all_columns]
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)

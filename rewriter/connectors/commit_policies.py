@@ -1,6 +1,6 @@
 """Policies that follow the commit of a partition, by name, as a table property gives it.
 
-A name from the catalog is only looked up among those that this process registers. No name is ever imported.
+A name from the catalog is only looked up among the names that this process registers. No name is ever imported.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class PartitionableTableSink(Protocol):
         """Takes the values of the static partition columns; empty if there are none."""
 
     def get_dynamic_partition_field_names(self) -> Sequence[str]:
-        """Returns the names of the partition columns whose values are those of the rows."""
+        """Returns the names of the partition columns whose values come from the rows."""
 
     def enable_dynamic_partition_grouping(self) -> bool:
         """Returns whether the rows shall be sorted by the dynamic partition columns. Not called if there are none."""

@@ -34,7 +34,7 @@ class PartitionableTableSource(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of all rows, with those of partitions at any place."""
+        """The columns of all rows, with the columns of partitions at any place."""
 
     def get_partition_field_names(self) -> Sequence[str]:
         """Returns the names of the partition columns."""

@@ -47,10 +47,10 @@ def spool(
     """Writes the rows into a Parquet file in a directory, and returns its path and its columns. Holds one batch in
     memory.
 
-    Timestamps become microseconds in UTC, unsigned integers the next wider type, decimals those
-    of at most 38 digits without a negative scale, texts and dictionaries plain strings.
-    ``type_of`` returns the type of a column, which has a type in place of ``null``. Raises ``DataError``
-    INVALID_ARROW_DATA for values and types that a table cannot hold, and where the reader fails.
+    Timestamps become microseconds in UTC, unsigned integers become the next wider type, decimals become decimals of at
+    most 38 digits without a negative scale, and texts and dictionaries become plain strings. ``type_of`` returns the
+    type of a column, which has a type in place of ``null``. Raises ``DataError`` INVALID_ARROW_DATA for values and
+    types that a table cannot hold, and where the reader fails.
     """
     import pyarrow as pa
 

@@ -48,19 +48,20 @@ class Relation:
     """A named set of files that a query reads as one table.
 
     ``columns`` (data columns, then ``partition_columns``) are the columns of ``SELECT *``, in order and with these
-    types, whatever the files contain. Values of partition columns are those of the ``ScanFile``, even if the path
-    differs. A relation without files is empty and has the right types. Columns are found in the files by name, ignoring
-    case; a column that a file lacks is NULL there.
+    types, whatever the files contain. Values of partition columns are the ``ScanFile``'s, even if the path differs. A
+    relation without files is empty and has the right types. Columns are found in the files by name, ignoring case; a
+    column that a file lacks is NULL there.
 
     Packed files (``ScanFile.part``) store the partition columns under the names ``packed_columns``, which are
     ``partition_columns`` where these are not given.
 
     ``format`` is ``parquet``, ``csv``, ``json`` (one object a line), ``orc``, ``avro`` or ``textfile``. CSV files have
     a header. A value of CSV, JSON or a text file is read as text and cast; one that does not fit is a ``DataError``.
-    With ``view``, the rows are those of a global temporary view of Spark; only Spark reads it, and there are no files.
+    With ``view``, the rows are the rows of a global temporary view of Spark; only Spark reads it, and there are no
+    files.
 
-    ``options`` are those of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV files
-    have one header; if ``grown``, because columns were added, some may have only the first of ``columns``.
+    ``options`` are the options of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV
+    files have one header; if ``grown``, because columns were added, some may have only the first of ``columns``.
     """
 
     name: str
@@ -87,7 +88,7 @@ class Relation:
 class EngineQuery:
     """Spark SQL text, the relations that it names, and values for its named parameters (``:name``).
 
-    ``tokens`` are those of the text, if they are known: a long text is not lexed again.
+    ``tokens`` are the tokens of the text, if they are known: a long text is not lexed again.
     """
 
     sql: str
@@ -133,7 +134,7 @@ class Write:
     More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS while the rows are read:
     a writer reads no rows beyond the first excess, and a task of Spark none after the tasks together have found one.
 
-    ``options`` are those of a ``Relation`` that reads the files.
+    ``options`` are the options of a ``Relation`` that reads the files.
 
     With ``packing``, a file holds several partitions, and lies in ``directory`` itself. ``sink`` is how rows become
     files; a write without dynamic partition columns has the sink of one partition.
@@ -180,7 +181,8 @@ def input_bytes(query: EngineQuery) -> int:
 def written_file(
     path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
 ) -> WrittenFile:
-    """Returns a file as a writer reports it. ``place`` is that of a part of a packed file (``file_target.Place``)."""
+    """Returns a file as a writer reports it. ``place`` is the place of a part of a packed file (``file_target.Place``).
+    """
     part = None if place is None else PackedPart(tuple(values), *place)
     return WrittenFile(path, tuple(values), rows, bytes, part)
 
@@ -240,8 +242,8 @@ class Engine(Protocol):
     """An engine runs Spark SQL.
 
     It raises only ``EngineError`` or ``DataError`` with the engine's own message, or ``NotSupportedError`` for features
-    that only another engine has. Positions in them are those of ``EngineQuery.sql``. Ctrl-C stops the query and leaves
-    the engine usable. Rows are in the order of the query's ORDER BY; without one, in any order.
+    that only another engine has. Positions in them are positions in ``EngineQuery.sql``. Ctrl-C stops the query and
+    leaves the engine usable. Rows are in the order of the query's ORDER BY; without one, in any order.
     """
 
     @property
@@ -274,11 +276,11 @@ class Engine(Protocol):
     def stream_rows(self, query: EngineQuery) -> BatchStream:
         """Runs the query as far as its first rows, and computes the others while they are read, with little memory.
 
-        Types are those of ``execute``. Other calls may come between two batches.
+        Types are as in ``execute``. Other calls may come between two batches.
         """
 
     def batches(self, query: EngineQuery) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
-        """Runs the query, with rows as those of ``execute``, and bounded memory: the engine does not hold the result.
+        """Runs the query, with rows as in ``execute``, and bounded memory: the engine does not hold the result.
 
         Errors of the query are raised when the block begins, or by the iterator. The rows can be read in the block.
         """

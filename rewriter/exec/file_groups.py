@@ -53,12 +53,12 @@ class Scan:
 
 
 def is_managed_path(path: str) -> bool:
-    """Tests whether a path is that of a file of a managed table."""
+    """Tests whether a path is the path of a file of a managed table."""
     return _MANAGED in path
 
 
 def is_managed(relation: Relation) -> bool:
-    """Tests whether all files are those of a managed table, which never change."""
+    """Tests whether all files are files of a managed table, which never change."""
     return all(_MANAGED in file.path and file.modified == -1 for file in relation.files)
 
 

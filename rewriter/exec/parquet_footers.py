@@ -1,9 +1,9 @@
 """Rows, NULLs and the least and greatest values of Parquet files, from their footers. No row is read.
 
 Values are integers: days, microseconds UTC, unscaled decimals. Bounds are known only for types whose statistics are
-exact: integers, DATE, TIMESTAMP and DECIMAL. Those of texts may be cut, and those of floating-point numbers leave out
-NaN and do not tell 0.0 from -0.0. INT96 has none. Dates and times before Spark's change of the calendar are unknown,
-because Spark may shift them.
+exact: integers, DATE, TIMESTAMP and DECIMAL. Statistics of texts may be cut, and statistics of floating-point numbers
+leave out NaN and do not tell 0.0 from -0.0. INT96 has none. Dates and times before Spark's change of the calendar are
+unknown, because Spark may shift them.
 
 Footers are kept in this process. A kept footer is used only while the file is the same one, unchanged: its inode, size
 and times are compared each time; in an object store, its size and ETag, unless it never changes.

@@ -17,7 +17,7 @@ _SIZED = re.compile(r"(\w+)\s*(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?\Z")
 
 @dataclass(frozen=True)
 class SqlType:
-    """A scalar type, or an array of one. ``precision`` and ``scale`` are those of a decimal; ``length`` that of
+    """A scalar type, or an array of one. ``precision`` and ``scale`` belong to a decimal; ``length`` belongs to
     ``char`` and ``varchar``. These are strings except where values are stored, and where a ``char`` (``padded``) is
     compared. ``element`` is the type of an array's elements.
     """

@@ -21,7 +21,7 @@ _ESCAPES = {char: escape(char) for char in map(chr, range(1, 256)) if escape(cha
 
 
 def file_sink(write: Write, text: Callable[[int, Any], str | None] | None = None) -> FileTableSink:
-    """Returns the sink of a write in this process. ``text`` is that of ``FileTableSink``."""
+    """Returns the sink of a write in this process. ``text`` is as in ``FileTableSink``."""
     most = write.most_partitions
     sink = FileTableSink(
         write.used_sink,

@@ -89,7 +89,7 @@ def _in_order(table: Any, shift: object) -> list[Any]:
 
 def _shape(rule: Any) -> Shape:
     """Returns what lark's own tree builder would do at the end of a rule."""
-    # One mark for each symbol that may be absent there, between those that are present.
+    # One mark for each symbol that may be absent there, between the symbols that are present.
     absent = [len(marks) for marks in "".join(str(int(is_absent)) for is_absent in _indices(rule)).split("0")]
     arguments: list[tuple[int, bool, int]] = []
     none_count = 0

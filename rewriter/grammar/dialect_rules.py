@@ -1,4 +1,4 @@
-"""The text of the dialect's grammar: the shared rules, the filters' rules and those of all families."""
+"""The text of the dialect's grammar: the shared rules, the filters' rules and the rules of all families."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: EXPRESSION that up to the next comma, or the end of the parentheses around it. A CONSTANT is an expression where a
 #: literal may stand (``constant_spans``).
 _TOKENS = ("NAME", "STRING", "NUMBER", "QUERY", "EXPRESSION", "CONSTANT")
-#: Keywords that hints name in this order, after those that builders get and before all others.
+#: Keywords that hints name in this order, after the keywords that builders get and before all others.
 _LIKELY = (
     "CREATE DATABASE SCHEMA NAMESPACE DROP LIKE DATABASES SCHEMAS NAMESPACES CURRENT ALTER RENAME CACHE AS SERDE "
     "TABLES SET UNSET TIMELINE BY TEMPORARY TEMP COLUMN COLUMNS ADD CHANGE VIEWS PARTITION PARTITIONS EXCHANGE WEIGHT"

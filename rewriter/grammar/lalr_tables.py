@@ -121,7 +121,7 @@ class Parse:
 
     @property
     def choices(self) -> Mapping[str, int | Reduction]:
-        """The terminals that may fit next; ``accepted`` returns those that certainly do."""
+        """The terminals that may fit next; ``accepted`` returns the terminals that certainly do."""
         return self._tables.actions[self._states[-1]]
 
     def feed(self, terminal: Terminal) -> bool:
@@ -150,7 +150,7 @@ class Parse:
 
 
 def accepted(tables: Tables, start: str, names: Sequence[str]) -> set[str]:
-    """Returns the terminals that fit after those of these names, which fit. Builds no values."""
+    """Returns the terminals that fit after the terminals of these names, which fit. Builds no values."""
     states: Sequence[int] = [tables.starts[start]]
     for name in names:
         states = advanced(tables, states, name, tables.ends[start]) or states

@@ -152,7 +152,7 @@ def shifted(typed_tokens: Sequence[Token], distance: int) -> tuple[Token, ...]:
 
 
 #: A statement's text is lexed by several readers, one after the other. The tokens of the last two texts are cached,
-#: except those of texts that cost nothing, or too much memory.
+#: except the tokens of texts that cost nothing, or too much memory.
 _SHORTEST, _LONGEST = 100, 1_000_000
 _cached_tokens = lru_cache(maxsize=2)(_lexed)
 

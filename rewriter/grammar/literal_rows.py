@@ -35,8 +35,8 @@ class LiteralColumn:
 def is_literal_rows(text: str, tokens: Sequence[Token]) -> bool:
     """Tests whether a query is ``VALUES (…), (…)`` and nothing else: rows of literals, all of one length.
 
-    ``tokens`` are those of ``text``. A text with comments does not count: sqlglot and Spark may see them differently.
-    Linear.
+    ``tokens`` are the tokens of ``text``. A text with comments does not count: sqlglot and Spark may see them
+    differently. Linear.
     """
     return _outline(text, tokens) is not None
 

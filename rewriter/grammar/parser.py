@@ -72,7 +72,7 @@ def _one_statement(text: str, statement_tokens: Sequence[Token]) -> Sequence[Tok
 
 
 def read_statement(text: str, statement_tokens: Sequence[Token]) -> Statement:
-    """Parses tokens of ``text``, at least one, to a statement. The errors are those of ``parse``."""
+    """Parses tokens of ``text``, at least one, to a statement. The errors are the errors of ``parse``."""
     reader = readers().get(statement_tokens[0].upper)
     statement = reader(text, statement_tokens) if reader is not None else None
     return read_by_grammar(text, statement_tokens) if statement is None else statement

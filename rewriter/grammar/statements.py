@@ -5,9 +5,9 @@ the others: the rules of lark (``RULES``), the class of the value (a ``Statement
 out of what a rule recognised (``@builds``), and the function that writes it as text again (``@renders``). Statements
 that are not read by the grammar have a function that reads their tokens (``@reads``). No other table lists them.
 
-The rule ``statement`` of a family is the alternation of its statements. All other names of rules are those of one
-grammar. An upper-case word that no rule defines is a keyword that the builder gets as an argument; a quoted word is a
-keyword that it does not get.
+The rule ``statement`` of a family is the alternation of its statements. All other names of rules belong to one grammar.
+An upper-case word that no rule defines is a keyword that the builder gets as an argument; a quoted word is a keyword
+that it does not get.
 
 Example, in ``families/views.py``::
 

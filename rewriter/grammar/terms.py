@@ -100,7 +100,7 @@ class ColumnDef:
 class Query:
     """A query in the user's words: ``text[span]``. The planner reads it with sqlglot.
 
-    ``tokens`` are those of its text, if it was lexed: their positions are in it, not in the statement.
+    ``tokens`` are the tokens of its text, if it was lexed: their positions are in it, not in the statement.
     """
 
     text: str

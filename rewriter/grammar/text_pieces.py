@@ -17,7 +17,7 @@ from rewriter.grammar.lexer import PATTERN, Token, TokenKind, end_of_comment
 
 
 class PieceKind(Enum):
-    """Kinds of pieces: those of tokens, comments, quotes and comments that are not closed, and stray characters."""
+    """Kinds of pieces: kinds of tokens, comments, quotes and comments that are not closed, and stray characters."""
 
     WORD = "word"
     IDENTIFIER = "identifier"
@@ -121,7 +121,7 @@ class TextPieces:
 
     def statement(self, text: str, position: int, most: int) -> list[Piece]:
         """Returns the pieces between the semicolon that ends in front of ``position`` and the next one, without both;
-        of those behind the position only those that begin in the next ``most`` characters.
+        of the pieces behind the position only the ones that begin in the next ``most`` characters.
         """
         read_pieces = self.until(text, position)
         end = len(read_pieces) - (bool(read_pieces) and read_pieces[-1].start >= position)

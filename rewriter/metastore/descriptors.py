@@ -253,7 +253,7 @@ def thrift_table(table: Table, created: float | None) -> Any:
 def as_exposed(table: Table, warehouse: str) -> Table:
     """Returns a managed table that is exposed as clients without a list of write ids see it: as an external one.
 
-    Its location is above those of its partitions, each of which has its own in ``PartitionMaker``.
+    Its location is above the locations of its partitions, each of which has its own in ``PartitionMaker``.
     """
     properties = {key: value for key, value in table.properties.items() if key not in {*HIDDEN, *SYNTHETIC}}
     location = table_directory(warehouse, table.id)
@@ -377,7 +377,7 @@ def catalog_view(given: Any, id: int) -> View:
 class PartitionMaker:
     """Makes the Thrift structures of a table's partitions, which share all but a few fields.
 
-    ``descriptor`` is that of the table.
+    ``descriptor`` is the table's.
     """
 
     def __init__(self, table: Table, created: float | None = None) -> None:
@@ -415,8 +415,8 @@ class PartitionMaker:
 
 
 def has_same_rows(descriptor: Any, of_table: Any) -> bool:
-    """Returns whether the files of a partition are read as those of its table: by the classes of the same format, and
-    with the same separators of text files. A descriptor that names no classes is that of the table.
+    """Returns whether the files of a partition are read as the files of its table: by the classes of the same format,
+    and with the same separators of text files. A descriptor that names no classes is the table's.
     """
     serde = descriptor.serdeInfo
     library = None if serde is None else serde.serializationLib

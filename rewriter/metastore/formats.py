@@ -20,7 +20,7 @@ _SEPARATORS = {FIELD, ESCAPE, NULL, "serialization.format", "line.delim"}
 
 
 def hive_format(format: str) -> HiveClasses:
-    """Returns the classes of a format of the catalog. Those of CSV and JSON are read by Spark alone."""
+    """Returns the classes of a format of the catalog. Only Spark reads the classes of CSV and JSON."""
     data_format = DATA_FORMATS.get(format)
     return data_format.classes if data_format is not None and data_format.is_hives else _PLACEHOLDER
 

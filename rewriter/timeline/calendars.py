@@ -2,7 +2,7 @@
 
 An instant plus the zone's offset at it is the *wall time*: microseconds since 1970-01-01T00:00:00 on the zone's clocks.
 ``Calendar.of`` returns an update period in the zone. DAILY and coarser periods begin where the zone's days begin.
-HOURLY and MINUTELY stay those of UTC, so that none is doubled or skipped when clocks change. In UTC, ``Calendar.of``
+HOURLY and MINUTELY stay periods of UTC, so that none is doubled or skipped when clocks change. In UTC, ``Calendar.of``
 returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 """
 

@@ -129,7 +129,7 @@ class TimeLayout:
 
     @cached_property
     def _coarse_to_fine(self) -> tuple[str, ...]:
-        """The fields of all parts, each before those that it limits."""
+        """The fields of all parts, each before the fields that it limits."""
         return tuple(sorted((field for part in self.parts for field in part.fields), key=_COARSE_TO_FINE.index))
 
     def ordinal(self, values: Sequence[str | None]) -> int:

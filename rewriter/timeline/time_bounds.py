@@ -130,7 +130,7 @@ def is_relative(text: str) -> bool:
 def earlier(length: str, instant: int, calendar: Calendar = UTC) -> int:
     """Returns the instant that is a length of time such as '6 hours' or '1 day 12 hours' before another instant.
 
-    The steps are those of a relative bound, taken from left to right: days and longer units are the calendar's.
+    The steps are the steps of a relative bound, taken from left to right: days and longer units are the calendar's.
     Raises ``DataError`` INVALID_LATENESS if the text is not a length, or the result is outside the years 1 to 9999.
     """
     if _LENGTH.fullmatch(length) is None:

@@ -9,12 +9,12 @@ from functools import lru_cache
 
 from rewriter.errors import AnalysisError
 
-#: The width of each field in text. The order is coarse to fine: each field precedes those that it limits.
+#: The width of each field in text. The order is coarse to fine: each field precedes the fields that it limits.
 WIDTHS = {"yyyy": 4, "YYYY": 4, "q": 1, "MM": 2, "ww": 2, "dd": 2, "HH": 2, "mm": 2}
 
 _TOKEN = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>(?:[^']|'')*)'|(?P<plain>[ !%&*+,\-./:;<=>@_|~])")
 
-#: Characters with a meaning in regular expressions. Those of the second line have a meaning in a class, too.
+#: Characters with a meaning in regular expressions. The characters of the second line have a meaning in a class, too.
 _IN_CLASS = frozenset(".$|?*+(){}")
 _BACKSLASHED = frozenset("[]^\\")
 

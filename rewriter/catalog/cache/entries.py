@@ -23,7 +23,7 @@ _OVERHEAD = 400
 
 @dataclass(frozen=True)
 class Entry:
-    """A result. ``ids`` are those of the object that it is about; ``None`` if it is about no single one."""
+    """A result. ``ids`` are the write ids of the object that it is about; ``None`` if it is about no single one."""
 
     ids: ValidWriteIdList | None
     value: object

@@ -42,8 +42,8 @@ class LogEntry:
 
 
 class LogView:
-    """The log read so far. ``position`` is the number of the last event, ``commit`` that of the last complete commit;
-    both are ``-1`` before ``restart``. ``base`` is the commit after which reading began.
+    """The log read so far. ``position`` is the number of the last event, ``commit`` the number of the last complete
+    commit; both are ``-1`` before ``restart``. ``base`` is the commit after which reading began.
 
     ``uncommitted`` are the objects of a commit some of whose events were read, but not the closing one.
     Not thread-safe. Everything is O(1), except ``unchanged``, which is O(members).

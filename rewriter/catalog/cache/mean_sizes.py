@@ -40,7 +40,7 @@ def _mean_bytes(binding: TimeBinding, partitions: Iterable[Partition]) -> Volume
     }
 
 
-#: The maximum number of results; those of dropped tables are evicted by newer ones.
+#: The maximum number of results; newer results evict the results of dropped tables.
 MAX_RESULTS = 10_000
 
 

@@ -420,8 +420,8 @@ def located_by_default(table: Table, clusters: Clusters) -> Table:
 def located_partitions(
     partitions: Sequence[Partition], table: Table, held: Sequence[KeyRange] | None
 ) -> list[Partition]:
-    """Returns those of the partitions, in key order, that a cluster has. ``held`` are its copies; ``None`` on the
-    primary cluster, which has all. A copy has no location of its own.
+    """Returns the given partitions that a cluster has, in key order. ``held`` are its copies; ``None`` on the primary
+    cluster, which has all. A copy has no location of its own.
     """
     if held is None:
         return list(partitions)

@@ -81,7 +81,7 @@ class PeriodPartitions:
         """Returns the states of a base period: open if a part of it is, else fresh if it is whole; retired, too, if a
         part of it was dropped.
 
-        An open part beside those that make a period whole would be read with them.
+        An open part beside the parts that make a period whole would be read with them.
         """
         live = {part.combination for part in parts if not part.dropped}
         fresh = ABSENT | {FRESH} if binding.is_whole(live) else ABSENT

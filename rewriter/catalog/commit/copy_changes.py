@@ -182,7 +182,7 @@ class CopyChanges:
             self._insert_ranges(change.target, cluster, list(map(KeyRange.of_key, sorted(by_key))), version)
 
     def _given_up(self, paths: Collection[str]) -> set[str]:
-        """Returns those of the paths that an ended row has. Reads the paths of all ended rows of files."""
+        """Returns the given paths that an ended row has. Reads the paths of all ended rows of files."""
         warehouse = warehouse_of(self._context.connection)
         ended: set[str] = set()
         for files in (schema.files, schema.copied_files):

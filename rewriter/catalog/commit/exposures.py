@@ -2,8 +2,8 @@
 
 A table with the property ``EXPOSE`` has one directory for each partition, with a hard link to each of its data files.
 A commit that gives partitions other content makes new directories, and records them in the same step, as the property
-``EXPOSED`` of the partitions. Commits run one after the other, so the files that this one sees are those of its state.
-A directory never changes after its commit. VACUUM removes it when no reader needs it (``exposed_garbage``).
+``EXPOSED`` of the partitions. Commits run one after the other, so the files that this one sees are the files of its
+state. A directory never changes after its commit. VACUUM removes it when no reader needs it (``exposed_garbage``).
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ from rewriter.uris import is_uri
 if TYPE_CHECKING:
     from rewriter.catalog.commit.commit_context import CommitContext
 
-#: The property of a partition with its directory, below that of its table.
+#: The property of a partition with its directory, below the table's directory.
 EXPOSED = "rewriter.exposed"
-#: The directory of an unpartitioned table without any rows, below that of the table.
+#: The directory of an unpartitioned table without any rows, below the table's directory.
 NOTHING = "0"
-#: The names of the directories below that of a table.
+#: The names of the directories below a table's directory.
 OF_A_COMMIT = re.compile(rf"[0-9]+-[0-9a-f]{{8}}|{NOTHING}")
 #: The directory of all exposed tables, below the warehouse.
 FOLDER = "exposed"

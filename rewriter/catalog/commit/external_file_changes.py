@@ -31,7 +31,7 @@ def recorded_digest(properties: Mapping[str, str]) -> str | None:
 
 
 def is_news(partition: ListedPartition, recorded: str | None) -> bool:
-    """Returns True if a listing shows other content than that of the files with the digest ``recorded``."""
+    """Returns True if a listing shows other content than the content of the files with the digest ``recorded``."""
     return partition.before is None or partition.before != partition.after or recorded not in (None, partition.after)
 
 
@@ -87,8 +87,8 @@ def note(context: CommitContext, timeline_updates: FactTimelineUpdates, change: 
 def _noted_rollup(
     timeline_update: FactTimelineUpdate, table: Table, stored: StoredPartition, listed: ListedPartition, commit: int
 ) -> StoredPartition:
-    """Returns a rollup partition as it is after ``commit``: unproven if a listing shows other files than those that
-    were accepted, or if its files were written. One that is unproven keeps its reason. Otherwise returns ``stored``.
+    """Returns a rollup partition as it is after ``commit``: unproven if a listing shows other files than the accepted
+    ones, or if its files were written. One that is unproven keeps its reason. Otherwise returns ``stored``.
     """
     digest = recorded_digest(properties_in(stored.live.properties, table.name))
     if not is_news(listed, digest) or (digest is None and listed.before is not None):

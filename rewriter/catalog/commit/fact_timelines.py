@@ -201,7 +201,7 @@ class FactTimelineUpdate:
             )
 
     def whole(self, table: Table, slots: Collection[Slot]) -> set[Slot]:
-        """Returns those of the slots that several partitions make whole, none of them open."""
+        """Returns the given slots that several partitions make whole, none of them open."""
         binding = self._bindings[table.id]
         if not binding.parted:
             return set()
@@ -323,8 +323,8 @@ class FactTimelineUpdate:
         ]
 
     def _collect_known_states(self, binding: TimeBinding, parts: PartsByPeriod) -> dict[Period, TimelineChange]:
-        """Returns the changes of a table's timelines by the states that need no judgement: those of base slots, and
-        those of rollup slots that are known already.
+        """Returns the changes of a table's timelines by the states that need no judgement: the states of base slots,
+        and the states of rollup slots that are known already.
         """
         table_id = binding.table.id
         changes = {period: TimelineChange() for period in binding.storage_table.layouts}
@@ -375,10 +375,10 @@ class FactTimelineUpdate:
     def build(self, tables: Collection[int] | None = None) -> list[TimelineDifference]:
         """Rebuilds the timelines of some tables (``None``: all) and returns the differences from their previous state.
 
-        The result is that of all the commits since the fact was created, one after the other. The newest row of each
-        partition, dropped ones included, and the events of the base contain all that is needed. Content that is older
-        than the fact is judged as at its creation. Runs one statement that reads a row for each partition that ever
-        existed.
+        The result is the result of all the commits since the fact was created, one after the other. The newest row of
+        each partition, dropped ones included, and the events of the base contain all that is needed. Content that is
+        older than the fact is judged as at its creation. Runs one statement that reads a row for each partition that
+        ever existed.
         """
         differences: list[TimelineDifference] = []
         for binding, changes in self._rebuilt(tables):
@@ -599,7 +599,9 @@ class BasePresence:
         return any(stale if key != binding.time_key else stale & time for key, stale in stale_times)
 
     def _read(self, key: str) -> None:
-        """Reads the times of all base periods of one time dimension that exist, and of those that retention dropped."""
+        """Reads the times of all base periods of one time dimension that exist, and of the periods that retention
+        dropped.
+        """
         present: list[TimeRange] = []
         stale = RangeSet.EMPTY
         self._retired[key] = []

@@ -92,7 +92,7 @@ class BaseContent:
         self, rollup: TimeBinding | None, base: TimeBinding, period: Period
     ) -> dict[tuple[int, Combination], int]:
         """Returns the newest events of one base table, by the ordinal of a rollup period and the values that its
-        combinations share with those of the rollup. Without a rollup, all combinations count together.
+        combinations share with the rollup's combinations. Without a rollup, all combinations count together.
         """
         index_key = (rollup.table.id if rollup else None, base.table.id, period)
         cached = self._by_period.get(index_key)
@@ -204,7 +204,7 @@ class Provenance:
                 yield from read.origins
 
     def _as_of(self, binding: TimeBinding, slot: Slot, combination: Combination) -> int:
-        """Returns the commit up to which the partition includes its base: that of the snapshot.
+        """Returns the commit up to which the partition includes its base: the commit of the snapshot.
 
         A rollup that was fresh in the snapshot equals the base in it, whenever it was written. Returns ``UNKNOWN`` if
         one that was not fresh was read, or one whose period does not nest in the slot, or if a base partition inside

@@ -1,8 +1,8 @@
 """Locations: a commit is refused if its location overlaps one that a commit has given that it did not see.
 
 A statement checks a location against its snapshot. Two concurrent statements see nothing of each other, so the second
-to commit starts again, and its check then names the table that shares the files. A location is compared with those
-that were given in the meantime, with links resolved. The statement decides which locations may overlap.
+to commit starts again, and its check then names the table that shares the files. A location is compared with the
+locations that were given in the meantime, with links resolved. The statement decides which locations may overlap.
 """
 
 from __future__ import annotations

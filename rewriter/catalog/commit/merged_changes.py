@@ -48,7 +48,7 @@ class WrittenKeys:
 def with_written_keys(
     earlier_keys: Mapping[int, WrittenKeys], changes: Iterable[Change]
 ) -> tuple[dict[int, WrittenKeys], bool]:
-    """Returns the written keys of each table, by id, including those of additional changes; and whether one of the
+    """Returns the written keys of each table, by id, including the keys of additional changes; and whether one of the
     changes writes a partition of an earlier one, and not both are INTOs: then their order matters.
 
     Raises ``NotSupportedError`` CHANGED_IN_TRANSACTION where their order matters in an external table, and

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Effect:
-    """The effect of an INSERT, by key: the partitions that it writes, those of them that exist, their slots (empty
-    outside facts), those that are open after it, and the doubts of those that it adds rows to.
+    """The effect of an INSERT, by key: the partitions that it writes, the existing ones among them, their slots (empty
+    outside facts), the partitions that are open after it, and the doubts of the partitions that it adds rows to.
     """
 
     written: Mapping[bytes, PartitionWrite]
@@ -109,7 +109,7 @@ class PartitionChanges:
                 yield table, [KeyRange.of_prefix(encoding.prefix(table.id))]
 
     def write(self, change: WritePartitions) -> None:
-        """Writes the partitions of an INSERT, and ends those that it wipes."""
+        """Writes the partitions of an INSERT, and ends the partitions that it wipes."""
         sources, _ = self._read_by(change)
         table, version = self._table(change.table), self._version(change.table, sources)
         self._context.check_columns(table)
@@ -263,7 +263,9 @@ class PartitionChanges:
         written: dict[bytes, PartitionWrite],
         read: Callable[[sa.Connection, KeyRange], list[LivePartition]],
     ) -> list[LivePartition]:
-        """Returns the partitions that ``read`` finds in the wiped ranges of a write, except those that it writes."""
+        """Returns the partitions that ``read`` finds in the wiped ranges of a write, except the partitions that it
+        writes.
+        """
         table_range = KeyRange.of_prefix(encoding.prefix(change.table.id))
         in_wipes: dict[bytes, LivePartition] = {}
         for wipe in change.wipes:
@@ -277,8 +279,8 @@ class PartitionChanges:
         live: Mapping[bytes, LivePartition],
         slots: Mapping[bytes, Slot | None],
     ) -> Collection[bytes]:
-        """Returns those of the written partitions that are open after the write: that were, unless a stream's batch
-        commits them, and that the batch opens.
+        """Returns the written partitions that are open after the write: the ones that were open, unless a stream's
+        batch commits them, and the ones that the batch opens.
         """
         was_open = {key for key, previous in live.items() if previous.is_open and not written[key].is_new}
         if change.batch is None:
@@ -327,7 +329,7 @@ class PartitionChanges:
             rows.insert_files(self._context.connection, added, version, base=change.overwrite)
 
     def _late_keys(self, table: Table, new: Collection[bytes], slots: Mapping[bytes, Slot | None]) -> set[bytes]:
-        """Returns those of the new partitions whose time covers already know: retention dropped the partition, or other
+        """Returns the new partitions whose time covers already know: retention dropped the partition, or other
         partitions make its period whole.
         """
         late = rows.retired(self._context.connection, sorted(new))

@@ -39,8 +39,8 @@ _MICROSECONDS = 1_000_000
 class CommitClock:
     """The state by which one commit judges the trigger of a table. Times are in microseconds since 1970.
 
-    ``rule`` is ``None`` if the table has no trigger: everything is due. ``watermark`` is that of all streams of the
-    table; ``None`` if it is unknown.
+    ``rule`` is ``None`` if the table has no trigger: everything is due. ``watermark`` is the watermark of all streams
+    of the table; ``None`` if it is unknown.
     """
 
     rule: PartitionCommitRule | None
@@ -48,8 +48,8 @@ class CommitClock:
     now: int
 
     def is_due(self, slot: Slot | None, written_at: int) -> bool:
-        """Tests whether a partition is to be committed: that of a slot, ``None`` in a table of no fact, which a stream
-        wrote last at that time.
+        """Tests whether the partition of a slot is to be committed. The slot is ``None`` in a table of no fact. A
+        stream wrote the partition last at the time ``written_at``.
         """
         rule = self.rule
         if rule is None:
@@ -79,10 +79,10 @@ class PartitionCommits:
         uncommitted: Collection[bytes],
         late: Collection[bytes],
     ) -> Collection[bytes]:
-        """Returns those of the partitions that a stream's batch writes which it leaves open.
+        """Returns the partitions that a stream's batch writes and leaves open.
 
-        ``slots`` are those of all its partitions, by key; empty in a table of no fact. ``uncommitted`` are new or open;
-        ``late`` were committed before. The partition of NULL time is never open: its period has no end.
+        ``slots`` are the slots of all its partitions, by key; empty in a table of no fact. ``uncommitted`` are new or
+        open; ``late`` were committed before. The partition of NULL time is never open: its period has no end.
         """
         times = [slot.start for slot in slots.values() if slot is not None]
         times += [] if batch.event_time is None else [batch.event_time]
@@ -214,7 +214,7 @@ def _table_watermark(
 ) -> int | None:
     """Returns the least watermark of the streams of a table; ``None`` if one is unknown, or if no stream is active.
 
-    That of a stream is unknown from its first run to its first batch.
+    The watermark of a stream is unknown from its first run to its first batch.
     """
     run, last, writer, transaction = schema.streams, schema.batches, schema.write_ids.c, schema.transactions.c
     is_last = sa.and_(last.c.table_id == run.c.table_id, last.c.stream == run.c.stream)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 class LivePartition(NamedTuple):
     """A partition as the newest commit left it. ``row_id`` is 0 if it is not stored yet; ``properties`` are JSON;
-    ``doubt`` and ``origins`` are those of its proof, the latter as JSON.
+    ``doubt`` and ``origins`` are its proof's, the latter as JSON.
     """
 
     key: bytes
@@ -96,7 +96,7 @@ class StoredPartition:
 
 
 def stored_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, StoredPartition]:
-    """Returns those of the partitions that exist, with their provenance."""
+    """Returns the partitions with these keys that exist, with their provenance."""
     by_key: dict[bytes, StoredPartition] = {}
     for chunk in chunks(list(dict.fromkeys(keys)), _KEYS):
         size, parameters = _filled(chunk)
@@ -157,7 +157,7 @@ def replace_origins(connection: sa.Connection, table: Table, origins: Mapping[by
 def remove_proofs(
     connection: sa.Connection, table: Table, keys: Sequence[bytes], write_id: Callable[[int], int]
 ) -> None:
-    """Makes new versions of live partitions without a proof; open ones, and those that have none, stay."""
+    """Makes new versions of live partitions without a proof; open ones, and ones that have no proof, stay."""
     proven = [
         partition
         for partition in stored_by_key(connection, keys).values()
@@ -171,7 +171,7 @@ def remove_proofs(
 
 
 def live_by_key(connection: sa.Connection, keys: Sequence[bytes]) -> dict[bytes, LivePartition]:
-    """Returns those of the partitions that exist."""
+    """Returns the partitions with these keys that exist."""
     by_key: dict[bytes, LivePartition] = {}
     for chunk in chunks(keys, _KEYS):
         size, parameters = _filled(chunk)
@@ -220,7 +220,7 @@ def dropped_in_range(connection: sa.Connection, keys: KeyRange) -> list[LivePart
 
 
 def retired(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
-    """Returns those of the partitions that retention dropped."""
+    """Returns the given keys whose partitions retention dropped."""
     dropped: set[bytes] = set()
     for chunk in chunks(keys, MOST):
         newest = newest_rows(connection, (_ROW.key, _ROW.made, _ROW.ended), list(map(KeyRange.of_key, chunk)))
@@ -230,7 +230,7 @@ def retired(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
 
 
 def known_before(connection: sa.Connection, keys: Sequence[bytes]) -> set[bytes]:
-    """Returns those of the partitions that exist or ever existed."""
+    """Returns the given keys whose partitions exist or ever existed."""
     row = schema.partitions
     existing: set[bytes] = set()
     for chunk in chunks(keys):

@@ -48,8 +48,8 @@ class TimelineChange:
     """The change of the timelines of one (table, period, time dimension) by one commit.
 
     ``states`` maps single ordinals to their new states: one of ``STATES``, none of them, or retired together with fresh
-    or open. All other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then those
-    that are incomplete in the ranges of ``completed`` become fresh.
+    or open. All other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then the
+    ordinals that are incomplete in the ranges of ``completed`` become fresh.
     """
 
     states: dict[int, States] = field(default_factory=dict)

@@ -113,7 +113,9 @@ class FactTimelineUpdates:
     def _judge_again(
         self, partitions: Iterable[Dependent], changed: Mapping[int, Collection[Slot]] | None = None
     ) -> None:
-        """Judges partitions again; with ``changed``, only those that rest on one of the changed slots, by table."""
+        """Judges partitions again; with ``changed``, only the partitions that rest on one of the changed slots, by
+        table.
+        """
         by_table: dict[int, list[Dependent]] = {}
         for dependent in partitions:
             by_table.setdefault(dependent.table, []).append(dependent)

@@ -82,7 +82,9 @@ class Transaction:
 
     @classmethod
     def begin(cls, database: Database, snapshot: Snapshot | None, timeout_seconds: float) -> Transaction:
-        """Opens a transaction, and aborts those that were silent for longer than the timeout. One write transaction."""
+        """Opens a transaction, and aborts the transactions that were silent for longer than the timeout. One write
+        transaction.
+        """
         with database.write(Purpose.ANNOUNCE) as connection:
             return cls._begun(database, connection, snapshot, timeout_seconds)
 
@@ -332,8 +334,8 @@ def note_foreign_write(database: Database, table: Table, write_id: int) -> None:
 
 
 def _after_foreign(connection: sa.Connection, table: Table) -> int:
-    """Returns the least write id of a table from which on no directory exists, and notes those that another catalog has
-    used. Accesses the disk once, and lists the table's directory if the next id is taken. It looks into no object
+    """Returns the least write id of a table from which on no directory exists, and notes the ids that another catalog
+    has used. Accesses the disk once, and lists the table's directory if the next id is taken. It looks into no object
     store, which would take long (``note_foreign_write``).
     """
     following = next_write_id(connection, table.id)

@@ -342,7 +342,7 @@ def bind(fact: Fact, find: Callable[[str], object]) -> tuple[TimeBinding, ...]:
 
     Raises ``AnalysisError`` if a table does not exist, ``IntegrityError`` if one is named twice, ``NotSupportedError``
     if COMPLETE WITH does not cover a partition column that the time layouts leave over, or if such a column stands
-    before those of time.
+    before the columns of time.
     """
     bindings: dict[int, TimeBinding] = {}
     for storage_table in fact.tables:

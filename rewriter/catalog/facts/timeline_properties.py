@@ -64,7 +64,7 @@ def is_about_timelines(key: str) -> bool:
 
 
 def is_present_key(key: str) -> bool:
-    """Returns True if the key is that of ``PRESENT``, in any case."""
+    """Returns True if the key is ``PRESENT``, in any case."""
     return key.lower() == PRESENT
 
 
@@ -85,7 +85,7 @@ def read_choice(key: str, value: str) -> Choice:
 
 
 def choices(properties: Mapping[str, str]) -> Iterator[Choice]:
-    """Yields the choices among properties, without those that cannot be read. O(properties)."""
+    """Yields the choices among properties, without the choices that cannot be read. O(properties)."""
     for key, value in properties.items():
         if is_about_timelines(key):
             try:

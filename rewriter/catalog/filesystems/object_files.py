@@ -202,7 +202,7 @@ class ObjectFiles:
         return self._client.open_output_stream(bucket_and_key(path))
 
     def delete(self, paths: Iterable[str]) -> list[tuple[str, str]]:
-        """Deletes files, missing ones too, and returns those that could not be deleted, each with the reason."""
+        """Deletes files, missing ones too, and returns the files that could not be deleted, each with the reason."""
         failures: list[tuple[str, str]] = []
 
         def remove(path: str) -> tuple[str, str] | None:

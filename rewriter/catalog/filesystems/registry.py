@@ -39,7 +39,7 @@ def current() -> Stores:
 
 @contextmanager
 def using(stores: Stores) -> Iterator[None]:
-    """Makes a configuration that of the statements in the block."""
+    """Gives a configuration to the statements in the block."""
     token = _current.set(stores)
     try:
         yield
@@ -108,7 +108,7 @@ def _credential(variable: str, bucket: str) -> str:
 
 
 def _forget() -> None:
-    """Drops the clients in a forked process: their threads are those of its parent."""
+    """Drops the clients in a forked process: their threads are its parent's."""
     global _lock
     _lock = threading.Lock()
     _clients.clear()

@@ -1,8 +1,8 @@
 """Key ranges and their remaining filters, as text for people: values instead of bytes.
 
 A key range is shown by the values at its edges: ``[ds='a'/hr=3, ds='b')`` reaches from the keys that begin with the
-first values up to, but without, those that begin with ``ds='b'``. A round bracket excludes the keys that begin with the
-values next to it, a square one includes them. ``[ds='a']`` are the keys that begin with this one value.
+first values up to, but without, the keys that begin with ``ds='b'``. A round bracket excludes the keys that begin with
+the values next to it, a square one includes them. ``[ds='a']`` are the keys that begin with this one value.
 """
 
 from __future__ import annotations

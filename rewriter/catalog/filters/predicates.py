@@ -343,7 +343,7 @@ def replace_computed(tree: ScanFilter, filters: Mapping[Computed, ScanFilter]) -
 def filter_of_results(condition: Computed, results: Mapping[Fields, bool]) -> ScanFilter | None:
     """Returns the filter that holds for the fields whose result is True, and for no others; ``None`` if all are True.
 
-    For several columns, the ranges of each are those of its values in combinations that hold. O(n log n).
+    For several columns, the ranges of each are the ranges of its values in combinations that hold. O(n log n).
     """
     if all(results.values()):
         return None

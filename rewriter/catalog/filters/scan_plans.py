@@ -206,7 +206,7 @@ class PartitionFilterGenerator:
 def scans_of_plan(plan: FilterPlan, columns: Sequence[Column], prefix: bytes) -> tuple[Scan, ...]:
     """Returns the scans that find the partitions of a plan, in key order and disjoint; at most ``MAX_SCANS``.
 
-    ``prefix`` is that of the table's keys. O(n log n) in the filter's literals.
+    ``prefix`` is the prefix of the table's keys. O(n log n) in the filter's literals.
     """
     layout = _Layout(tuple(keys.width_of(column.type) for column in columns), prefix)
     pieces = [piece for conjunction in plan.plans for piece in layout.pieces(conjunction)]

@@ -5,7 +5,7 @@ anything else ``01`` and then, by type: integers big-endian with the sign bit fl
 sign bit flipped, all bits if negative; strings in UTF-8 with ``00`` as ``01 01`` and ``01`` as ``01 02``, ended by
 ``00``; booleans ``01`` and ``02``; dates as days, timestamps as microseconds since 1970; decimals as their unscaled
 number in 16 bytes. No encoding is a prefix of another one, so the keys that begin with the encoding of leading values
-are exactly those of the partitions that have these values.
+are exactly the keys of the partitions that have these values.
 """
 
 from __future__ import annotations

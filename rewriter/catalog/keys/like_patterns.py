@@ -59,7 +59,7 @@ class LikePattern:
         return tuple(map(_regex, self.pieces))
 
     def matches(self, text: str) -> bool:
-        """Returns True if the complete text matches. O(length of the text times that of the pattern) at worst."""
+        """Returns True if the complete text matches. O(length of the text times length of the pattern) at worst."""
         first, *middle = self._regexes
         if not middle:
             return first.fullmatch(text) is not None

@@ -1,8 +1,8 @@
 """Spark's casts of literals to partition values: literal → text → canonical text of the type.
 
-The casts are those of Spark 4.3 in ANSI mode, in UTC. They are refused if Spark would drop part of the value: a time of
-day in a DATE, decimals beyond a DECIMAL's scale, digits beyond microseconds, numbers that overflow to infinity. Years
-are 1–9999.
+The casts are Spark 4.3's in ANSI mode, in UTC. They are refused if Spark would drop part of the value: a time of day in
+a DATE, decimals beyond a DECIMAL's scale, digits beyond microseconds, numbers that overflow to infinity. Years are
+1–9999.
 """
 
 from __future__ import annotations

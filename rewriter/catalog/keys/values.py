@@ -34,9 +34,9 @@ def check_partition_column(column: Column) -> None:
 def coerce(column: Column, kind: str, text: str) -> str | None:
     """Returns the canonical value of a literal for the column.
 
-    ``kind`` and ``text`` are those of ``grammar.terms.Literal`` (``null``, ``string``, ``number``, ``boolean``,
-    ``date``, ``timestamp``). Returns ``None`` for NULL and ``'__HIVE_DEFAULT_PARTITION__'``. Raises ``DataError`` for a
-    value that the type cannot hold, ``AnalysisError`` INVALID_PARTITION_SPEC for ``''``, both without a position.
+    ``kind`` and ``text`` are as in ``grammar.terms.Literal`` (``null``, ``string``, ``number``, ``boolean``, ``date``,
+    ``timestamp``). Returns ``None`` for NULL and ``'__HIVE_DEFAULT_PARTITION__'``. Raises ``DataError`` for a value
+    that the type cannot hold, ``AnalysisError`` INVALID_PARTITION_SPEC for ``''``, both without a position.
     """
     partition_type(column.type)
     if kind == "null" or (kind == "string" and text == DEFAULT_PARTITION):
@@ -64,7 +64,7 @@ def canonical(column: Column, text: str | None) -> str | None:
 
 
 def require_canonical(columns: Sequence[Column], values: Sequence[str | None]) -> None:
-    """Raises ``DataError`` if a value is not in canonical form, or their number is not that of the columns."""
+    """Raises ``DataError`` if a value is not in canonical form, or their number is not the number of the columns."""
     if len(columns) != len(values):
         raise DataError(
             f"{len(values)} partition values for {len(columns)} partition columns",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: The name of a database table with paths of files, and the number of one of its rows.
 FileRow = tuple[str, int]
-#: The database tables with paths of files: those of primary clusters, and copies.
+#: The database tables with paths of files: the files of primary clusters, and copies.
 _FILE_TABLES = (schema.files, schema.copied_files)
 #: A write into a table: (table's id, write id).
 Write = tuple[int, int]
@@ -53,7 +53,7 @@ class StoredTable:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The directories of the table's writes: its location if it is managed, and those of its copies."""
+        """The directories of the table's writes: its location if it is managed, and the locations of its copies."""
         return _places(self.table)
 
 
@@ -121,7 +121,7 @@ def database_locations(connection: sa.Connection) -> list[str]:
 
 
 def ended_writes(connection: sa.Connection, writes: Collection[Write]) -> set[Write]:
-    """Returns those of this catalog's writes whose transaction has ended: their directories get no more files.
+    """Returns the given writes of this catalog whose transaction has ended: their directories get no more files.
 
     A write of another catalog under the same number is not among them (``foreign_writes``).
     """
@@ -151,13 +151,13 @@ def allocated_writes(connection: sa.Connection) -> set[Write]:
 
 
 def referenced_paths(connection: sa.Connection, paths: Collection[str]) -> set[str]:
-    """Returns those of the paths that a row of any table and version names. Reads the paths of all files."""
+    """Returns the given paths that a row of any table and version names. Reads the paths of all files."""
     path_set = set(paths)
     return {path for path in _all_paths(connection) if path in path_set} if path_set else set()
 
 
 def referenced_below(connection: sa.Connection, directories: Collection[str]) -> set[str]:
-    """Returns those of the directories, or links to some, below which a row names a file. Reads all files' paths."""
+    """Returns the given directories, or links to some, below which a row names a file. Reads all files' paths."""
     stems = {f"{directory}/": directory for directory in directories}
     paths = _all_paths(connection) if stems else ()
     return {directory for path in paths for stem, directory in stems.items() if path.startswith(stem)}
@@ -215,7 +215,7 @@ def unneeded_files(
 def declare_removed(
     database: Database, files: Sequence[UnneededFile], retained_seconds: float, timeout_seconds: float
 ) -> list[UnneededFile]:
-    """Declares these files removed, except those that are needed by now, and returns them. One transaction.
+    """Declares these files removed, except the ones that are needed by now, and returns them. One transaction.
 
     Also aborts dead transactions and removes dead leases.
     """
@@ -285,8 +285,8 @@ def _all_paths(connection: sa.Connection) -> Iterator[str]:
 
 
 def needed_directories(connection: sa.Connection, table_id: int, limit: int) -> set[str]:
-    """Returns the directories of a table, below that of the table, that a state after the commit ``limit`` names; none
-    if the table was not exposed in any of them.
+    """Returns the directories of a table, below the table's directory, that a state after the commit ``limit`` names;
+    none if the table was not exposed in any of them.
 
     Two statements, and O(partitions and versions since then).
     """
@@ -301,7 +301,7 @@ def needed_directories(connection: sa.Connection, table_id: int, limit: int) -> 
 
 
 def written_tables(connection: sa.Connection, ids: Collection[int]) -> set[int]:
-    """Returns those of the ids under which this catalog has begun to write a table. Others are of another catalog."""
+    """Returns the given ids under which this catalog has begun to write a table. Others are of another catalog."""
     row = schema.write_ids.c
     found: set[int] = set()
     for chunk in chunks(sorted(ids)):

@@ -133,7 +133,7 @@ def read_identity(warehouse: Path) -> Identity | None:
 
 
 def write_directories(warehouse: Path) -> Iterator[WriteDirectory]:
-    """Yields the directories below the warehouse whose names are those of writes, by any catalog.
+    """Yields the directories below the warehouse whose names are names of writes, by any catalog.
 
     Does not follow links. Lists the directories of all tables.
     """
@@ -219,7 +219,7 @@ def check(database: Database, warehouse: Path, catalog_address: str, *, is_share
 def _check_first(
     database: Database, warehouse: Path, catalog_address: str, row: _Row, identity: Identity | None
 ) -> None:
-    """Raises unless a catalog without an identity, a new one or that of an earlier release, is the directory's."""
+    """Raises unless a catalog without an identity, a new one or one of an earlier release, is the directory's."""
     if identity is not None and identity.identity != row.next_identity:
         raise (
             _foreign(warehouse, catalog_address, "the catalog has no identity")

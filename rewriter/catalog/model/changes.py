@@ -73,7 +73,7 @@ class SetCatalogProperty:
 
 @dataclass(frozen=True)
 class AlterDatabase:
-    """Another comment, location or other properties of a database, under its id: those of ``database``.
+    """Another comment, location or other properties of a database, under its id, as ``database`` has them.
 
     The location concerns tables that are created later. It conflicts with every concurrent change of the database.
     """
@@ -86,7 +86,7 @@ class PartitionWrite:
     """One partition as a write leaves or makes it: canonical values, the files that the write added.
 
     ``location`` is an absolute directory other than the default one; ``None`` keeps the previous one. ``properties``
-    are added to those of the partition, by a write that changes the partition. The property
+    are added to the partition's properties, by a write that changes the partition. The property
     ``time_binding.UPDATE_PERIOD`` names its update period: it must be the period that the layout reads from the values,
     or the commit raises ``DataError`` INVALID_TIME_PARTITION.
 
@@ -109,11 +109,12 @@ class WritePartitions:
     ``if_not_exists`` makes a partition that exists at commit a ``ConflictError``. An unpartitioned table has the one
     partition ``()``. Files given for an external table are not recorded: its readers list its directories.
 
-    ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace those of the commit: they are
-    the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is proven by them.
+    ``sources`` and ``unproven`` are as in ``Transaction.commit`` and, if given, replace the commit's ``sources`` and
+    ``unproven``: they are the reads of this write's query alone. ``doubt`` is the reason, in words, why no rollup is
+    proven by them.
 
-    ``proofs`` are those of partitions that several statements of a transaction made; they replace what would follow
-    from the sources.
+    ``proofs`` are the proofs of partitions that several statements of a transaction made; they replace what would
+    follow from the sources.
 
     ``batch`` is the batch of a stream whose rows these are; a ``CommitBatch`` follows in the same commit. If the table
     has a ``PartitionCommitRule``, the partitions that such a write makes are open until the rule commits them.
@@ -200,7 +201,7 @@ class TruncatePartitions:
 
 @dataclass(frozen=True)
 class PartitionAlteration:
-    """The changes of one partition: a location that is not ``None``, properties that are added, and those that are
+    """The changes of one partition: a location that is not ``None``, properties that are added, and properties that are
     removed. ``has_other_files`` says of a partition of an external table that others have changed its files.
     """
 
@@ -229,9 +230,9 @@ class AlterTable:
     """Sets properties of a table and removes others, independently of concurrent changes; a missing one is no error.
 
     Partitions, rollups and their freshness stay as they are. If the table then says that its timelines are not present,
-    those of its fact are rebuilt for it, and the table says that they are present. ``location`` is the new absolute
-    directory of an external table; ``AlterPartitions`` in the same commit sets the locations of its partitions. The
-    property ``comment`` is the table's comment.
+    the timelines of its fact are rebuilt for it, and the table says that they are present. ``location`` is the new
+    absolute directory of an external table; ``AlterPartitions`` in the same commit sets the locations of its
+    partitions. The property ``comment`` is the table's comment.
     """
 
     table: Table
@@ -242,7 +243,7 @@ class AlterTable:
 
 @dataclass(frozen=True)
 class AlterColumns:
-    """New data columns behind those of a table, other comments, wider types, and other defaults.
+    """New data columns behind the data columns of a table, other comments, wider types, and other defaults.
 
     ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. ``types`` are by data
     column: every value in existing files is one of the new type. New columns and types conflict with concurrent writes
@@ -298,7 +299,7 @@ class SetLateness:
 
 @dataclass(frozen=True)
 class AlterStorages:
-    """New storages of a fact, in place of those of ``fact``: tables are added, or leave it.
+    """New storages of a fact, in place of the storages of ``fact``: tables are added, or leave it.
 
     A table that is added is judged as by CREATE FACT. Its base partitions are events for the rollups of other tables,
     which otherwise stay as they are. Raises the errors of ``CreateObject`` for a fact.
@@ -372,8 +373,8 @@ class SetClusters:
 
     ``cluster`` is the primary cluster of a table that names none. The table does not follow the default one any more.
     A new primary cluster must have copies of all partitions. Then the copies become the files of the table, its
-    location is that of the copies, and the previous files become copies of the previous primary cluster. The copies of
-    clusters that are no longer secondary ones are given up.
+    location is the copies' location, and the previous files become copies of the previous primary cluster. The copies
+    of clusters that are no longer secondary ones are given up.
 
     ``previous`` is the name of the cluster that was the primary one until now, in the descriptor that it gets.
     """
@@ -401,7 +402,7 @@ class CopiedPartition:
 class AddCopies:
     """REPLICATE, or ADD CLUSTER over files that are there: partitions that a secondary cluster now has, whole.
 
-    A partition whose files differ at commit from those that were copied, or that was dropped, is left out
+    A partition whose files differ at commit from the copied ones, or that was dropped, is left out
     (``Transaction.stale_copies``). The copies that a partition had before are given up. It conflicts with nothing.
 
     ``were_there`` says that the copies were not made for this change. A file that the catalog gave up once is not taken
@@ -463,8 +464,8 @@ class CommitBatch:
 
 @dataclass(frozen=True)
 class CommitPartitions:
-    """The commit of open partitions: those of ``keys``, or, with ``None``, those that are due by the table's
-    ``PartitionCommitRule``. Partitions that are not open stay as they are. It conflicts with nothing.
+    """The commit of open partitions: the partitions of ``keys``, or, with ``None``, the partitions that are due by the
+    table's ``PartitionCommitRule``. Partitions that are not open stay as they are. It conflicts with nothing.
     """
 
     table: Table
@@ -504,7 +505,7 @@ PartitionNote = (
     | CommitPartitions
 )
 
-#: A new kind belongs to one of the three; each dispatch ends in ``assert_never``: mypy names those that miss it.
+#: A new kind belongs to one of the three; each dispatch ends in ``assert_never``: mypy names a dispatch that misses it.
 Change = DefinitionChange | ContentChange | PartitionNote
 
 

@@ -63,7 +63,7 @@ def key_of(object_: Object) -> str:
 
 def key_of_kind(kind: str, name: str) -> str:
     """Returns the look-up key of an object of a kind. The keys of databases, functions and the properties differ from
-    those of other objects.
+    the keys of other objects.
     """
     if kind == "properties":
         return PROPERTIES_KEY
@@ -97,7 +97,7 @@ def as_text(data: Mapping[str, Any]) -> str:
 
 
 def with_changed_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """Returns a definition's data with each of its paths changed: its location, and those of moving directories."""
+    """Returns a definition's data with each of its paths changed: its location, and the paths of moving directories."""
     if data.get("location") is None:
         return data
     properties = {
@@ -259,7 +259,7 @@ def _table_data(table: Table) -> dict[str, Any]:
         "external": table.external,
         "comment": table.comment,
         "properties": dict(table.properties),
-        # Tables of earlier versions, and those of the default cluster alone, have no such entries.
+        # Tables of earlier versions, and tables of the default cluster alone, have no such entries.
         **({} if table.cluster is None else {"cluster": table.cluster}),
         **({} if not table.copies else {"copies": [[copy.cluster, copy.location] for copy in table.copies]}),
     }

@@ -30,7 +30,7 @@ DEFAULT_DATABASE = "default"
 #: Spark's name of the only catalog.
 CATALOG = "spark_catalog"
 
-#: The key of the catalog's properties: that of a database without a name, which no object has.
+#: The key of the catalog's properties: the key of a database without a name, which no object has.
 PROPERTIES_KEY = "."
 
 
@@ -67,10 +67,10 @@ def database_key(database: str) -> str:
 
 
 def function_key(full: str) -> str:
-    """Returns the key of a function, ``sales..f``; that of one in ``default`` is ``default..f``.
+    """Returns the key of a function, ``sales..f``; the key of one in ``default`` is ``default..f``.
 
     Functions have a name space of their own in each database: no name contains a point, so no other object has a key
-    with two. The key begins with that of the database, as those of the other objects in it do.
+    with two. The key begins with the database's key, as the keys of the other objects in it do.
     """
     database, name = parts_of(full)
     return f"{database_key(database)}.{name.lower()}"
@@ -105,7 +105,8 @@ class Column:
 class Namespace:
     """A database: a space of names. ``name`` is in lower case.
 
-    ``location`` is the absolute directory above those of its managed tables; ``None`` is one of the warehouse.
+    ``location`` is the absolute directory above the directories of its managed tables; ``None`` is one of the
+    warehouse.
     """
 
     id: int
@@ -152,7 +153,7 @@ class TableKind(Enum):
 
     @property
     def is_in_catalog(self) -> bool:
-        """True for the tables of the catalog, and the temporary ones of a session; false for those of one query."""
+        """True for the tables of the catalog, and the temporary ones of a session; false for tables of one query."""
         match self:
             case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
                 return True
@@ -172,9 +173,10 @@ class Table:
     """A table. ``columns`` are the data columns; ``partition_columns`` come after them in ``SELECT *``.
 
     ``id`` stays the same when a table is renamed. ``name`` begins with the database and a dot, except in ``default``.
-    ``format`` is that of its files, ``external`` says whose they are; ``comment`` and ``properties`` are as declared.
-    ``location`` is an absolute directory. A managed table's files are in ``<location>/<WRITE_ID_LEVEL>=<write id>/``;
-    later statements of one transaction, which share a write id, have ``…=<write id>.2/`` and so on.
+    ``format`` is the format of its files, ``external`` says whose they are; ``comment`` and ``properties`` are as
+    declared. ``location`` is an absolute directory. A managed table's files are in
+    ``<location>/<WRITE_ID_LEVEL>=<write id>/``; later statements of one transaction, which share a write id, have
+    ``…=<write id>.2/`` and so on.
 
     ``cluster`` is the primary cluster, which has all data; ``None`` is the default one. ``copies`` are the secondary
     clusters. Which partitions they have is not in the table (``catalog.reading.snapshot_reads``).
@@ -236,7 +238,7 @@ class Partition(NamedTuple):
     """One partition as a snapshot sees it. ``key`` sorts like the ``values`` (``catalog.keys.encoding``).
 
     ``location`` is set if the directory is not the default one. ``rows`` (``None`` if not counted), ``bytes`` and
-    ``files`` are those of the visible files.
+    ``files`` are totals of the visible files.
     ``properties`` are the partition's own, like a metastore's parameters. A tuple is made in a quarter of the time of a
     dataclass, and look-ups make many.
     """
@@ -291,7 +293,7 @@ class View:
     """A query under a name, in its author's words. ``columns`` rename the columns of its result; empty if they do not.
 
     ``columns`` are pairs of a name and a comment. The query is resolved again at every use, under the names at that
-    time; names without a database are those of ``database``, which was current when the view was created.
+    time; names without a database are names in ``database``, which was current when the view was created.
     """
 
     id: int
@@ -307,7 +309,7 @@ class View:
 class Function:
     """A permanent function of metastore clients: a class of theirs, which this program never loads.
 
-    ``name`` begins with its database, as that of a table does, but functions have a name space of their own
+    ``name`` begins with its database, as the name of a table does, but functions have a name space of their own
     (``qualified_names.function_key``). ``created`` is in seconds since 1970. ``resources`` are pairs of a kind, such as
     ``JAR``, and the URI of a file that the class needs, as its author wrote it. ``source`` is the address of the
     metastore from which an import took it, ``None`` for others.
@@ -366,7 +368,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Cube:
-    """A logical table of events. Column order is that of the declaration; days are those of ``zone``.
+    """A logical table of events. Columns are in the order of the declaration; days are days in ``zone``.
 
     The first of ``times`` is the leading one: completeness, freshness and covers are judged on it.
     """
@@ -391,8 +393,8 @@ class Cube:
 
     @property
     def event_counters(self) -> tuple[Measure, ...]:
-        """The COUNT measures that may count events: the one marked EVENTS, otherwise those that do not count a nullable
-        measure's values. COUNT(*) is ambiguous if there are counters, but not exactly one of these.
+        """The COUNT measures that may count events: the one marked EVENTS, otherwise the measures that do not count a
+        nullable measure's values. COUNT(*) is ambiguous if there are counters, but not exactly one of these.
         """
         marked = tuple(measure for measure in self.counters if measure.events)
         of_values = {m.counted_by.lower() for m in self.measures if m.counted_by and not m.not_null}
@@ -436,7 +438,7 @@ class OtherTime:
 class StorageTable:
     """A table that holds one or more periods of a fact; ``layouts`` define the names of ``time``, the leading time
     dimension, in each period's partitions. A partition also names one period of each of the ``others``, of the same
-    kind. The periods are those of the cube's calendar.
+    kind. The periods are periods of the cube's calendar.
 
     ``complete`` has one entry for each partition column that names no time. A period exists if every combination of
     the values listed there has a partition. ``start`` and ``end`` bound the time that it serves, like a storage's.
@@ -549,8 +551,8 @@ class Fact:
 
 
 def managed_directory(name: str, table_id: int, database_location: str | None, root: str) -> str:
-    """Returns the directory of a managed table: one of its own, below that of its database, or below the directory of
-    its cluster: a local path or a URI.
+    """Returns the directory of a managed table: one of its own, below the directory of its database, or below the
+    directory of its cluster: a local path or a URI.
 
     >>> managed_directory("sales.t", 7, None, "/w")
     '/w/sales.db/t-7'

@@ -78,7 +78,7 @@ def naming(table_id: int) -> str:
 
 
 def merged_origins(origins: Iterable[Origin]) -> Origins:
-    """Returns the same origins with those that are equal but for their times as maximal times.
+    """Returns the same origins; origins that are equal but for their times become maximal times.
 
     Where that leaves more than ``MOST``, each is the time between the first and the last, as of the oldest commit.
     """
@@ -110,7 +110,7 @@ def _order(origin: Origin) -> tuple[object, ...]:
 
 
 def within_time(origins: Origins, start: int, end: int) -> Origins:
-    """Returns the parts of origins in a time. Those that rest on a declaration alone stay."""
+    """Returns the parts of origins in a time. Origins that rest on a declaration alone stay."""
     return tuple(
         origin._replace(start=max(origin.start, start), end=min(origin.end, end))
         if origin.start < origin.end

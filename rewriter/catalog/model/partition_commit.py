@@ -36,7 +36,7 @@ class PartitionCommitRule:
     Streams without a batch for ``idle_timeout`` do not hold the watermark back. Otherwise by process time: when the
     partition has received no rows for ``delay``, and its period, if its table has one, is over.
 
-    ``policies`` are the names of those that run after the commit in the catalog, which comes first.
+    ``policies`` are the names of the policies that run after the commit in the catalog, which comes first.
     """
 
     by_partition_time: bool
@@ -47,11 +47,11 @@ class PartitionCommitRule:
 
 @dataclass(frozen=True)
 class CommittedPartition:
-    """A partition whose commit the policies of its ``table`` are to follow. ``values`` are those of its partition
+    """A partition whose commit the policies of its ``table`` are to follow. ``values`` are the values of its partition
     columns, as canonical texts.
 
     ``commit`` is the number of the commit in the catalog. ``late`` is True if the partition was committed before, and
-    a stream has added rows since. ``rows`` is ``None`` if the number is unknown; ``bytes`` are those of its files.
+    a stream has added rows since. ``rows`` is ``None`` if the number is unknown; ``bytes`` are the bytes of its files.
     """
 
     table: Table

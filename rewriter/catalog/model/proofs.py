@@ -63,8 +63,8 @@ class Proof(NamedTuple):
 class NetProof(NamedTuple):
     """The proof of a partition that a transaction of several statements wrote, before its commit.
 
-    The ``as_of`` is that of the transaction's snapshot, or earlier. ``includes_own`` says that the content includes all
-    base content that the transaction itself wrote within its time, too.
+    The ``as_of`` is the commit of the transaction's snapshot, or an earlier one. ``includes_own`` says that the content
+    includes all base content that the transaction itself wrote within its time, too.
     """
 
     proof: Proof

@@ -92,7 +92,7 @@ _Value = TypeVar("_Value")
 
 class RealPaths:
     """Caches ``os.path.realpath`` for many paths, most of which are in a few directories: one access to the disk for
-    each path, and those of ``realpath`` for each directory.
+    each path, and the accesses of ``realpath`` for each directory.
     """
 
     def __init__(self) -> None:

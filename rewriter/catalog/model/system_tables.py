@@ -1,7 +1,8 @@
 """The read-only tables about the catalog and the session, as values: databases, names, columns.
 
-``information_schema`` has the columns of the SQL standard, ``system`` those of this program. Their rows are computed
-when a query reads them (``statements.system_tables``). A database of a user's that has one of these names hides ours.
+``information_schema`` has the columns of the SQL standard, ``system`` the columns of this program. Their rows are
+computed when a query reads them (``statements.system_tables``). A database of a user's that has one of these names
+hides ours.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class SystemTable(Table):
 
 class _Definition(NamedTuple):
     comment: str
-    #: The names of the columns, with their types; those that select rows end in ``*``.
+    #: The names of the columns, with their types; the names of columns that select rows end in ``*``.
     columns: str
 
 

@@ -14,7 +14,7 @@ OWNER = "0" * 32
 
 @dataclass(frozen=True)
 class TemporaryView(View):
-    """A view of one session. ``name`` ends in ``OWNER``; ``database`` is that of its query's unqualified names.
+    """A view of one session. ``name`` ends in ``OWNER``; ``database`` is the database of its query's unqualified names.
 
     ``reads`` are the names, in lower case, of the temporary views and tables that its query named when the view was
     created. All other names in its query mean objects of the catalog, whatever temporary objects are created later.
@@ -71,7 +71,7 @@ def view_name(name: str) -> str:
 # Names of temporary tables: rows of the catalog like all others, under a name that cannot be typed.
 #
 # ``sample@<32 hexadecimal digits of the session>``: a session finds its own tables by their plain names, and does not
-# see those of other sessions. The catalog treats them as tables, so every statement about them is transactional.
+# see the tables of other sessions. The catalog treats them as tables, so every statement about them is transactional.
 
 _NAME = re.compile(r"(.*)@([0-9a-f]{32})", re.DOTALL)
 _ANYWHERE = re.compile(r"@[0-9a-f]{32}")

@@ -7,7 +7,7 @@ key is visited twice.
 
 The choice compares counts of entries. An entry of another column counts ``_LOOK_UP`` times, for the row that it may
 lead to. At most n entries of each path are counted, n growing by ``GROWTH``, until at least one path is counted to its
-end; the cheapest of these wins. So the choice equals that of exact counts, and costs a constant multiple of the
+end; the cheapest of these wins. So the choice equals the choice by exact counts, and costs a constant multiple of the
 cheapest path. If even that path has more entries than can be gathered, the keys are scanned, which needs no memory.
 """
 

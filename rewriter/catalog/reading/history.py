@@ -36,7 +36,7 @@ class Content:
 class History:
     """The history of one partition: since when it exists without a break, and when it last changed.
 
-    ``write_id`` is that of its last write. A time is ``None`` if it is no longer recorded.
+    ``write_id`` is the id of its last write. A time is ``None`` if it is no longer recorded.
     """
 
     created: float | None
@@ -80,8 +80,8 @@ def doubts(connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[Ke
 def origins(
     connection: sa.Connection, ids: ValidWriteIdList, table_id: int, ranges: Sequence[KeyRange] | None = None
 ) -> dict[bytes, Origins]:
-    """Returns what the visible partitions of a table rest on, by key: those that rest on anything, in sorted, disjoint
-    key ranges (``None``: all).
+    """Returns what the visible partitions of a table rest on, by key: the partitions that rest on anything, in sorted,
+    disjoint key ranges (``None``: all).
     """
     row = schema.partitions.c
     query = sa.select(row.key, row.origins)
@@ -183,8 +183,8 @@ class TransactionRecord:
 def transaction_records(
     connection: sa.Connection, sequence: int, transactions: ValidTxnList
 ) -> Iterator[TransactionRecord]:
-    """Yields the transactions that began before a snapshot, oldest first. Those that ended after it are open. Two
-    statements.
+    """Yields the transactions that began before a snapshot, oldest first. Transactions that ended after it are open.
+    Two statements.
     """
     row, write_id = schema.transactions.c, schema.write_ids.c
     is_known = transactions.high_water_mark

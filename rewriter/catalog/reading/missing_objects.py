@@ -106,7 +106,7 @@ def nearest_names_hint(kind: Kind, name: str, current: str, names: Iterable[str]
 
 
 def function_not_found(name: str, names: Sequence[str]) -> AnalysisError:
-    """Returns the error for a function that does not exist. ``names`` are those of all functions."""
+    """Returns the error for a function that does not exist. ``names`` are the names of all functions."""
     by_key = {candidate.lower(): candidate for candidate in names}
     near = difflib.get_close_matches(name.lower(), by_key, n=3)
     return AnalysisError(
@@ -119,7 +119,7 @@ def function_not_found(name: str, names: Sequence[str]) -> AnalysisError:
 
 
 def database_not_found(name: str, names: Sequence[str]) -> AnalysisError:
-    """Returns the error for a database that does not exist. ``names`` are those of all databases."""
+    """Returns the error for a database that does not exist. ``names`` are the names of all databases."""
     near = difflib.get_close_matches(name.lower(), names, n=3)
     return AnalysisError(
         f"the database '{name}' cannot be found",

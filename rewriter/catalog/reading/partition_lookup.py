@@ -176,7 +176,7 @@ class Lookup:
             return queries.row_total(connection, self.ids, *exact_ranges)
 
     def edge_key(self, *, last: bool) -> bytes | None:
-        """Returns the first or the last key of those that have rows. Needs a ``row_total``."""
+        """Returns the first or the last key that has rows. Needs a ``row_total``."""
         exact_ranges = self._exact_ranges()
         if exact_ranges is None:
             return None
@@ -194,7 +194,7 @@ class Lookup:
         """Returns the lines of an explanation: the access path, its ranges, the remaining filter, the numbers of keys.
 
         The estimate is the count by which the path was chosen, ``≥`` if counting stopped. Runs the lookup to count the
-        visited keys (entries of the index, including those of older versions) and the found ones.
+        visited keys (entries of the index, including entries of older versions) and the found ones.
         """
         index, table = self.choice.index, self.table
         if index is None:

@@ -1,4 +1,4 @@
-"""Refresh of all partitions of a table from one list of write ids to another: reads only those that may differ."""
+"""Refresh of all partitions of a table from one list of write ids to another: reads only partitions that may differ."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def renewed(
     ids: ValidWriteIdList,
     cached: tuple[ValidWriteIdList, tuple[Partition, ...]] | None,
 ) -> tuple[Partition, ...] | None:
-    """Returns all partitions of a table in key order as ``ids`` see them, from those that another list has seen.
+    """Returns all partitions of a table in key order as ``ids`` see them, from the partitions that another list has
+    seen.
 
     Returns ``None`` if nothing is cached, or more than ``MOST`` may differ. Runs one statement that reads only the
     index of versions, and one for each ``PAGE`` partitions that may differ.

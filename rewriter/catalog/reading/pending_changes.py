@@ -37,8 +37,8 @@ class OwnRows:
     """The rows of the tables that a transaction affects, with its own changes.
 
     ``database`` returns the private catalog that has them, and ``sequence`` is the number of the newest commit in it
-    that the statement sees. ``identity`` is that of the private catalog (``CatalogState``). ``tables`` are the ids of
-    the affected tables.
+    that the statement sees. ``identity`` is the identity of the private catalog (``CatalogState``). ``tables`` are the
+    ids of the affected tables.
     """
 
     identity: int

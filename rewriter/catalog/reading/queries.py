@@ -70,7 +70,7 @@ def objects(
 ) -> list[tuple[Object, int]]:
     """Returns the objects that a commit's snapshot sees, each with a commit number. One statement.
 
-    The number is that of the commit that made the object's version or, with ``created``, its first version.
+    The number is the number of the commit that made the object's version or, with ``created``, its first version.
     """
     criteria = {
         name_: value
@@ -267,8 +267,8 @@ _FILES = 4096
 def files(
     connection: sa.Connection, ids: ValidWriteIdList, ranges: Sequence[KeyRange], cluster: str | None = None
 ) -> Iterator[tuple[bytes, DataFile]]:
-    """Yields the visible files of partitions in sorted, disjoint key ranges, in (key, path) order: those of the primary
-    cluster, or the copies on another one, whose name is in lower case.
+    """Yields the visible files of partitions in sorted, disjoint key ranges, in (key, path) order: the files of the
+    primary cluster, or the copies on another one, whose name is in lower case.
 
     Each comes with its partition's key. One statement for up to ``range_query.MOST`` ranges.
     """
@@ -585,7 +585,7 @@ def progress_of(connection: sa.Connection, table_id: int, stream: str) -> Stream
 
 # The SELECTs of transaction lists and lists of write ids.
 
-#: A list that may see all transactions: the write ids of those that committed are valid.
+#: A list that may see all transactions: the write ids of the committed ones are valid.
 ALL_COMMITTED = ValidTxnList(schema.NEVER, frozenset())
 
 

@@ -104,12 +104,12 @@ class DatabaseReads(ABC):
         return tuple(sorted((_DEFAULT, *named_databases), key=lambda database: database.name))
 
     def all_databases(self) -> tuple[Namespace, ...]:
-        """Returns all databases by name, including those of system tables."""
+        """Returns all databases by name, including the databases of system tables."""
         own = [database for name in SYSTEM_DATABASES if (database := self.system_database(name)) is not None]
         return tuple(sorted((*self.databases(), *own), key=lambda database: database.name))
 
     def database(self, name: str) -> Namespace:
-        """Returns the database of that name, in any case, or that of system tables. Raises ``AnalysisError``
+        """Returns the database of that name, in any case, or the database of system tables. Raises ``AnalysisError``
         SCHEMA_NOT_FOUND.
         """
         object_ = _DEFAULT if name.lower() == DEFAULT_DATABASE else self.named(database_key(name))
@@ -133,7 +133,8 @@ class DatabaseReads(ABC):
         return function
 
     def functions(self, database: str | None = None) -> tuple[Function, ...]:
-        """Returns the functions of a database by name, none if it does not exist; without a database those of all.
+        """Returns the functions of a database by name, none if it does not exist; without a database the functions of
+        all databases.
 
         One read of the functions of all databases.
         """
@@ -291,13 +292,13 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
     def write_ids(self, object_id: int) -> ValidWriteIdList:
         """Returns the visible write ids of a table, view, cube or fact; ``table`` in the list is the object's id.
 
-        Those of a table that the own transaction affects are numbers of its private catalog.
+        The write ids of a table that the own transaction affects are numbers of its private catalog.
         """
         own = self._own_of(object_id)
         return self._list_of(object_id) if own is None else own.write_ids(object_id)
 
     def _own_of(self, object_id: int) -> OwnRows | None:
-        """Returns the rows of the own transaction if they are those of an object; ``None`` if the catalog has them."""
+        """Returns the rows of the own transaction if they are an object's rows; ``None`` if the catalog has them."""
         own = self._pending.own
         return own if own is not None and object_id in own.tables else None
 
@@ -339,11 +340,11 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         return self._temporary_views.get(name)
 
     def is_temporary(self, name: str) -> bool:
-        """Returns whether a name without a database is that of a temporary view or table of the session."""
+        """Returns whether a name without a database is the name of a temporary view or table of the session."""
         return self.temporary_view(name) is not None or self.temporary(name) is not None
 
     def temporary_tables(self, session: str) -> tuple[Table, ...]:
-        """Returns all temporary tables of a session, which need not be that of the snapshot."""
+        """Returns all temporary tables of a session, which need not be the snapshot's session."""
         with self._database.read() as connection:
             all_objects = [object_ for object_, _ in queries.objects(connection, self._sequence, kind="table")]
         return tuple(
@@ -413,7 +414,7 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
     def partition(self, table: Table, values: PartitionValues) -> Partition | None:
         """Returns the partition with these canonical values; ``None`` if there is none. One indexed read.
 
-        Raises ``DataError`` INVALID_PARTITION_SPEC if they are not canonical, or their number is not that of the
+        Raises ``DataError`` INVALID_PARTITION_SPEC if they are not canonical, or their number is not the number of the
         columns.
         """
         require_canonical(table.partition_columns, values)
@@ -453,7 +454,9 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         return self._under_list(table.id).lookup(table, scan_filter, ranges)
 
     def satisfying(self, table: Table, scan_filter: ScanFilter | None) -> tuple[Partition, ...]:
-        """Returns all partitions of a table that satisfy a bound filter, in key order. Cached, like those of ranges."""
+        """Returns all partitions of a table that satisfy a bound filter, in key order. Cached, like the partitions of
+        ranges.
+        """
         if (table.id, scan_filter) not in self._reads.satisfying:
             self._reads.satisfying[table.id, scan_filter] = self._under_list(table.id).satisfying(table, scan_filter)
         return self._reads.satisfying[table.id, scan_filter]

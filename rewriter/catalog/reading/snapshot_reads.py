@@ -38,7 +38,7 @@ MOST_ROWS = 20_000
 _MOST_RESULTS = 2_000
 
 
-#: A table, and which of its partitions: those with keys in ranges, those that satisfy a filter, or all.
+#: A table, and which of its partitions: partitions with keys in ranges, partitions that satisfy a filter, or all.
 FilesKey = tuple[int, tuple[KeyRange, ...] | ScanFilter | None]
 
 
@@ -164,7 +164,8 @@ class FilteredReads(ABC):
     def get_partitions_by_expr(
         self, table: Table, tree: Filter | None, limit: int | None = None, after: bytes | str | None = None
     ) -> tuple[Partition, ...]:
-        """Returns the partitions for which a filter is TRUE (``None``: all), in key order, which is that of the values.
+        """Returns the partitions for which a filter is TRUE (``None``: all), in key order, which is the order of the
+        values.
 
         ``limit`` is the maximum number. ``after`` is a key or name; only partitions behind it are returned. Raises the
         errors of ``bind_filter``. Reads only the ranges of the index that ``access_paths`` chooses; ``lookup``
@@ -235,8 +236,8 @@ class ProofReads(ABC):
         return (*doubts, *(f"it rests {word}, and that has changed or is not given any more" for word in words))
 
     def origins(self, table: Table, ranges: Sequence[KeyRange] | None = None) -> Mapping[bytes, Origins]:
-        """Returns what partitions with keys in any of the ranges (``None``: all) rest on, by key, of those that rest on
-        anything. One indexed statement, which reads those alone.
+        """Returns what partitions with keys in any of the ranges (``None``: all) rest on, by key. Partitions that rest
+        on nothing are left out. One indexed statement, which reads the others alone.
         """
         key_ranges = None if ranges is None else merge_ranges(ranges)
         with self._store(table.id).read() as connection:
@@ -282,7 +283,7 @@ def implementation(table: Table, fact: Fact | None, period: Period, time: str) -
 
 
 def existing_ranges(stored: queries.StoredTimelines, key: queries.TimelineKey) -> Sequence[OrdinalRange]:
-    """Returns the stored ranges of one timeline; for fresh periods, those that were not retired."""
+    """Returns the stored ranges of one timeline; for fresh periods, the ranges that were not retired."""
     period, time, state = key
     ranges, retired = stored.get(key, ()), stored.get((period, time, schema.RETIRED), ())
     if state != schema.FRESH or not retired:

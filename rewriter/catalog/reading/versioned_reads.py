@@ -49,7 +49,7 @@ PartitionFiles = tuple[tuple[Partition, DataFile], ...]
 class ListedReads:
     """Reads one object as the commits of a list of write ids leave it. One thread at a time; results are immutable.
 
-    ``checked``: the list sees only committed writes, like those of snapshots. Any other list is checked
+    ``checked``: the list sees only committed writes, like the lists of snapshots. Any other list is checked
     before the store is read: a result read before a write commits must not be cached for a list that sees the write.
     ``snapshot`` is the owner of the list, which protects the files that it reads.
     """

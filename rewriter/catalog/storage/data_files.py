@@ -1,4 +1,4 @@
-"""Files on disk as sessions see them: those that a path names, and those in a table's directories."""
+"""Files on disk as sessions see them: the files that a path names, and the files in a table's directories."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FoundFile:
 
 
 def expand(path: str) -> tuple[FoundFile, ...]:
-    """Returns the files that ``path`` names: one file, all in a directory, or those of a glob. Sorted by path.
+    """Returns the files that ``path`` names: one file, all in a directory, or the files of a glob. Sorted by path.
 
     Names that begin with ``.`` or ``_`` are hidden, as in Spark. Relative paths start at the working directory.
     Raises ``OperationalError`` PATH_NOT_FOUND 42K03 where there is nothing, and for files that may not be read;

@@ -48,11 +48,11 @@ def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callab
     """Copies files, several at a time, and compares each copy with its original: byte by byte if both are local,
     otherwise by size and checksum. A target must not exist.
 
-    ``roots`` are those of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each file
-    that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy that is
-    not its original. What was written stays then. After an error, or when the statement is canceled, what has begun
-    ends soon; a store that does not respond is waited for some seconds only. Reads each original once and each copy
-    once.
+    ``roots`` are the roots of local targets (``rewriter.safe_removal``); ``advance`` is called with the bytes of each
+    file that is done. Raises ``OperationalError``: FAILED_READ_FILE, FAILED_WRITE_FILE, and COPY_DIFFERS for a copy
+    that is not its original. What was written stays then. After an error, or when the statement is canceled, what has
+    begun ends soon; a store that does not respond is waited for some seconds only. Reads each original once and each
+    copy once.
     """
     stopping = Cancellation()
 
@@ -61,7 +61,7 @@ def copy_files(copies: Sequence[FileCopy], roots: Sequence[str], advance: Callab
             _copied(copy, roots)
 
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="rewriter-copy")
-    # The configuration of object stores is that of this thread's statement.
+    # The configuration of object stores is this thread's statement's.
     jobs = [pool.submit(contextvars.copy_context().run, work, copy) for copy in copies]
     try:
         for copy, job in zip(copies, jobs, strict=True):

@@ -132,9 +132,9 @@ class _Walk:
 def list_directories(
     table: Table, scan_filter: ScanFilter | None = None, advance: Callable[[int], None] = lambda _: None
 ) -> Listing:
-    """Returns the directories of an external table's partitions, those that satisfy ``scan_filter``.
+    """Returns the directories of an external table's partitions that satisfy ``scan_filter``.
 
-    Lists each directory that is entered once; only those of the last level are not entered. ``advance`` is called
+    Lists each directory that is entered once; only directories of the last level are not entered. ``advance`` is called
     with the number of further directories. Where the table's location does not exist, nothing is found. Raises
     ``OperationalError`` FAILED_READ_FILE for a directory that may not be read.
     """
@@ -183,7 +183,7 @@ def is_directory(path: str) -> bool:
 
 
 def unlisted_directories(paths: Sequence[str], advance: Callable[[int], None] = lambda _: None) -> set[str]:
-    """Returns those of the paths that are no directories, or may not be listed.
+    """Returns the given paths that are no directories, or may not be listed.
 
     Opens each local directory. In an object store, lists each directory above the paths once, by a request for each
     thousand of its entries. ``advance`` is called with the number of further listings. Raises ``OperationalError``

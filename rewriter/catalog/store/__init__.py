@@ -2,7 +2,7 @@
 
 - **Two databases, one catalog.** SQLite and PostgreSQL run the same statements; a ``Backend`` holds the differences:
   the begin of a transaction, the settings of a connection, the texts of the driver's errors. ``SqlDifferences`` holds
-  those of a few statements. On PostgreSQL a writer
+  the differences of a few statements. On PostgreSQL a writer
   first locks the row of the commit counter, as SQLite locks the file, so writers run one after the other in READ
   COMMITTED, and the log has no gaps. Readers, in REPEATABLE READ, wait for no writer. Text in an index has the
   collation ``C``.

@@ -29,9 +29,9 @@ class Backend:
 
     ``begin`` runs first in every transaction: after it, a READ sees one state, and any other purpose is exclusive and
     sees the newest state. An ANNOUNCE need not be on disk before a later WRITE is, if the clients die with the
-    database. ``options`` are those of SQLAlchemy's connections. ``translated`` converts an error of the driver; its
-    second argument says whether the connection is lost. ``read`` is called with the driver's connection after a read:
-    it raises the driver's error if the result may not be one state.
+    database. ``options`` are the options of SQLAlchemy's connections. ``translated`` converts an error of the driver;
+    its second argument says whether the connection is lost. ``read`` is called with the driver's connection after a
+    read: it raises the driver's error if the result may not be one state.
     """
 
     address: str

@@ -40,10 +40,10 @@ class Database:
     ) -> None:
         """Opens a SQLite file (a path) or a PostgreSQL database (a URL), makes or upgrades the schema.
 
-        ``warehouse`` is the base directory of relative paths; without one it is that of the SQLite file. A SQLite file
-        that this process may not write is opened for reading, and every write is refused (``refusal``). Raises
-        ``OperationalError`` if it is not a catalog or cannot be used; CATALOG_MISSING if it is empty and not to be
-        created; CATALOG_READ_ONLY if it has an older schema and may not be written; and the errors of
+        ``warehouse`` is the base directory of relative paths; without one it is the directory of the SQLite file. A
+        SQLite file that this process may not write is opened for reading, and every write is refused (``refusal``).
+        Raises ``OperationalError`` if it is not a catalog or cannot be used; CATALOG_MISSING if it is empty and not to
+        be created; CATALOG_READ_ONLY if it has an older schema and may not be written; and the errors of
         ``postgresql.backend``.
         """
         if warehouse is None and isinstance(source, Path):
@@ -156,10 +156,10 @@ class Database:
         self.check_version(version, identity)
 
     def check_version(self, version: int, identity: int) -> None:
-        """Raises ``OperationalError`` CATALOG_TOO_NEW if the schema was upgraded to that of a later release.
+        """Raises ``OperationalError`` CATALOG_TOO_NEW if the schema was upgraded to the schema of a later release.
 
-        Raises CATALOG_REPLACED if the tables are not those that were seen first (``server_identity.IDENTITY``): cached
-        reads of one catalog are invalid in another, even in an earlier copy of the same one.
+        Raises CATALOG_REPLACED if the tables are not the ones that were seen first (``server_identity.IDENTITY``):
+        cached reads of one catalog are invalid in another, even in an earlier copy of the same one.
         """
         if version != self.version:
             raise migrations.too_new(version, self.version)

@@ -44,7 +44,7 @@ class _ForkGuard:
                 self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Holds new calls back, and waits for those of other threads."""
+        """Holds new calls back, and waits for the calls of other threads."""
         own_thread = {threading.get_ident()}
         # Released after the fork, so that no thread holds it at the fork.
         self._changed.acquire()

@@ -305,7 +305,7 @@ def _definitions(dialect: sa.Dialect) -> tuple[str, ...]:
     return tuple(str(statement.compile(dialect=dialect)) for statement in statements)
 
 
-# The upgrades of facts with TRUSTED tables: from releases that trusted every external rollup table, and from those
+# The upgrades of facts with TRUSTED tables: from releases that trusted every external rollup table, and from releases
 # that did not note which rollups rest on them.
 
 

@@ -59,7 +59,7 @@ def replace_prefixes(connection: sa.Connection, prefixes: Mapping[str, str]) -> 
 
 
 def give_up_copies(connection: sa.Connection) -> None:
-    """Removes all secondary clusters from all versions of tables, and their copies: the files are those of another
+    """Removes all secondary clusters from all versions of tables, and their copies: the files belong to another
     warehouse. O(rows).
     """
     connection.execute(schema.partition_copies.delete())
@@ -73,8 +73,8 @@ def give_up_copies(connection: sa.Connection) -> None:
 
 
 def give_up_former_places(connection: sa.Connection) -> None:
-    """Removes the ended files outside the warehouse, and the places outside it that managed tables had before: they are
-    those of another warehouse, and no VACUUM of this one may remove them. O(rows).
+    """Removes the ended files outside the warehouse, and the places outside it that managed tables had before: they
+    belong to another warehouse, and no VACUUM of this one may remove them. O(rows).
     """
     file = schema.files.c
     for id, path in connection.execute(sa.select(file.row_id, file.path).where(file.ended != schema.NEVER)).all():

@@ -214,7 +214,7 @@ def _wait(connection: sa.Connection, statement: str, subject: str) -> None:
 
 #: The SQLSTATE of a statement that was canceled, or took longer than ``statement_timeout``.
 _QUERY_CANCELED = "57014"
-#: That of a statement whose lock was not free for ``lock_timeout``.
+#: The SQLSTATE of a statement whose lock was not free for ``lock_timeout``.
 _LOCK_TIMEOUT = "55P03"
 
 

@@ -30,7 +30,7 @@ class Prepared:
     names: tuple[str, ...] | None
 
     def parameters(self, values: Mapping[str, object]) -> Mapping[str, object] | tuple[object, ...]:
-        """Returns all parameter values, with those of one run."""
+        """Returns all parameter values, with the values of one run."""
         all_values = {**self.constants, **values}
         return all_values if self.names is None else tuple(map(all_values.__getitem__, self.names))
 
@@ -49,7 +49,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class _SameDialect:
-    """A dialect that equals those of other connections to a server of the same version."""
+    """A dialect that equals the dialects of other connections to a server of the same version."""
 
     name: str
     driver: str

@@ -276,8 +276,8 @@ partition_copies = Table(
     Index("partition_copies_by_table", "table_id", "ended"),
 )
 
-#: The files of the partitions in these ranges, as ``files`` has those of the primary cluster. They are copies of the
-#: files that a partition had when it was copied: after COMPACT, the primary cluster has others with the same rows.
+#: The files of the partitions in these ranges, as ``files`` has the files of the primary cluster. They are copies of
+#: the files that a partition had when it was copied: after COMPACT, the primary cluster has others with the same rows.
 copied_files = Table(
     "copied_files",
     metadata,

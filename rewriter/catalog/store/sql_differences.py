@@ -1,4 +1,4 @@
-"""The differences between the SQL of SQLite and that of PostgreSQL, as a value.
+"""The differences between the SQL of SQLite and the SQL of PostgreSQL, as a value.
 
 What differs in connections, locks and errors is in ``backend.Backend``; what one function of SQL needs is beside it,
 registered with SQLAlchemy's compiler (``server_clock``, ``server_identity``, ``filters.key_sql``).
@@ -22,7 +22,7 @@ class SqlDifferences:
     times the time of a short statement, has no advantage over the driver's then. ``insert_new`` builds an INSERT that
     ignores existing rows. ``range_join`` builds the SELECT of columns of the key's table for the rows whose key is in
     one of the ranges of a table ``(start, end)`` and that satisfy the conditions; each range is one of the index.
-    ``raise_sequence`` sets the sequence of new values of a column of integers above those that are there.
+    ``raise_sequence`` sets the sequence of new values of a column of integers above the values that are there.
     """
 
     is_embedded: bool

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def affected_tables(changes: Sequence[Change], snapshot: Snapshot) -> frozenset[int]:
-    """Returns the ids of the tables whose rows changes may change: those of the changes, and of their facts."""
+    """Returns the ids of the tables whose rows changes may change: the tables of the changes, and of their facts."""
     affected: set[int] = set()
     for change in changes:
         for table in changed_tables(change):

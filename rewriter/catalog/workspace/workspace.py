@@ -54,7 +54,7 @@ class Workspace:
     """The changes of a transaction's statements over its snapshot. One thread at a time.
 
     The private catalog is made at its first use, with the changes of the statements so far. A transaction that only
-    writes does not make it. It is a copy of the rows of the changed tables and those of their facts: O(rows).
+    writes does not make it. It is a copy of the rows of the changed tables and the tables of their facts: O(rows).
     """
 
     def __init__(self, source: Database, snapshot: Snapshot, write_id: Callable[[Table], int]) -> None:
@@ -111,12 +111,13 @@ class Workspace:
             self._note(changes)
 
     def net(self, keys: Mapping[int, WrittenKeys]) -> Sequence[Change]:
-        """Returns the net changes of all statements (``_net_changes``). ``keys`` are those that they have written."""
+        """Returns the net changes of all statements (``_net_changes``). ``keys`` are the keys that they have written.
+        """
         with self.database().read() as connection:
             return _net_changes(connection, self._snapshot, self._changes, keys, self._write_id)
 
     def database(self) -> Database:
-        """Returns the private catalog. The commit of each statement is the next number after that of the snapshot."""
+        """Returns the private catalog. The commit of each statement is the next number after the snapshot's number."""
         if self._private is None:
             self._private = self._created()
         while self._waiting:
@@ -276,7 +277,7 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[Any
 class _Versions:
     """The versions of one partition that a transaction has changed.
 
-    ``before`` is its row in the snapshot, and ``newest`` its newest one; the files are those of the snapshot that are
+    ``before`` is its row in the snapshot, and ``newest`` its newest one; the files are the snapshot's files that are
     left or gone, and the new ones.
     """
 
@@ -344,8 +345,8 @@ def _net_changes(
 
 
 def _net_objects(changes: Sequence[Change]) -> tuple[list[Change], set[int]]:
-    """Returns the changes of objects without those that the transaction has made and dropped, and the ids of all that
-    it has dropped.
+    """Returns the changes of objects without the objects that the transaction has made and dropped, and the ids of all
+    that it has dropped.
     """
     made = {change.object.id for change in changes if isinstance(change, CreateObject)}
     gone = {change.object.id for change in changes if isinstance(change, DropObject)}
@@ -361,8 +362,9 @@ def _net_objects(changes: Sequence[Change]) -> tuple[list[Change], set[int]]:
 class _NetPartitions:
     """The net changes of the partitions of one table that the transaction has changed.
 
-    ``passing`` are those that it has made and dropped, with content in between; ``wipes`` the keys of those of the
-    snapshot that are gone after other changes. ``proofs`` are those of the partitions that are written.
+    ``passing`` are the partitions that it has made and dropped, with content in between; ``wipes`` the keys of the
+    snapshot's partitions that are gone after other changes. ``proofs`` are the proofs of the partitions that are
+    written.
     """
 
     overwritten: list[PartitionWrite] = field(default_factory=list)
@@ -412,14 +414,14 @@ def _classify_partitions(
     state: _TableState, exclusive: Sequence[KeyRange], wiped: Sequence[KeyRange]
 ) -> _NetPartitions:
     """Returns what has become of each partition. ``exclusive`` are the keys that were not written by INTOs alone, and
-    ``wiped`` those that an OVERWRITE has wiped.
+    ``wiped`` the keys that an OVERWRITE has wiped.
     """
     net = _NetPartitions()
     for key, versions in state.versions.items():
         existed = versions.before is not None
         if versions.state is RowState.LIVE:
             write = state.write(versions)
-            # Rows that came with INTOs alone, and those that came to the rows of the snapshot, were added.
+            # Rows that came with INTOs alone, and rows that came to the rows of the snapshot, were added.
             if not _contains(exclusive, key) or (versions.kept and not versions.removed):
                 if write.files or not existed:
                     net.appended.append(write)
@@ -538,7 +540,7 @@ class _TableState:
 
 
 def _seen(proof: Proof, seen: int) -> Proof:
-    """Returns a proof that includes no commit after that of the snapshot."""
+    """Returns a proof that includes no commit after the snapshot's commit."""
     origins = tuple(origin._replace(as_of=min(origin.as_of, seen)) for origin in proof.origins)
     return proof._replace(as_of=min(proof.as_of, seen), origins=origins)
 

@@ -97,7 +97,8 @@ def coverage_svg(reference: ReferencePlan) -> str:
 def chart_svg(chart: CoverageChart, *, is_file: bool = False) -> str:
     """Returns a chart as SVG, which is well-formed XML. O(ranges).
 
-    ``is_file`` gives it colours of its own for text and background; otherwise they are those of the page around it.
+    ``is_file`` gives it colours of its own for text and background; otherwise they are the colours of the page around
+    it.
     """
     return charts_svg([chart], is_file=is_file)
 
@@ -178,7 +179,7 @@ def _bounds(row: ChartRow, window: TimeRange) -> list[int]:
 
 
 def _without_middle(name: str, longest: int) -> str:
-    """Returns a name of at most ``longest`` characters: those of tables often differ in their end."""
+    """Returns a name of at most ``longest`` characters: names of tables often differ in their end."""
     if len(name) <= longest:
         return name
     return f"{name[: longest // 2]}…{name[len(name) - (longest - 1 - longest // 2) :]}"

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 # Small results are copied on purpose.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy", UserWarning, __name__)
 
-#: The rows of a batch that is written, and those that are computed before the first row of a stream is asked for.
+#: The rows of a batch that is written, and the rows that are computed before the first row of a stream is asked for.
 _BATCH_ROWS = 122_880
 #: The rows of a batch of a stream: DuckDB makes a batch of this many rows, whatever their size.
 _STREAMED_ROWS = 8_192
@@ -310,7 +310,7 @@ class DuckDBEngine:
             self._release(opened.connection, is_clean, managed)
 
     def _define_relations(self, query: EngineQuery, opened: _OpenedQuery) -> None:
-        """Reads the columns of files, and copies those that DuckDB does not read."""
+        """Reads the columns of files, and copies the files that DuckDB does not read."""
         self._object_files.register(opened.connection, query.relations)
         for serial, relation in enumerate(query.relations):
             opened.relations[relation.name] = relation_select(

@@ -1,8 +1,8 @@
 """Evaluates conditions on given values in this process: finds the rows of a small table that can satisfy a condition.
 
-The condition is Spark SQL and is translated for DuckDB, so only constructs on the allow-list are evaluated: those that
-are proven to be the same on both engines. No engine of a session is started. If the condition fails for a row, its
-result for that row is unknown; a query that reads the row gets the error.
+The condition is Spark SQL and is translated for DuckDB, so only constructs on the allow-list are evaluated: the
+constructs that are proven to be the same on both engines. No engine of a session is started. If the condition fails for
+a row, its result for that row is unknown; a query that reads the row gets the error.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Trials:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """Returns the exceptions that DuckDB raises for a value, without those that it raises for a statement."""
+    """Returns the exceptions that DuckDB raises for a value, without the exceptions that it raises for a statement."""
     import duckdb
 
     return (duckdb.DataError, duckdb.InvalidInputException, duckdb.OutOfRangeException, duckdb.ConversionException)
@@ -172,7 +172,7 @@ def constant_value(expression: str, parameters: Mapping[str, object]) -> tuple[S
 
     Raises ``NotSupportedError`` for constructs that are not on DuckDB's allow-list, ``ParseError`` for text that is no
     expression, ``EngineError`` for one that names a column, and ``DataError`` for one that fails. Positions in errors
-    are not those of the expression. Costs about 2 ms, and 0.1 s once at the start.
+    are not positions in the expression. Costs about 2 ms, and 0.1 s once at the start.
     """
     # The first constant loads the translator: most statements compute none.
     from rewriter.exec.duckdb.engine import SESSION_SETTINGS

@@ -24,7 +24,7 @@ class MacroDefinitions:
         self._defined: set[str] = set()
 
     def define(self, sql: str) -> str:
-        """Defines the macros that a statement calls, and those that these call. Returns the statement.
+        """Defines the macros that a statement calls, and the macros that these call. Returns the statement.
 
         May be called from several threads.
         """

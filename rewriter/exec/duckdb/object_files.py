@@ -38,7 +38,7 @@ class ObjectFileSystems:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stores: Stores | None = None
-        #: The paths of files that may change although they look like those of a managed table.
+        #: The paths of files that may change although they look like paths of a managed table.
         self._changing: set[str] = set()
         self._opened = _OpenedVersions()
 
@@ -68,7 +68,7 @@ class ObjectFileSystems:
 
     @contextmanager
     def unchanged(self, relations: Iterable[Relation]) -> Iterator[None]:
-        """Asks after the block for the versions of the files that DuckDB has opened in it, except those of managed
+        """Asks after the block for the versions of the files that DuckDB has opened in it, except the files of managed
         tables. A request for each.
 
         Raises ``OperationalError`` FAILED_READ_FILE for a file that another program has replaced meanwhile.

@@ -51,7 +51,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 class FileSchemas:
     """The names and types of the columns of Parquet files, by the text that reads them.
 
-    Those of managed files, which never change, are kept for the next query, up to a number of texts.
+    The names and types of managed files, which never change, are kept for the next query, up to a number of texts.
     """
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ def _packed(
     schemas: FileSchemas,
     runs: Sequence[ValueRun] = (),
 ) -> str:
-    """Packed files, which store the values of the partition columns: all rows, or those of the partitions in these
+    """Packed files, which store the values of the partition columns: all rows, or the rows of the partitions in these
     runs of values. DuckDB skips row groups by the statistics of the partition columns.
     """
     source = _source(relation, "parquet", paths, "")

@@ -2,7 +2,7 @@
 
 A table finds its columns by name, in any case; one that a file lacks is NULL. Dates are days, timestamps microseconds
 since 1970 in UTC (``timestamp-micros``), decimals bytes; ``timestamp-millis``, enums and ``fixed`` are read, too. Files
-that are written are compressed by deflate, which every reader has; those that are read may have any codec of fastavro.
+that are written are compressed by deflate, which every reader has; files that are read may have any codec of fastavro.
 
 fastavro would make Python's times of numbers, which end in the year 9999. So it gets the file without the logical
 types: the numbers become Arrow's values here.
@@ -236,8 +236,8 @@ def _read_columns(
 ) -> Iterator[pa.RecordBatch]:
     """Yields the rows of a file: exactly these columns, of these types. A column that the file lacks is NULL.
 
-    Raises ``ValueError`` for a damaged file, and where the type of a column in the file is not that of the table, or
-    one that it holds exactly.
+    Raises ``ValueError`` for a damaged file, and where the type of a column in the file is not the table's type, or one
+    that it holds exactly.
     """
     import pyarrow as pa
 

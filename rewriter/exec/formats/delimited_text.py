@@ -85,7 +85,7 @@ def _unescaped(field: str, escape: str | None) -> str:
 
 
 class _TextWriter:
-    """Writes tables of one schema into a new file. The options are those of the reader."""
+    """Writes tables of one schema into a new file. The options are the reader's."""
 
     def __init__(self, path: str, options: Mapping[str, str]) -> None:
         self._file = open(path, "w", encoding="utf-8", newline="\n")  # noqa: SIM115

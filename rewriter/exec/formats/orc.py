@@ -1,7 +1,7 @@
 """Writes Arrow tables as ORC files, and reads ORC files, by Arrow's library.
 
 A timestamp is written as an instant (``timestamp with local time zone``), which every reader finds at the same time:
-the other timestamps of ORC are those of a clock at the writer's place. Some times differ between readers, or cannot be
+the other timestamps of ORC are times of a clock at the writer's place. Some times differ between readers, or cannot be
 read by some of them, and are refused: dates before 1582-10-15 (Spark takes them as Julian ones), timestamps that do not
 fit 64 bits of nanoseconds (Arrow cannot read them), and parts of a second before 1970 (Spark cannot read them as Arrow
 writes them).

@@ -1,4 +1,4 @@
-"""Reads and writes Parquet files. Those that are written keep statistics of the columns for which they are exact."""
+"""Reads and writes Parquet files. Written files keep statistics of the columns for which they are exact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _ParquetWriter:
         import pyarrow.parquet as pq
 
         # A minimum and a maximum do not show whether NaN occurs, and both engines assume that it does not.
-        # Column names here are those of leaves: nested columns have no statistics.
+        # Column names here are names of leaves: nested columns have no statistics.
         exact_columns = [field.name for field in schema if not pa.types.is_floating(field.type)]
         self._writer: Any = pq.ParquetWriter(path, schema, compression="snappy", write_statistics=exact_columns)
 

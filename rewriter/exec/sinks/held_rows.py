@@ -25,7 +25,7 @@ class HeldRows:
         return self.rows >= MOST_HELD_ROWS or self.bytes >= MOST_HELD_BYTES
 
     def add(self, batch: pa.RecordBatch, bytes_beside: int = 0) -> None:
-        """Holds a batch. ``bytes_beside`` are those of columns that it gets when it is written."""
+        """Holds a batch. ``bytes_beside`` are the bytes of columns that it gets when it is written."""
         self._batches.append(batch)
         self.rows += batch.num_rows
         self.bytes += batch.nbytes + bytes_beside

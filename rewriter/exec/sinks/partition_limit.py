@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The partitions of so many bytes of rows are counted before the first of these rows is written.
 AHEAD_BYTES = 32 * 1024 * 1024
-#: Of the partitions that the limit allows, the share that a task finds before it looks at those of the other tasks.
+#: Of the partitions that the limit allows, the share that a task finds before it looks at the other tasks' partitions.
 _SHARE = 64
 _DIGEST_BYTES = 8
 #: The empty file of a task that has found too many partitions, beside the files of digests.
@@ -79,7 +79,7 @@ class SharedPartitions:
 
 
 class PartitionLimit:
-    """Counts the partitions of a write, and with ``shared`` those that other tasks have written down."""
+    """Counts the partitions of a write, and with ``shared`` the partitions that other tasks have written down."""
 
     def __init__(self, most: int, shared: SharedPartitions | None = None) -> None:
         self._most = most

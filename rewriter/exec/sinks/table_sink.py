@@ -23,8 +23,8 @@ class FileTableSink:
     """Writes rows whose first ``data_columns`` columns are data, and whose others are the dynamic partition columns.
 
     ``text`` converts a value of a dynamic column (by its number) to text; without it, these columns are texts.
-    ``packed_columns`` and ``packed_keys`` are those of ``packed.PackedSink``. A sink that is not asked about grouping
-    gets rows in any order: it is an ungrouped one. ``limit`` is that of the partitions.
+    ``packed_columns`` and ``packed_keys`` are the columns and keys of ``packed.PackedSink``. A sink that is not asked
+    about grouping gets rows in any order: it is an ungrouped one. ``limit`` is the limit of the partitions.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Sessions of a Spark Connect server. No Java runs in this process.
 
-The server has to see the files that this process sees, under the same paths: those of the warehouse, and temporary
+The server has to see the files that this process sees, under the same paths: the files of the warehouse, and temporary
 files, by which a query learns the files of its tables. A server on this machine does.
 """
 

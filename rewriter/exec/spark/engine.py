@@ -106,8 +106,8 @@ class SparkEngine:
         self._started: StartedSpark | ConnectedSpark | None = None
         self._scratch: ScratchDirectory | None = None
         self._is_closed = False
-        #: The number of running queries, in any thread, and of the running jobs of each group: a group of jobs is that
-        #: of a statement.
+        #: The number of running queries, in any thread, and of the running jobs of each group: a group has the jobs of
+        #: a statement.
         self._queries = 0
         self._groups: Counter[str] = Counter()
         self._views = _KeptViews()
@@ -222,7 +222,7 @@ class SparkEngine:
         """Runs the query and writes a file for each partition and task. Each partition belongs to one task, unless it
         is so big that Spark splits it.
 
-        A single partition gets a file of each task. Spark's own writer fills those of Parquet if they may be as large
+        A single partition gets a file of each task. Spark's own writer fills files of Parquet if they may be as large
         as what a task reads, and all tasks run in one process on this machine. Raises ``EngineError``
         WRITTEN_FILES_NOT_SHARED if workers wrote to storage of their own.
         """
@@ -232,8 +232,8 @@ class SparkEngine:
             os.makedirs(write.directory, exist_ok=True)
             if write.used_sink.kind in (SinkKind.SINGLE, SinkKind.SORTED):
                 rows = _with_few_tasks(rows, query, write)
-            # The files of Spark's own writer have to be listed. Those of other machines, or of a repeated task, are not
-            # certain to be listed, or to be of this write.
+            # The files of Spark's own writer have to be listed. The files of other machines, or of a repeated task, are
+            # not certain to be listed, or to be of this write.
             is_listed = self._awaited_spark().shares_files and write.format.lower() == "parquet"
             if is_listed and not write.dynamic_columns and _most_file_bytes(write) >= _TASK_BYTES:
                 return self._write_one(rows, query, write)
@@ -542,7 +542,7 @@ def _assigned(frame: DataFrame, write: Write) -> DataFrame:
     targets = (*write.columns, *write.dynamic_columns)
     types = [field.dataType.simpleString() for field in frame.schema.fields]
     check_arity(len(types), len(targets))
-    # Generated names: those of the query may repeat.
+    # Generated names: the names of the query may repeat.
     renamed = frame.toDF(*(f"q{number}" for number in range(len(types))))
     items = []
     for number, (type_name, column) in enumerate(zip(types, targets, strict=True)):

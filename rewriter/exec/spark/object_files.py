@@ -1,6 +1,6 @@
 """Files of object stores on Spark, which reads them by a client of Hadoop: ``s3://`` is ``s3a://`` there.
 
-The client's jars are not in PySpark; its options and credentials are those of Spark (``spark.hadoop.fs.s3a.…``).
+The client's jars are not in PySpark; its options and credentials are Spark's (``spark.hadoop.fs.s3a.…``).
 """
 
 from __future__ import annotations

@@ -90,7 +90,8 @@ class StartedSpark:
         context.setLocalProperty(_BATCH_BYTES, _SESSION_SETTINGS[_BATCH_BYTES])
 
     def cancel(self, group: str) -> None:
-        """Stops the jobs of the group, from any thread, and those that it would start. Its queries fail soon after."""
+        """Stops the jobs of the group, from any thread, and the jobs that it would start. Its queries fail soon after.
+        """
         # The method of Python leaves the jobs alone that a query starts when it has been planned.
         context: Any = self.session.sparkContext
         context._jsc.sc().cancelJobGroupAndFutureJobs(group)
@@ -351,7 +352,8 @@ def _tail(path: str, size: int = 8192) -> list[str]:
         return []
 
 
-# The settings of our sessions of Spark: those that results need, and those of its user for everything else.
+# The settings of our sessions of Spark: the settings that results need, and the settings of its user for everything
+# else.
 
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 #: Settings of all our sessions: results depend on them, or the memory that a result takes.
@@ -369,7 +371,7 @@ _SESSION_SETTINGS: Mapping[str, str] = {
     _BATCH_BYTES: str(4 << 20),
     "spark.sql.pyspark.inferNestedDictAsStruct.enabled": "false",
 }
-#: Settings that save time. Those of the user are preferred.
+#: Settings that save time. The user's settings are preferred.
 _FAST_SETTINGS: Mapping[str, str] = {
     # A listing job with a task for each path took 80 s for 6,936 directories; in the driver it takes 2 s.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
@@ -400,7 +402,7 @@ def local_settings(master: str) -> dict[str, str]:
 
 def own_settings(session: Any, defaults: Mapping[str, str]) -> dict[str, str]:
     """Returns the settings of a user's session, and of its spark-defaults.conf, that change no result. Each holds in
-    our sessions, too. A value of ``defaults`` may be that of another session of ours, and is none of the user.
+    our sessions, too. A value of ``defaults`` may be the value of another session of ours, and is none of the user.
     """
     explicit = session.conf.getAll
     return {
@@ -415,9 +417,9 @@ def own_settings(session: Any, defaults: Mapping[str, str]) -> dict[str, str]:
 
 
 def apply_settings(session: Any, own: Mapping[str, str], defaults: Mapping[str, str], *, is_small: bool) -> None:
-    """Sets what a session can change while Spark runs: ``own`` are settings of the user, ``defaults`` those that hold
-    without them. Before that, settings that would change results get their defaults: a new session has those of its
-    Spark, such as ``spark.sql.caseSensitive``.
+    """Sets what a session can change while Spark runs: ``own`` are settings of the user, ``defaults`` the settings that
+    hold without them. Before that, settings that would change results get their defaults: a new session has the
+    settings of its Spark, such as ``spark.sql.caseSensitive``.
     """
     for name, value in session.conf.getAll.items():
         known = engine_setting(name)

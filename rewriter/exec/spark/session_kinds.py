@@ -1,4 +1,4 @@
-"""Sessions of Spark as objects: classic ones, and those of Spark Connect. Imports nothing of PySpark by itself."""
+"""Sessions of Spark as objects: classic ones, and sessions of Spark Connect. Imports nothing of PySpark by itself."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def pack_rows(frame: DataFrame, directory: str) -> DataFrame:
 
     # The packed rows of a partition: an Arrow stream, or the path of a file that contains one.
     schema = StructType([StructField("stream", BinaryType()), StructField("path", StringType())])
-    # Generated names: those of a query may repeat.
+    # Generated names: the names of a query may repeat.
     named = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     pack = _packing(directory)
     return named.mapInArrow(pack, schema) if is_connect(frame) else _mapped(named, pack, schema)
@@ -172,7 +172,7 @@ class ArrowPartitions:
         for message in messages:
             size += len(message)
             yield pa.ipc.read_record_batch(pa.py_buffer(message), self._schema)
-        # The end of the last message, and that of a connection that broke, look the same here.
+        # The end of the last message, and the end of a connection that broke, look the same here.
         server.getResult()
         self._largest = max(self._largest, size // len(partitions))
 

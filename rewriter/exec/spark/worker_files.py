@@ -1,4 +1,4 @@
-"""Reads files on Spark, in its Python workers, through a custom data source: those of formats that Spark without
+"""Reads files on Spark, in its Python workers, through a custom data source: files of formats that Spark without
 further packages has no reader for, such as Hive's text files.
 
 DuckDB reads them by the same code (``exec.formats``).

@@ -309,8 +309,8 @@ _PERCENTILE_LINES = (
 # Aggregates of pairs of numbers (CORR, COVAR_POP, REGR_SLOPE and similar ones), SKEWNESS and KURTOSIS.
 #
 # DuckDB returns NaN where Spark returns NULL, so the quotients are written out. They use the engines' sums of
-# products of deviations. DuckDB's own SKEWNESS is that of a sample, and its moments lose digits; so they are computed
-# from a list.
+# products of deviations. DuckDB's own SKEWNESS is the skewness of a sample, and its moments lose digits; so they are
+# computed from a list.
 
 #: Of one row DuckDB returns 0 in place of NaN.
 _SXX, _SYY = (

@@ -1,4 +1,4 @@
-"""DuckDB's allow-list in one place: the constructs whose results are those of Spark. All others are refused.
+"""DuckDB's allow-list in one place: the constructs whose results are Spark's. All others are refused.
 
 ``python -m rewriter.exec.translate.allowlist > docs/reference/duckdb.md`` writes the list as a page. Each entry is
 proven by the differential tests in ``tests/contract/test_translation.py``.

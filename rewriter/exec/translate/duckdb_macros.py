@@ -254,7 +254,7 @@ _NUMBERS = (
     "rw_even_quotient(n, d) AS list_transform([{'q': rw_floor_divided(n, d), 'r': ((n % d) + d) % d}], lambda v: "
     "v.q + CASE WHEN v.r > d - v.r OR (v.r = d - v.r AND v.q % 2 <> 0) THEN 1 ELSE 0 END)[1]",
     "rw_ceil_divided(n, d) AS -rw_floor_divided(-(n), d)",
-    # The condition of an overflow in rounding is that of one value.
+    # The condition of an overflow in rounding is the condition of one value.
     "rw_in_range(x, n) AS list_transform([x], lambda v: CASE WHEN v IS NULL OR (v >= -n AND v < n) THEN v ELSE "
     "error('[ARITHMETIC_OVERFLOW] The rounded number ' || v || ' does not fit in its type.') END)[1]",
     # The lowest bits of an integer of 128 bits.

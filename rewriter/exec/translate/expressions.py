@@ -87,9 +87,9 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class Source:
-    """A relation in FROM, with its columns in the order of ``alias.*``. ``hidden_names`` are those that USING merged
-    into another source's. The first ``qualified_only`` columns of them are reached by ``alias`` alone; the others are
-    the columns that USING returns.
+    """A relation in FROM, with its columns in the order of ``alias.*``. ``hidden_names`` are the names that USING
+    merged into another source's. The first ``qualified_only`` columns of them are reached by ``alias`` alone; the
+    others are the columns that USING returns.
     """
 
     alias: str | None
@@ -166,8 +166,8 @@ _Subquery = Callable[[exp.Expr, Scope], tuple[str, tuple[SqlType, ...], bool]]
 
 
 class Expressions:
-    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used_parameters`` are
-    those that occurred. ``allowed`` is the allow-list, and ``entries`` are its lines that were used.
+    """Translates expressions of one query text. ``parameters`` are the values of ``:name``; ``used_parameters`` are the
+    parameters that occurred. ``allowed`` is the allow-list, and ``entries`` are its lines that were used.
     """
 
     def __init__(

@@ -204,7 +204,7 @@ class FromClauses:
         return kind if kind in ("SEMI", "ANTI") else side or "INNER", method
 
     def _check_join(self, join: exp.Join, from_: _From, word: str, method: str) -> None:
-        """Refuses joins that sqlglot reads in another way than Spark, and those that DuckDB does not have."""
+        """Refuses joins that sqlglot reads in another way than Spark, and joins that DuckDB does not have."""
         # sqlglot does not distinguish a comma from CROSS JOIN, and a comma binds looser than these joins.
         if from_.has_cross_join and (word in ("RIGHT", "FULL") or join.args.get("using") or method):
             self.text.refuse(f"{method or word} JOIN after a comma or CROSS JOIN", join.this)
@@ -397,7 +397,7 @@ _OVER_ROWS = frozenset(
     "count sum avg mean min max min_by max_by count_if bool_and every bool_or some any stddev std stddev_samp "
     "stddev_pop variance var_samp var_pop array_agg collect_list collect_set".split()
 )
-#: The numbers whose text is that of the literal.
+#: The numbers whose text is the literal's text.
 _DIGITS = re.compile(r"(0|[1-9]\d*)(\.\d+)?\Z")
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\Z", re.ASCII)

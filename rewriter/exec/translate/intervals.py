@@ -14,7 +14,8 @@ from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
 
 _DAY = 86_400_000_000
-#: Microseconds by the units of a day-time interval, and months by those of a year-month interval, from the largest on.
+#: Microseconds by the units of a day-time interval, and months by the units of a year-month interval, from the largest
+#: on.
 _MICROS = {"DAY": _DAY, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _MONTHS = {"YEAR": 12, "MONTH": 1}
 _UNITS = (*_MONTHS, *_MICROS)

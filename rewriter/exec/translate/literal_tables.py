@@ -1,6 +1,6 @@
 """Long VALUES of literals as data: DuckDB takes much longer to parse and bind the cells of a text than to read them.
 
-The types are those of the general translation (``literals``, ``queries``), which also gets everything else.
+The types are as in the general translation (``literals``, ``queries``), which also gets everything else.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ def _target(e: Expressions, node: exp.Expr) -> SqlType:
 
 
 def _typed_call(target: SqlType) -> Translation:
-    """``double(x)`` is ``CAST(x AS double)``, except for the column's name, which is that of ``x``."""
+    """``double(x)`` is ``CAST(x AS double)``, except for the column's name, which is the name of ``x``."""
 
     def translate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         (argument,) = e.arguments(node, 1)

@@ -154,7 +154,7 @@ def java_regex(text: str) -> str | None:
 
 
 def replaceable(text: str) -> bool:
-    """Tests whether the matches of a pattern that ``java_regex`` accepts are those of Java, not only their existence.
+    """Tests whether the matches of a pattern that ``java_regex`` accepts are Java's matches, not only their existence.
     ``$`` would include a line end, and repeated groups and empty matches follow the rules of each engine.
     """
     try:

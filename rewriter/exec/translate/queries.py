@@ -417,8 +417,8 @@ def _check_recursive_select(
 def _step_items(
     e: Expressions, node: exp.Expr, types: Sequence[SqlType], columns: Sequence[tuple[str, SqlType]]
 ) -> list[str]:
-    """Returns the columns of a step's query, cast to the types of the first query. ``columns`` are those of the query
-    without the number of the step.
+    """Returns the columns of a step's query, cast to the types of the first query. ``columns`` are the columns of the
+    query without the number of the step.
     """
     if len(types) != len(columns):
         e.text.wrong(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grouping:
-    """GROUP BY, the condition that it adds to HAVING, and its keys. ``set_keys`` are those of ROLLUP, CUBE or GROUPING
-    SETS in order; ``None`` without them.
+    """GROUP BY, the condition that it adds to HAVING, and its keys. ``set_keys`` are the keys of ROLLUP, CUBE or
+    GROUPING SETS in order; ``None`` without them.
     """
 
     sql: str
@@ -37,7 +37,7 @@ class Grouping:
     set_keys: tuple[str, ...] | None = None
 
 
-#: The maximum number of grouping sets: those of CUBE over 12 keys.
+#: The maximum number of grouping sets: the sets of CUBE over 12 keys.
 _MOST_SETS = 4096
 
 

@@ -1,8 +1,8 @@
 """Store assignment: the values that an INSERT may put into a column, the same on both engines.
 
-The rules are those of Spark's ANSI policy: number to number, anything to a string, date to timestamp and back; never a
-string to another type. They are stricter in one respect: a value that would be rounded or cut (1.5 into INT, a time of
-day into DATE, 0.125 into DECIMAL(5,2)) is a ``DataError``, whereas Spark silently stores another value.
+The rules are the rules of Spark's ANSI policy: number to number, anything to a string, date to timestamp and back;
+never a string to another type. They are stricter in one respect: a value that would be rounded or cut (1.5 into INT, a
+time of day into DATE, 0.125 into DECIMAL(5,2)) is a ``DataError``, whereas Spark silently stores another value.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _regex_search(
 
 
 def _regex(e: Expressions, node: exp.Expr, pattern: exp.Expr, scope: Scope) -> tuple[Typed, str]:
-    """Returns a pattern whose matches, not only their existence, are those of Java."""
+    """Returns a pattern whose matches, not only their existence, are Java's."""
     value = e.translate(pattern, scope)
     translated = java_regex(value.text) if value.text is not None else None
     if translated is None or not replaceable(value.text or ""):
@@ -448,7 +448,7 @@ def _overlay(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     string, other, start, *options = e.arguments(node, 3, 4)
     value, replacement, first = text(e, string, scope), text(e, other, scope), count(e, start, scope)
     length = count(e, options[0], scope) if options else Typed("CAST(-1 AS INTEGER)", INT, "-1")
-    # A negative length is that of the replacement.
+    # A negative length is the length of the replacement.
     sql = f"rw_overlay({value.sql}, {replacement.sql}, {first.sql}, {length.sql})"
     return Typed(sql, STRING, call("overlay", value.name, replacement.name, first.name, length.name))
 
@@ -568,7 +568,7 @@ class _Directive:
 
 
 def _pieces(format: str) -> list[str | _Directive] | None:
-    """Returns the texts and directives of a format; ``None`` if it has others than those of the list."""
+    """Returns the texts and directives of a format; ``None`` if it has others than the ones of the list."""
     pieces: list[str | _Directive] = []
     position = 0
     for match in _DIRECTIVE.finditer(format):

@@ -299,8 +299,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class _Bound:
-    """An end of a frame. ``offset`` is the signed distance; ``None`` for UNBOUNDED and CURRENT ROW. ``unit`` is that of
-    an interval.
+    """An end of a frame. ``offset`` is the signed distance; ``None`` for UNBOUNDED and CURRENT ROW. ``unit`` is the
+    unit of an interval.
     """
 
     sql: str

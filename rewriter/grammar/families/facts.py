@@ -129,7 +129,7 @@ class FactTable:
     """One ``TABLE …`` of a storage block. ``periods`` are names of update periods, upper case.
 
     ``flags`` are read here and checked later: ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE WITH,
-    ``raw`` that of RAW; ``None`` without it.
+    ``raw`` the value of RAW; ``None`` without it.
     ``start`` and ``end`` bound the time for which the table is used.
     """
 

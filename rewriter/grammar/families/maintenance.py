@@ -97,7 +97,7 @@ def vacuum_text(s: Vacuum) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class VacuumUnknown(Statement):
-    """``VACUUM UNKNOWN DIRECTORIES DRY RUN | CONFIRM 'code'``; the code is that of a dry run, and ``None`` in one."""
+    """``VACUUM UNKNOWN DIRECTORIES DRY RUN | CONFIRM 'code'``; the code is a dry run's, and ``None`` in one."""
 
     code: str | None = None
     code_span: Span | None = field(default=None, compare=False)

@@ -1,7 +1,7 @@
 """INSERT behind the WITH or FROM of its query: ``WITH x AS (…) INSERT … SELECT …``, ``FROM s INSERT … INSERT …``.
 
 The text before INSERT and the text behind its head form one query. It is assembled character by character, with blanks
-in between, so that positions in it are those of the statement.
+in between, so that positions in it are positions in the statement.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class InsertStream(Statement):
     """``INSERT INTO t … SELECT … FROM STREAM format.`path` OPTIONS ('stream' = 'id', …) …``.
 
     ``insert`` is the same INSERT over the files: blanks replace STREAM and OPTIONS in its query, so that positions are
-    those of ``typed``, the query as typed. ``options`` are (key, value, span), keys in lower case.
+    positions in ``typed``, the query as typed. ``options`` are (key, value, span), keys in lower case.
     """
 
     loads_stream: ClassVar[bool] = True

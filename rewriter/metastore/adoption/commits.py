@@ -86,9 +86,9 @@ def _with_id(change: Change, transaction: Transaction) -> Change:
 
 @dataclass
 class PartitionCommits:
-    """Commits the partitions of one table in batches. ``refused`` gets those that the catalog refuses.
+    """Commits the partitions of one table in batches. ``refused`` gets the partitions that the catalog refuses.
 
-    ``places`` are those of the partitions after ``writes`` commits that wrote the table.
+    ``places`` are the places of the partitions after ``writes`` commits that wrote the table.
     """
 
     catalog: Catalog
@@ -96,12 +96,12 @@ class PartitionCommits:
     refused: Refused
     places: Places
     writes: int
-    #: The partitions that were refused, and those of them that are there, until they are dropped.
+    #: The partitions that were refused, and the refused partitions that are there, until they are dropped.
     _single: int = 0
     _lost: list[PartitionValues] = field(default_factory=list)
 
     def put(self, writes: Sequence[PartitionWrite], live: Mapping[PartitionValues, Partition]) -> Counts:
-        """Adds partitions, and changes those that are there and differ. Returns the numbers.
+        """Adds partitions, and changes the partitions that are there and differ. Returns the numbers.
 
         ``live`` has the partitions that are there. One commit, or none if all are equal. If the catalog refuses the
         commit, each half of it is tried, and so on. A partition whose change is refused is dropped: it is elsewhere.

@@ -117,7 +117,7 @@ def _is_reserved(key: str) -> bool:
 def place(location: str) -> str:
     """Returns a location as the catalog keeps it: an absolute path, or a URI of an object store.
 
-    Raises ``NotSupportedError`` for others, such as those of HDFS.
+    Raises ``NotSupportedError`` for other locations, such as locations of HDFS.
     """
     if location.startswith("file://") and not location.startswith(("file:///", "file://localhost/")):
         raise _no_place(location, "it names a file system of another machine")

@@ -55,8 +55,8 @@ def needs_replacement(live: Table, wanted: Table) -> bool:
 def table_changes(live: Table, wanted: Table, partitions: Iterable[Partition] = ()) -> list[Change]:
     """Returns the changes that make a table the wanted one; none if it is equal.
 
-    ``partitions`` are those of the table, if its location changes: they stay where they are. Properties that have a
-    meaning here are the catalog's own, and stay.
+    ``partitions`` are the table's, if its location changes: they stay where they are. Properties that have a meaning
+    here are the catalog's own, and stay.
     """
     return [*_column_changes(live, wanted), *_property_changes(live, wanted), *_pinned(live, wanted, partitions)]
 
@@ -128,7 +128,7 @@ class RowFormat:
 class PartitionReader:
     """Reads the partitions of one table of a source, as Thrift has them.
 
-    ``table`` is the table as the catalog has it, ``format`` that of the table in the source.
+    ``table`` is the table as the catalog has it, ``format`` the format of the table in the source.
     """
 
     def __init__(self, table: Table, format: RowFormat) -> None:
@@ -252,7 +252,7 @@ class Affected:
     functions: bool = False
 
 
-#: The types of events that concern functions, and those that concern nothing that is imported.
+#: The types of events that concern functions, and the types that concern nothing that is imported.
 _OF_FUNCTIONS = ("CREATE_FUNCTION", "DROP_FUNCTION")
 _ELSEWHERE = ("OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID", "ACID_WRITE")
 
@@ -337,7 +337,7 @@ class Selection:
 
 # The directories of one table's partitions, in memory, while an import adds many.
 #
-# The checks are those of ``statements.resolve.location_conflicts``, which look at all partitions of the table for
+# The checks are the checks of ``statements.resolve.location_conflicts``, which look at all partitions of the table for
 # each statement. Here each new directory costs its depth.
 
 #: The levels above a place at which a check is tried that then holds for all places below.
@@ -347,7 +347,8 @@ _LEVELS = (3, 2, 1)
 class Places:
     """The places of a table's partitions, and checks of new ones.
 
-    ``partitions`` are those that are there. Other tables are looked at once: a commit and each OVERWRITE check again.
+    ``partitions`` are the ones that are there. Other tables are looked at once: a commit and each OVERWRITE check
+    again.
     """
 
     def __init__(self, table: Table, partitions: Iterable[Partition]) -> None:
@@ -359,7 +360,7 @@ class Places:
         self.reload(partitions)
 
     def reload(self, partitions: Iterable[Partition]) -> None:
-        """Takes these partitions as those that are there."""
+        """Takes these partitions as the ones that are there."""
         self._index: PathIndex[tuple[PartitionValues, str]] = PathIndex(())
         self._current: dict[PartitionValues, str] = {}
         for partition in partitions:

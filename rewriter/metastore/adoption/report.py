@@ -17,7 +17,7 @@ Row = tuple[str, str, int, str | None, str]
 
 @dataclass
 class Counts:
-    """Objects that an import created, changed and dropped. Those that were equal count nowhere."""
+    """Objects that an import created, changed and dropped. Objects that were equal count nowhere."""
 
     created: int = 0
     changed: int = 0

@@ -78,8 +78,8 @@ class _Found:
 
 @dataclass
 class Import:
-    """Brings the catalog in step with a source. All methods raise the errors of ``Source``, and those of the catalog's
-    database; what cannot be taken is in the report instead.
+    """Brings the catalog in step with a source. All methods raise the errors of ``Source``, and the errors of the
+    catalog's database; what cannot be taken is in the report instead.
     """
 
     catalog: Catalog
@@ -221,7 +221,7 @@ class Import:
         return replace(entry, wanted=replace(entry.wanted, object=_add_statistics(table, text)), has_said=has_said)
 
     def _defined(self, found: Sequence[_Found]) -> list[_Found]:
-        """Creates and changes objects. Returns those that the catalog now has as they are wanted."""
+        """Creates and changes objects. Returns the objects that the catalog now has as they are wanted."""
         taken, refused = self._created(found)
         for entry in found:
             if entry.name in taken or entry.name in refused:
@@ -241,7 +241,8 @@ class Import:
         return [entry for entry in found if entry.name in taken]
 
     def _created(self, found: Sequence[_Found]) -> tuple[set[str], set[str]]:
-        """Creates the objects whose names are free, in one commit. Returns their names, and those that are refused."""
+        """Creates the objects whose names are free, in one commit. Returns their names, and the names that are refused.
+        """
 
         def changes(state: State) -> tuple[Sequence[Change], _Created]:
             new = [entry.wanted.object for entry in found if state.snapshot.named(entry.name) is None]
@@ -350,7 +351,8 @@ class Import:
         statistics: _StatisticsOf,
         live: Mapping[PartitionValues, Partition],
     ) -> tuple[list[PartitionWrite], list[PartitionValues]]:
-        """Returns the partitions of these names that the catalog can have, and the values of those that it cannot.
+        """Returns the partitions of these names that the catalog can have, and the values of the partitions that it
+        cannot have.
 
         Runs beside the commits.
         """
@@ -454,7 +456,9 @@ _LISTING = "get_functions"
 
 @dataclass(frozen=True)
 class _Functions:
-    """Brings the functions of the catalog in step with those of a source. It changes only those that an import made."""
+    """Brings the functions of the catalog in step with the functions of a source. It changes only the functions that an
+    import made.
+    """
 
     catalog: Catalog
     source: Source
@@ -462,7 +466,7 @@ class _Functions:
     report: Report
 
     def compare(self, databases: Sequence[str]) -> None:
-        """Compares the functions of databases of the source, and drops those of it that are gone there.
+        """Compares the functions of databases of the source, and drops the functions of the source that are gone there.
 
         Costs a request for each database, and one for each function. Raises METASTORE_UNAVAILABLE, and the errors of
         the catalog's database.
@@ -559,7 +563,7 @@ class _Functions:
         self.report.functions.add(committed(self.catalog, changes))
 
 
-# Column statistics of a source, as the hidden property in which the catalog keeps those of clients.
+# Column statistics of a source, as the hidden property in which the catalog keeps the statistics of clients.
 
 _WHAT = "column statistics"
 _OF_TABLE, _OF_PARTITIONS = "get_table_statistics_req", "get_partitions_statistics_req"

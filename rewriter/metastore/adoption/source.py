@@ -72,7 +72,7 @@ class Source:
         return _texts(self._call("get_partition_names", db_name=database, tbl_name=table, max_parts=_EVERYTHING))
 
     def partitions(self, database: str, table: str, names: Sequence[str]) -> list[Any]:
-        """Returns those of the named partitions that exist. Their descriptors have no columns."""
+        """Returns the named partitions that exist. Their descriptors have no columns."""
         call = {"db_name": database, "tbl_name": table, "names": list(names)}
         return list(self._call("get_partitions_by_names", _slim_partitions(), **call))
 
@@ -85,14 +85,14 @@ class Source:
         return self._call("get_function", dbName=database, funcName=name)
 
     def table_statistics(self, database: str, table: str, columns: Sequence[str]) -> list[Any]:
-        """Returns the statistics of a table's columns, of those that have any."""
+        """Returns the statistics of a table's columns that have any."""
         request = structure("TableStatsRequest")(dbName=database, tblName=table, colNames=list(columns))
         return list(self._call("get_table_statistics_req", request=request).tableStats or ())
 
     def partition_statistics(
         self, database: str, table: str, columns: Sequence[str], names: Sequence[str]
     ) -> dict[str, list[Any]]:
-        """Returns the statistics of columns in the named partitions, of those that have any, by the names."""
+        """Returns the statistics of columns in the named partitions that have any, by the partitions' names."""
         request = structure("PartitionsStatsRequest")(
             dbName=database, tblName=table, colNames=list(columns), partNames=list(names)
         )

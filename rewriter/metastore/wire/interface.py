@@ -1,6 +1,6 @@
 """Reads the Thrift interface of the metastore: its structures as classes, and its methods.
 
-``metastore.thrift`` is the interface. The classes are those that Thrift's library encodes and decodes in C: each has a
+``metastore.thrift`` is the interface. Thrift's library encodes and decodes the classes in C: each has a
 ``thrift_spec``, and the attribute of a field that was not sent is ``None``. The file is read once, in 50 ms.
 """
 
@@ -32,7 +32,7 @@ Field = tuple[int, int, str, Any, None]
 
 
 class Structure(TBase):  # type: ignore[misc]
-    """A value of the interface. Fields are given by name. Those that are left out are ``None``."""
+    """A value of the interface. Fields are given by name. Fields that are left out are ``None``."""
 
     thrift_spec: tuple[Field | None, ...] = ()
     fields: frozenset[str] = frozenset()
@@ -63,7 +63,9 @@ class ErrorStructure(Structure, Exception):
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the structure of its arguments, that of its result, and the exceptions that it declares, by field."""
+    """A method: the structure of its arguments, the structure of its result, and the exceptions that it declares, by
+    field.
+    """
 
     name: str
     arguments: type[Structure]

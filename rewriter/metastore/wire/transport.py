@@ -16,7 +16,7 @@ _CHUNK = 1 << 16
 
 
 class SocketTransport(TTransportBase, CReadableTransport):  # type: ignore[misc]
-    """Reads the messages of the other end, and sends those of this one.
+    """Reads the messages of the other end, and sends the messages of this one.
 
     The other end may be silent between messages for as long as it likes, but not inside one: then
     ``TTransportException`` is raised, as it is at the end of the connection and for a message that is too large. Memory

@@ -123,7 +123,7 @@ class EndsAndHolesPartitionTimeline:
         between them.
 
         Holes do not touch each other or the ends. An empty timeline has no holes, and the number of missing ordinals is
-        that of the holes.
+        the number of ordinals in the holes.
         """
         if not runs.are_normal(self._hole_starts, self._hole_ends):
             return False

@@ -83,7 +83,8 @@ def timeline_class(name: str = DEFAULT) -> type[PartitionTimeline]:
 
     A built-in name is accepted in any case (``StoreAll``, ``EndsAndHoles``, ``Ranges``, ``Bitmap``), alone or as Lens's
     class (``org.apache.lens.cube.metadata.timeline.EndsAndHolesPartitionTimeline``). Other names were given to
-    ``register_timeline``, or are those of entry points in ``GROUP``. An entry point's class is loaded and checked once.
+    ``register_timeline``, or are the names of entry points in ``GROUP``. An entry point's class is loaded and checked
+    once.
 
     Raises ``AnalysisError`` UNKNOWN_TIMELINE if nothing is registered under the name or its entry point cannot be
     loaded, and INVALID_TIMELINE if the registered object is not a timeline class. A name that is neither built in nor
@@ -282,7 +283,7 @@ def _members(ranges: list[OrdinalRange]) -> set[int]:
 
 
 class GuardedTimeline:
-    """A ``PartitionTimeline`` whose every result is compared with that of plain ranges.
+    """A ``PartitionTimeline`` whose every result is compared with the result of plain ranges.
 
     The conformance check of a class (``conformance_check``) is short and uses small ordinals only. An exception of the
     class, or a result that differs, becomes ``OperationalError`` TIMELINE_FAILED, which names the class. A call costs

@@ -47,7 +47,8 @@ class RememberedNames:
         self._lists: OrderedDict[int, tuple[str, list[str]]] = OrderedDict()
 
     def of(self, table_id: int, write_ids: str, make: Callable[[], list[str]]) -> list[str]:
-        """Returns the names of all partitions of a table: those that are kept, or new ones. Do not change the list."""
+        """Returns the names of all partitions of a table: the names that are kept, or new ones. Do not change the list.
+        """
         with self._lock:
             kept = self._lists.get(table_id)
             if kept is not None and kept[0] == write_ids:
@@ -92,7 +93,7 @@ class Service:
     """A catalog under service. ``read_only`` refuses all changes.
 
     Directories are made and removed for clients only below ``roots``, and below the folder of the warehouse for tables
-    of clients. ``transactions`` and ``locks`` are those of its clients, ``metrics`` count their calls.
+    of clients. ``transactions`` and ``locks`` belong to its clients, ``metrics`` count their calls.
     """
 
     catalog: Catalog
@@ -209,6 +210,6 @@ class Call:
             )
 
 
-#: A handler returns what the method returns. The names are those of the interface.
+#: A handler returns what the method returns. The names are the interface's.
 Handler = Callable[[Call], Any]
 Handlers = Mapping[str, Handler]

@@ -1,8 +1,8 @@
 """Directories of tables that clients create and drop.
 
 A client of the metastore names any directory as a location. The server acts with the rights of its user, so it makes
-and removes directories only below those that its user named, and below its own in the warehouse. Elsewhere it leaves
-them to the client.
+and removes directories only below the directories that its user named, and below its own in the warehouse. Elsewhere it
+leaves them to the client.
 """
 
 from __future__ import annotations

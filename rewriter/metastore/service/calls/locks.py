@@ -64,8 +64,8 @@ class LockRequest:
 
 @dataclass(frozen=True)
 class Lock:
-    """A request under its number. ``state`` is that when it was last looked at. Times are those of the clock of its
-    ``Locks``, in seconds; ``blocked_by`` is the number of a request that it waits for.
+    """A request under its number. ``state`` is its state when it was last looked at. Times are times of the clock of
+    its ``Locks``, in seconds; ``blocked_by`` is the number of a request that it waits for.
     """
 
     id: int
@@ -115,7 +115,7 @@ class Locks:
         self.clock = clock
         self._timeout = timeout_seconds
         self._lock = threading.Lock()
-        #: The requests in the order in which they came, and the numbers of those of each database.
+        #: The requests in the order in which they came, and the numbers of the requests of each database.
         self._locks: dict[int, Lock] = {}
         self._of_database: dict[str, dict[int, None]] = {}
         # Numbers of an earlier process are not given again: its clients may still use them.

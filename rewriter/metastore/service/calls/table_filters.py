@@ -82,7 +82,7 @@ def _unsupported(text: str) -> NotSupportedError:
     )
 
 
-# Filters of partitions as clients send them: those of the catalog, with regular expressions as patterns of LIKE.
+# Filters of partitions as clients send them: the filters of the catalog, with regular expressions as patterns of LIKE.
 
 #: The literals that Hive writes in another way: texts, and dates without quotes.
 _LITERALS = re.compile(

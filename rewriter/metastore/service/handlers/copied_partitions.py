@@ -34,7 +34,7 @@ def shown_copies(call: Call, table: Table, partitions: Sequence[Partition]) -> M
 
 def register_copies(call: Call, table: Table, given: Sequence[tuple[Partition, Any]]) -> None:
     """Registers the copies of partitions that the client has made on secondary clusters: it names them in the
-    descriptors of the partitions. Those that are registered already stay.
+    descriptors of the partitions. Copies that are registered already stay.
 
     All files of a partition must be there, with the content of the originals, which is compared. Raises
     ``InvalidOperationException`` otherwise, and for a cluster that the table does not have.

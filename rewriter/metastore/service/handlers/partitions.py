@@ -173,8 +173,8 @@ def get_partitions_by_names(call: Call) -> list[Any]:
 
 
 def get_partition_values(call: Call) -> Any:
-    """Returns the values of some columns of the partitions that satisfy a filter: those of all columns if the client
-    names none, each combination once unless it says otherwise, in the order of the columns that it names.
+    """Returns the values of some columns of the partitions that satisfy a filter: the values of all columns if the
+    client names none, each combination once unless it says otherwise, in the order of the columns that it names.
     """
     request = call.arguments.request
     inner = replace(call, arguments=request)
@@ -249,7 +249,7 @@ def _own(table: Table, values: PartitionValues, location: str | None) -> str | N
 
 
 def _add(call: Call, given: Sequence[Any], if_not_exists: bool = False) -> list[Any]:
-    """Adds partitions of one table, all or none. Returns those that are new."""
+    """Adds partitions of one table, all or none. Returns the partitions that are new."""
     call.check_writable()
     if not given:
         return []

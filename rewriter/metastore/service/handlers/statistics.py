@@ -139,7 +139,9 @@ def set_aggr_stats_for(call: Call) -> bool:
 
 
 def _update(call: Call, given: Sequence[Any], is_table: bool, merge: bool = False) -> bool:
-    """Adds statistics to those of other columns. With ``merge``, they are combined with those of the same columns."""
+    """Adds statistics to the statistics of other columns. With ``merge``, they are combined with the statistics of the
+    same columns.
+    """
     call.check_writable()
     descriptions = [one.statsDesc for one in given]
     if any(description is None or bool(description.isTblLevel) != is_table for description in descriptions):
@@ -203,9 +205,9 @@ def _delete(call: Call, table: Table, key: bytes | None, before: Statistics) -> 
 
 
 def get_aggr_stats_for(call: Call) -> Any:
-    """Returns statistics over partitions, and the number of those that have statistics of all the columns.
+    """Returns statistics over partitions, and the number of the partitions that have statistics of all the columns.
 
-    A column's are those over the partitions that have them. One read for each partition.
+    A column's statistics cover the partitions that have them. One read for each partition.
     """
     inner, table = _requested(call)
     columns = _lower(inner.arguments.colNames)

@@ -190,7 +190,7 @@ def _changed_properties(table: Table, wanted: Table, call: Call) -> list[Change]
 
 
 def _compare_properties(table: Table, wanted: Table) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Returns the properties that have other values, and the names of those that are gone, but for statistics.
+    """Returns the properties that have other values, and the names of the properties that are gone, but for statistics.
 
     Raises ``InvalidOperationException`` for another format, and the errors of ``check_properties``.
     """
@@ -213,7 +213,9 @@ def _compare_properties(table: Table, wanted: Table) -> tuple[dict[str, str], tu
 
 
 def _select_own_properties(table: Table) -> dict[str, str]:
-    """Returns the properties of a table without those of text files, and without the notes of directories that move."""
+    """Returns the properties of a table without the properties of text files, and without the notes of directories that
+    move.
+    """
     return {key: value for key, value in table.properties.items() if not key.startswith((SERDE_PROPERTY, MOVING))}
 
 

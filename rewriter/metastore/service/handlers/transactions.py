@@ -40,7 +40,7 @@ def abort_txn(call: Call) -> None:
 
 
 def abort_txns(call: Call) -> None:
-    """Aborts those that are open, as Hive does. The others are no error."""
+    """Aborts the transactions that are open, as Hive does. The others are no error."""
     for id in call.arguments.rqst.txn_ids or ():
         try:
             call.service.transactions.abort(id)
@@ -147,7 +147,7 @@ def allocate_table_write_ids(call: Call) -> Any:
 
 
 def heartbeat_txn_range(call: Call) -> Any:
-    """Notes the heartbeats of all transactions of a range, and returns those that are not open."""
+    """Notes the heartbeats of all transactions of a range, and returns the transactions that are not open."""
     request = call.arguments.txns
     first, last = request.min or 0, request.max or 0
     if last - first >= _MOST_IN_RANGE:
