@@ -1,7 +1,7 @@
 """Commits of inserts of 1, 365 and 10,000 partitions, and of several processes at once, on SQLite and PostgreSQL.
 
-Each partition is an hour with one file. The time is that of ``Transaction.commit``. Begin and write id come before it,
-as in an INSERT, and no engine runs. The first commit of a process, when SQLAlchemy builds its statements, is not
+Each partition is an hour with one file. The time is the time of ``Transaction.commit``. Begin and write id come before
+it, as in an INSERT, and no engine runs. The first commit of a process, when SQLAlchemy builds its statements, is not
 included.
 """
 

@@ -32,7 +32,7 @@ from rewriter.shell.completion.refresher import Refresher, SessionNames
 
 TABLES, KEYS = 10_000, 3_000
 SHAPE = Shape(regions=100)
-#: Texts with ``|`` at a cursor; ``{name}`` is that of a table.
+#: Texts with ``|`` at a cursor; ``{name}`` is the name of a table.
 TEXTS = {
     "statements": ("cr|", "CREATE FA|", "SHOW PARTITIONS {name} WH|", "ALTER TABLE {name} EX|", "|"),
     "tables": ("SELECT * FROM {start}|", "DROP TABLE {start}|", "SELECT * FROM a JOIN {start}|", "SELECT * FROM |"),

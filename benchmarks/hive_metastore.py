@@ -62,7 +62,7 @@ def running(*, statistics: bool = True) -> Iterator[int]:
 
 @contextmanager
 def client(port: int) -> Iterator[Any]:
-    """Opens a connection over loopback: the generated client, whose methods are those of ``ThriftHiveMetastore``."""
+    """Opens a connection over loopback: the generated client, whose methods are ``ThriftHiveMetastore``'s."""
     from pymetastore.hive_metastore.ThriftHiveMetastore import Client
     from thrift.protocol.TBinaryProtocol import TBinaryProtocolAcceleratedFactory
     from thrift.transport.TSocket import TSocket

@@ -2,7 +2,7 @@
 
 Packages of others run in interpreters of their own, because they need other versions of what we use. Environment
 variables name them: see ``PEERS``. All contenders read the same two Parquet files, of the events and of their hours, or
-what they make of them. An answer is shown only if its rows are those of plain DuckDB over the events.
+what they make of them. An answer is shown only if its rows are the rows of plain DuckDB over the events.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The SQL shell beside those of DuckDB, Spark and Hive: start to the prompt, start to the first answer, and a million
-rows as CSV.
+"""The SQL shell beside the shells of DuckDB, Spark and Hive: start to the prompt, start to the first answer, and a
+million rows as CSV.
 
 Each figure is of new processes, which read the same Parquet file.
 """
@@ -189,7 +189,9 @@ def _started(command: Sequence[str], prompt: str, place: Place) -> Started:
 
 
 def _cpu_of_tree(process: int) -> tuple[float, float]:
-    """Returns the CPU seconds of a process, and those of all below it, with those that have ended."""
+    """Returns the CPU seconds of a process, and the CPU seconds of all processes below it, with the processes that have
+    ended.
+    """
     tick = os.sysconf("SC_CLK_TCK")
     parents: dict[int, int] = {}
     times: dict[int, tuple[int, int]] = {}

@@ -1,6 +1,6 @@
 """Batch writes of unsorted rows into 1, 365 and 2,000 partitions, beside plain Spark's ``partitionBy``.
 
-Each contender has a process of its own, whose memory, with that of its children, is sampled while it writes.
+Each contender has a process of its own, whose memory, with the memory of its children, is sampled while it writes.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Load:
 
 
 def measure(many: int) -> Iterator[WideTable]:
-    """Yields the table of both, and that of ours alone with ``many`` partitions."""
+    """Yields the table of both, and the table of ours alone with ``many`` partitions."""
     with tempfile.TemporaryDirectory(prefix="rewriter-thrift-") as folder, running(Path(folder, "w")) as ours:
         started = time.perf_counter()
         with hive_metastore.running(statistics=False) as port:

@@ -56,7 +56,7 @@ if _TYPE_CHECKING:
 __version__ = "0.2.0"
 
 
-#: The modules of the public names, apart from those of ``rewriter.dbapi``. A name loads its module when it is first
+#: The modules of the public names, apart from the names of ``rewriter.dbapi``. A name loads its module when it is first
 #: used, so that `rewriter --version` loads none of them.
 _MODULES = {
     "register_commit_policy": "rewriter.connectors.commit_policies",

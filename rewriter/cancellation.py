@@ -109,13 +109,13 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 
 def current_cancellation() -> Cancellation | None:
-    """Returns that of the statement that runs in this thread; ``None`` outside of statements."""
+    """Returns the cancellation of the statement that runs in this thread; ``None`` outside of statements."""
     return _current.get()
 
 
 @contextmanager
 def cancellable(cancellation: Cancellation | None) -> Iterator[None]:
-    """Lets a request end the work of the block. With ``None``, no request does: not that of the statement, either."""
+    """Lets a request end the work of the block. With ``None``, no request does: not the statement's request, either."""
     token = _current.set(cancellation)
     try:
         yield

@@ -1,4 +1,4 @@
-"""All formats of data files: those of tables and queries, and those of Hive and Spark that are refused."""
+"""All formats of data files: formats of tables and queries, and formats of Hive and Spark that are refused."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class HiveClasses:
 class DataFormat:
     """One format of data files.
 
-    ``name`` is the one after ``USING`` and the ending of new files; ``title`` is that in messages: "CSV".
+    ``name`` is the one after ``USING`` and the ending of new files; ``title`` is the name in messages: "CSV".
     ``aliases`` are other names after ``STORED AS``. ``module`` is the module of ``exec.formats`` that reads and writes
-    the files. ``classes`` are those that DESCRIBE shows, ``other_serdes`` more names of the class of rows, the most
-    usual first.
+    the files. ``classes`` are the classes that DESCRIBE shows, ``other_serdes`` more names of the class of rows, the
+    most usual first.
 
     ``is_hives``: Hive reads and writes these files by ``classes`` as we do. Otherwise a table of Hive's clients has
     the format only if Spark made it with ``spark_options`` and no others; ``None`` is any options.
@@ -49,7 +49,7 @@ class DataFormat:
     ``duckdb`` and ``spark`` say how these read the files. ``widens``: both read a column by a wider type.
 
     ``unstorable`` is a regular expression of the types of columns that a table cannot have, matched at their
-    beginning; ``unwritable`` is searched in those of columns that cannot be written.
+    beginning; ``unwritable`` is searched in the types of columns that cannot be written.
     ``column_names`` is the regular expression of the names that columns can have; ``None`` is any.
 
     ``read_as`` are properties of Hive's serdes, in lower case, with the values that state how the files are read

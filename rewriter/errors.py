@@ -17,7 +17,7 @@
         │   └── AnalysisError          it names missing objects, or has no meaning
         └── NotSupportedError          it is understood and refused, with the reason
 
-The upper names are those of PEP 249, so the DB-API needs no second tree. ``condition`` is Spark's error
+The upper names are the names of PEP 249, so the DB-API needs no second tree. ``condition`` is Spark's error
 condition where Spark has one (``PARTITIONS_ALREADY_EXIST``), ours otherwise; ``sqlstate`` follows it.
 """
 

@@ -2,7 +2,7 @@
 private copies of catalogs.
 
 Each directory is locked (``flock``) while its process lives, and the kernel releases the locks of dead processes, so a
-reused process id is harmless. When a process makes its first directory, it removes those of killed processes.
+reused process id is harmless. When a process makes its first directory, it removes the directories of killed processes.
 """
 
 from __future__ import annotations

@@ -84,11 +84,11 @@ class Session:
 
     ``engine`` is ``spark``, ``duckdb``, a master URL of Spark, a ``SparkSession`` (classic, or of Spark Connect), or an
     ``Engine``, which its owner closes; by default Spark, or DuckDB if Spark is not installed. ``master`` is Spark's
-    master URL. ``settings`` are those of SET, by name. ``catalog`` is the URL of the PostgreSQL database that holds the
-    catalog; without one it is a file in the warehouse. An open ``Catalog`` is shared with its owner, who closes it and
-    sets up its cache. ``progress`` is called while long statements run, from any thread (``runtime.progress``).
-    ``filesystems`` are options of object stores, by bucket (``catalog.filesystems.options``). Environment variables and
-    profiles are not read (``rewriter.connect``).
+    master URL. ``settings`` are the settings of SET, by name. ``catalog`` is the URL of the PostgreSQL database that
+    holds the catalog; without one it is a file in the warehouse. An open ``Catalog`` is shared with its owner, who
+    closes it and sets up its cache. ``progress`` is called while long statements run, from any thread
+    (``runtime.progress``). ``filesystems`` are options of object stores, by bucket (``catalog.filesystems.options``).
+    Environment variables and profiles are not read (``rewriter.connect``).
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Session:
         self._reads: SnapshotReads | None = None
 
     def execute(self, text: str, parameters: Parameters = None) -> Result:
-        """Runs one statement. Positions in errors are those of ``text``.
+        """Runs one statement. Positions in errors refer to ``text``.
 
         ``parameters`` are a sequence for ``?`` or a mapping for ``:name``. Every error is one of ``rewriter.errors``.
         """
@@ -191,7 +191,7 @@ class Session:
     ) -> Result:
         """Passes the rows of a query to a sink. ``partition`` has the values of the static partition columns.
 
-        Raises the errors of the query, and those of ``statements.query.write_to_sink``.
+        Raises the errors of the query, and the errors of ``statements.query.write_to_sink``.
         """
         from rewriter.statements.query.write_to_sink import write_to_sink
 
@@ -316,7 +316,7 @@ class Session:
         """Runs the statements of a text one after the other. Yields the text and the result of each; runs it when it is
         requested.
 
-        Positions in errors are those of the whole text.
+        Positions in errors refer to the whole text.
         """
         with only_ours():
             spans = split_statements(text)
@@ -362,7 +362,7 @@ class Session:
 
     def snapshot(self) -> Snapshot:
         """Returns the state of the catalog that the next statement would read, with the session's temporary objects:
-        that of the open transaction, or the newest. It is empty where the warehouse does not exist.
+        the state of the open transaction, or the newest. It is empty where the warehouse does not exist.
 
         Raises ``InterfaceError`` after ``close``, and ``OperationalError`` CATALOG_UNAVAILABLE. One read.
         """
@@ -464,7 +464,7 @@ class Session:
         return self._engine
 
     def _new_engine(self) -> Engine:
-        """Returns an engine of the same kind, for work beside that of the session."""
+        """Returns an engine of the same kind, for work beside the session's work."""
         return start_engine(self.engine_name, self._master, self._spark_session)
 
     def _open_transaction(self) -> OpenTransaction:
@@ -473,7 +473,7 @@ class Session:
         return OpenTransaction(self.catalog, self._temporaries.session)
 
     def _snapshot(self, catalog: Catalog) -> Snapshot:
-        """Returns the snapshot of the next statement: the newest state, or that of the open transaction."""
+        """Returns the snapshot of the next statement: the newest state, or the state of the open transaction."""
         if self._transaction.opened is not None:
             return self._transaction.opened.snapshot.within(self._database).showing(self._temporaries.views)
         snapshot = catalog.snapshot(self._temporaries.session)

@@ -15,7 +15,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 def printable(text: str) -> str:
     r"""Returns the text with each character that a terminal acts on as an escape; tab and newline stay.
 
-    ``printable("\x1b[31m")`` is ``\u001b[31m``. The escapes are those of JSON and of SQL's string literals.
+    ``printable("\x1b[31m")`` is ``\u001b[31m``. The escapes are the escapes of JSON and of SQL's string literals.
     """
     return _ACTS.sub(_escape, text)
 

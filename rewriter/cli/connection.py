@@ -26,8 +26,8 @@ Command = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Connection:
-    """The parts of a connection, complete. ``master`` is that of Spark, ``catalog`` a URL of PostgreSQL, ``note`` that
-    of ``ConnectionSettings``.
+    """The parts of a connection, complete. ``master`` is Spark's master, ``catalog`` a URL of PostgreSQL, ``note`` the
+    note of ``ConnectionSettings``.
     """
 
     warehouse: str
@@ -143,7 +143,7 @@ def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def connection(**options: Any) -> Connection:
-    """Returns the connection that the options, those of ``given_source``, the environment and profiles name.
+    """Returns the connection that the options of ``given_source``, the environment and profiles name.
 
     Raises as ``connection_settings``.
     """
@@ -160,7 +160,7 @@ def connection(**options: Any) -> Connection:
 
 
 def connection_settings(**options: Any) -> ConnectionSettings:
-    """Returns what the options, those of ``given_source``, the environment and profiles name.
+    """Returns what the options of ``given_source``, the environment and profiles name.
 
     Raises the errors of ``runtime.profiles.resolve_connection``, and ``InterfaceError`` for a setting without a value.
     """

@@ -70,8 +70,8 @@ def examine(
     """Yields the results of all checks, each when it is known. Raises nothing.
 
     ``given`` are the parts of the connection that options name; the others come from the environment and from profiles
-    of ``directory``, the working directory. ``encoding`` is that of the terminal, by default of standard output.
-    ``start_spark`` starts Spark, which takes half a minute; all others take two seconds.
+    of ``directory``, the working directory. ``encoding`` is the encoding of the terminal, by default of standard
+    output. ``start_spark`` starts Spark, which takes half a minute; all others take two seconds.
     """
     yield from guard_check("Python", python)
     yield from guard_check("Packages", packages)
@@ -349,7 +349,7 @@ def python() -> Iterator[Check]:
 
 
 def packages(package: str = "rewriter") -> Iterator[Check]:
-    """Checks the versions of the packages that ours names. Those of extras are checked where they are installed."""
+    """Checks the versions of the packages that ours names. Packages of extras are checked where they are installed."""
     try:
         texts = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:

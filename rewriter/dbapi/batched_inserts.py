@@ -1,8 +1,8 @@
 """``executemany`` of INSERT … VALUES: the rows of all sets of parameters as one write.
 
 The rows become a Parquet file, and the statement an INSERT … SELECT of it, so that a value is assigned to its column as
-that of a single INSERT is. Values of one placeholder that have different types (an ``int`` and a ``str``) must not meet
-in one column: they would get a common type first. Such rows are separate files and INSERTs, in one transaction.
+the value of a single INSERT is. Values of one placeholder that have different types (an ``int`` and a ``str``) must not
+meet in one column: they would get a common type first. Such rows are separate files and INSERTs, in one transaction.
 """
 
 from __future__ import annotations

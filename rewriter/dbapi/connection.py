@@ -51,11 +51,12 @@ def connect(
     default it is ``local[*]``, and ``sc://host:15002`` is a Spark Connect server. ``catalog`` is the URL of the
     PostgreSQL database that holds the catalog, ``postgresql+psycopg://user@host/database``; without one it is a file in
     the directory. ``progress`` is called with a ``rewriter.runtime.progress.Progress`` while statements run and rows
-    are read, a few times a second at most, from any thread. ``autocommit`` is that of the connection. ``settings``
-    are those of SET, without their prefix: ``connect(d, partial_data=True)``. ``filesystems`` are the options of object
-    stores by bucket, as ``rewriter.toml`` has them: ``{"s3://bucket": {"region": "eu-central-1"}}``.
+    are read, a few times a second at most, from any thread. ``autocommit`` is the connection's ``autocommit``.
+    ``settings`` are the settings of SET, without their prefix: ``connect(d, partial_data=True)``. ``filesystems`` are
+    the options of object stores by bucket, as ``rewriter.toml`` has them:
+    ``{"s3://bucket": {"region": "eu-central-1"}}``.
 
-    What no argument names is that of the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
+    What no argument names comes from the URL, the ``profile``, the environment variables ``REWRITER_WAREHOUSE``,
     ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``, or the profile ``default``.
 
     Raises ``InterfaceError``, and ``OperationalError`` where the directory cannot be read, the database cannot be

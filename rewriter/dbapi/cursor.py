@@ -138,7 +138,7 @@ class Cursor:
         """Returns the id of the last execution, also of one that failed; ``None`` before the first and after ``close``.
 
         It is a UUID that no other execution has. Spark shows it with the jobs of the statement. Of ``executemany``, it
-        is that of the last execution.
+        is the id of the last execution.
         """
         return self._query_id
 

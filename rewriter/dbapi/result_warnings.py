@@ -36,7 +36,7 @@ def warn(result: Result) -> None:
 
 
 def _stack_level() -> int:
-    """Returns the number of the frames from ``warn`` to that of the program."""
+    """Returns the number of the frames from ``warn`` to the frame of the program."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INNER_PACKAGES:
         frame, level = frame.f_back, level + 1

@@ -24,10 +24,10 @@ _LINE = re.compile(r"([^\n]*?)(\r?\n|\Z)")
 
 @dataclass(frozen=True)
 class Case:
-    """One case. ``start`` is the line of its command, and ``output_start`` that of its first line of output, from 1.
+    """One case. ``start`` is the line of its command, and ``output_start`` the first line of its output, from 1.
 
     ``text`` and ``expected`` have ``\\n`` as line ends. ``output`` is the place of the output in the file's text, with
-    its last line end and the doubled separators around it. ``line_end`` is that of the file at this place.
+    its last line end and the doubled separators around it. ``line_end`` is the file's line end at this place.
     """
 
     start: int
@@ -245,7 +245,7 @@ _ENGINE, _FORMAT = _one_of(*ENGINES), _one_of(*FORMATS)
 
 #: The line before the first case, about the whole file.
 _FILE_OPTIONS = "options"
-#: ``new``: an empty warehouse; ``read``: that of the user, unchanged; ``write``: that of the user, changes remain.
+#: ``new``: an empty warehouse; ``read``: the user's warehouse, unchanged; ``write``: the same, changes remain.
 _WAREHOUSES = ("new", "read", "write")
 
 #: The options of each command.
@@ -294,7 +294,7 @@ def read_options(words: list[str], command: str) -> dict[str, str] | str:
 
 # Plain SQL as a golden file: each statement is a case without output. Rewriting adds commands and separators only.
 #
-# Comments before a statement become part of its input, comments after the last one become those of the file.
+# Comments before a statement become part of its input, comments after the last one become comments of the file.
 
 
 def read_golden_file(text: str) -> GoldenFile:

@@ -87,12 +87,12 @@ class FileRun:
 
     @property
     def rewritten(self) -> str:
-        """The file's text with the actual outputs; those of failed cases stay as they were."""
+        """The file's text with the actual outputs; the outputs of failed cases stay as they were."""
         changed = {i: o.actual for i, o in enumerate(self.outcomes) if not o.passed and not o.failed}
         return with_outputs(self.file, changed)
 
     def faults(self, *, rewrite: bool) -> list[Outcome]:
-        """Returns the outcomes that differ from the file or, if it is rewritten, those that cannot be accepted."""
+        """Returns the outcomes that differ from the file or, if it is rewritten, outcomes that cannot be accepted."""
         return [outcome for outcome in self.outcomes if (outcome.failed if rewrite else not outcome.passed)]
 
 
@@ -100,8 +100,8 @@ def run_file(path: Path, warehouse: UserWarehouse | None = None) -> FileRun:
     """Runs all cases of a file, in order.
 
     The file's option ``warehouse`` says where: ``new`` in an empty warehouse that is removed afterwards, ``read`` in
-    that of the user, where statements that may change it are refused, ``write`` in that of the user. Without the option
-    a file that has a case ``setup`` gets a new warehouse, any other that of the user if there is one.
+    the user's warehouse, where statements that may change it are refused, ``write`` in the user's warehouse. Without
+    the option a file that has a case ``setup`` gets a new warehouse, any other the user's warehouse if there is one.
 
     Raises ``OperationalError`` PATH_NOT_FOUND for a file that cannot be read, and WAREHOUSE_NOT_FOUND; ``ParseError``
     INVALID_GOLDEN_FILE for text that is not a golden file.
@@ -368,7 +368,7 @@ def _shown(result: Result, case: Case, sessions: _Sessions) -> Iterator[str]:
         yield f"Warning: {warning}"
 
 
-# Statements that may run in a user's warehouse: those that only read.
+# Statements that may run in a user's warehouse: statements that only read.
 
 _CONDITION = "GOLDEN_FILE_READS_ONLY"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rewriter.session import Session
     from rewriter.timeline.calendars import Calendar, Period
 
-#: The schedule of each kind of period, and the form of its keys: those of Dagster's own definitions, weeks from Monday.
+#: The schedule of each kind of period, and the form of its keys: as in Dagster's own definitions, weeks from Monday.
 _SCHEDULES = {
     UpdatePeriod.MINUTELY: ("* * * * *", "%Y-%m-%d-%H:%M"),
     UpdatePeriod.HOURLY: ("0 * * * *", "%Y-%m-%d-%H:%M"),
@@ -45,9 +45,9 @@ def partitions_definition(
     """Returns the periods of a storage table as Dagster's partitions, beginning with the first that starts at ``start``
     or later: a bound as in ``time_range_in``, such as ``'2024-01-01'`` or ``'now.day - 90 days'``.
 
-    Hours and minutes are those of UTC; days and longer periods those of the cube's zone, weeks from Monday. Of a table
-    that holds several periods, ``period`` names one. Raises ``AnalysisError`` FACT_NOT_FOUND, ``InterfaceError`` for a
-    table or period that the fact does not have, and ``DataError`` INVALID_TIME_BOUND. Reads the catalog only.
+    Hours and minutes follow UTC; days and longer periods follow the cube's zone, weeks from Monday. Of a table that
+    holds several periods, ``period`` names one. Raises ``AnalysisError`` FACT_NOT_FOUND, ``InterfaceError`` for a table
+    or period that the fact does not have, and ``DataError`` INVALID_TIME_BOUND. Reads the catalog only.
 
     A date that a zone leaves out is a partition for Dagster, which never becomes due here.
     """
@@ -81,10 +81,10 @@ def missing_partition_keys(
 ) -> list[str]:
     """Returns the keys of the partitions that are to be loaded or refreshed, in order of time.
 
-    ``states`` are those of the work lists: MISSING, OUTDATED, UNPROVEN. Only partitions whose time is over are asked
-    for; where the fact declares its LATENESS, those that ended longer ago. Raises ``AnalysisError`` FACT_NOT_FOUND, and
-    ``InterfaceError`` if no period of the table is that of ``partitions``, which a user may also define without
-    ``partitions_definition``. Reads timelines only; O(ranges and keys).
+    ``states`` are the states of the work lists: MISSING, OUTDATED, UNPROVEN. Only partitions whose time is over are
+    asked for; where the fact declares its LATENESS, partitions that ended longer ago. Raises ``AnalysisError``
+    FACT_NOT_FOUND, and ``InterfaceError`` if no period of the table is the period of ``partitions``, which a user may
+    also define without ``partitions_definition``. Reads timelines only; O(ranges and keys).
     """
     stored_fact = _fact(session, fact)
     period = _period_of(partitions, stored_fact, table)

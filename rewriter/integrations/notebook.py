@@ -30,7 +30,7 @@ _CELL = "%%rewriter"
 
 @magics_class
 class RewriterMagics(Magics):
-    """``%rewriter`` and ``%%rewriter``. ``connection`` is that of the cells that name none."""
+    """``%rewriter`` and ``%%rewriter``. ``connection`` is the connection of the cells that name none."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
@@ -60,7 +60,7 @@ class RewriterMagics(Magics):
         %%rewriter
         SELECT carrier, COUNT(*) AS n FROM flights GROUP BY carrier
 
-        The result of the last statement is that of the cell, and those before it are displayed.
+        The result of the last statement is the result of the cell, and those before it are displayed.
         """
         arguments = parse_argstring(self.rewriter, line)
         if arguments.connection is not None:
@@ -106,7 +106,7 @@ def load(shell: InteractiveShell) -> None:
         is_ours = context.full_text.lstrip().startswith(_CELL) and context.cursor_line > 0
         if not is_ours or magics.connection is None:
             return {"completions": []}
-        # Lines are those of the cell, without its first one, which is the magic's own.
+        # Lines are the cell's lines, without its first one, which is the magic's own.
         lines = context.full_text.split("\n")[1:]
         before = [*lines[: context.cursor_line - 1], context.text_until_cursor.rpartition("\n")[2]]
         text, cursor = "\n".join(lines), len("\n".join(before))

@@ -33,8 +33,8 @@ _PLAIN = (
 def derive(
     text: QueryText, resolved: Resolved, prunings: Sequence[Pruning], planned: Sequence[PlannedReference]
 ) -> Derivation:
-    """Returns the derivation of a planned query. ``prunings`` are those of the tables, ``planned`` those of the cubes.
-    The readings of the plan are in the same order, tables first.
+    """Returns the derivation of a planned query. ``prunings`` belong to the tables, ``planned`` to the cubes. The
+    readings of the plan are in the same order, tables first.
     """
     cubes = [source for block in resolved.blocks for source in block.cubes]
     tables = {id(reference.node): number for number, reference in enumerate(resolved.tables)}

@@ -94,7 +94,7 @@ def plan_query(query: Query, reader: CatalogReader, settings: Settings, paramete
 
     A query that names no cube keeps its text; only table names become tokens. Raises ``ParseError``,
     ``AnalysisError``, ``NotSupportedError``, and ``MissingDataError`` where partitions are missing and
-    ``settings.partial_data`` is off. Positions are those of the statement.
+    ``settings.partial_data`` is off. Positions refer to the statement.
     """
     text = with_table_queries(QueryText(query.text, query.span.start, query.tokens))
     if is_literal_rows(text.text, text.tokens):
@@ -274,7 +274,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
 
 
 def _placed(query: QueryPlanning, block: Block, source: CubeSource, blocks: dict[int, Block]) -> PlannedReference:
-    """Plans a reference; an error without a place gets that of the cube's name."""
+    """Plans a reference; an error without a place gets the place of the cube's name."""
     check_cancellation()
     try:
         zoned = replace(query.constants, calendar=source.cube.calendar)
@@ -308,7 +308,7 @@ def _qualifier_edits(text: QueryText, resolved: Resolved, current: str) -> list[
 
 def _columns(text: QueryText, resolved: Resolved) -> Collection[str]:
     """The names, in lower case, that columns of a query's relations have, as far as is known; over tables alone also
-    those that columns of derived tables may have.
+    the names that columns of derived tables may have.
     """
     over_cubes = any(block.cubes for block in resolved.blocks)
     names = _column_names(resolved)

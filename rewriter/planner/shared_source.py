@@ -152,7 +152,7 @@ def _only_relation(text: QueryText) -> Shared | None:
 
 
 def _end_of_sample(text: QueryText, name_end: int) -> int:
-    """Returns the end of ``TABLESAMPLE (…) [REPEATABLE (…)]`` behind a name; that of the name where it has none."""
+    """Returns the end of ``TABLESAMPLE (…) [REPEATABLE (…)]`` behind a name; the end of the name where it has none."""
     tokens, end = text.tokens, name_end
     index = next(index for index, token in enumerate(tokens) if token.start >= name_end)
     while tokens[index].is_word("TABLESAMPLE", "REPEATABLE") and tokens[index + 1].is_operator("("):

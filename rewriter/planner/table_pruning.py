@@ -142,7 +142,7 @@ def _list_conditions(
     select: exp.Select, index: int, pushdown: Pushdown | None
 ) -> list[tuple[exp.Expr, exp.Expr, bool]]:
     """Returns the conditions that a relation's rows must satisfy: as typed, as read in this block, and whether they are
-    the block's own. Those of blocks outside come from ``pushdown``.
+    the block's own. Conditions of blocks outside come from ``pushdown``.
     """
     own_conditions = [(condition, condition, True) for condition in filters(select, index)]
     pushed_conditions = [] if pushdown is None else pushdown.into(select)
@@ -501,5 +501,5 @@ _PLAIN = re.compile(r"[^\\'\"$]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)?")
 _EXACT = re.compile(r"-?0*([0-9]*)(?:\.([0-9]*))?")
-#: Those of BIGINT, and those of the widest DECIMAL.
+#: The digits of BIGINT, and the digits of the widest DECIMAL.
 _INTEGER_DIGITS, _MOST_DIGITS = 20, 38

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ClusterEngines:
     """The engines at the addresses of clusters. One thread at a time.
 
-    ``own`` returns the session's own engine, which serves the clusters without an address, and those of its own
+    ``own`` returns the session's own engine, which serves the clusters without an address, and the clusters of its own
     address: ``own_name`` and ``own_master``.
     """
 
@@ -37,7 +37,7 @@ class ClusterEngines:
         self._started: dict[str, Engine] = {}
 
     def of(self, cluster: Cluster, settings: SessionSettings) -> Engine:
-        """Returns the engine of a cluster. The options of the cluster that starts it count, those that are allowed.
+        """Returns the engine of a cluster. The allowed options of the cluster that starts it count.
 
         Raises ``OperationalError`` CLUSTER_ADDRESS_NOT_ALLOWED.
         """
@@ -81,7 +81,7 @@ class ClusterEngines:
 
 
 def defined_in_catalog(settings: SessionSettings) -> bool:
-    """Tests whether the definitions of the clusters are those of the catalog, not the session's own ones."""
+    """Tests whether the definitions of the clusters are the catalog's definitions, not the session's own ones."""
     return not settings.get(CLUSTER_PROPERTIES)
 
 
@@ -124,7 +124,7 @@ def is_allowed(cluster: Cluster, settings: SessionSettings, from_catalog: bool) 
 
 
 def effective_properties(properties: Mapping[str, str], settings: SessionSettings) -> dict[str, str]:
-    """Returns the properties of the catalog with those that the session overrides.
+    """Returns the properties of the catalog with the properties that the session overrides.
 
     If the session defines the clusters itself, the catalog's default cluster counts only if it is among them.
     """

@@ -23,7 +23,7 @@ _SEPARATOR = re.compile(r"\s*,\s*(?=[A-Za-z]+(?:://|\[|\s*(?:,|$)))")
 
 
 def cluster_property(key: str) -> Callable[[str], str]:
-    """Returns the check of a property that overrides that of the catalog; an empty one does not."""
+    """Returns the check of a property that overrides the catalog's property; an empty one does not."""
 
     def check(text: str) -> str:
         if text.strip():

@@ -9,8 +9,8 @@ from the first of these sources that has it:
 4. the environment variables ``REWRITER_WAREHOUSE``, ``REWRITER_ENGINE`` and ``REWRITER_CATALOG``;
 5. the profile that ``REWRITER_PROFILE`` names, otherwise the profile ``default``.
 
-A catalog that a source names beside a warehouse is that of this warehouse. It is not used for another one, which a
-source before it names. ``profiles`` finds the file ``rewriter.toml``.
+A catalog that a source names beside a warehouse is the catalog of this warehouse. It is not used for another one, which
+a source before it names. ``profiles`` finds the file ``rewriter.toml``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEFAULT_PROFILE = "default"
 #: The parts that a URL and a profile may name, beside settings.
 PARTS = ("warehouse", "engine", "master", "catalog")
 _SCHEME = "rewriter:"
-#: Spark's master URLs, and that of a Spark Connect server.
+#: Spark's master URLs, and the URL of a Spark Connect server.
 _MASTER = re.compile(r"local(-cluster)?(\[.*\])?|yarn|(spark|k8s|sc)://.+", re.DOTALL)
 _URL_FORM = "Write rewriter:///path/to/warehouse?engine=duckdb, or the path alone."
 

@@ -2,7 +2,7 @@
 
 Each is computed once, in this process and alike for both engines, at the statement's present moment. CURRENT_DATE is a
 date of UTC, and of the zone if the statement is about a fact with a zone, or about a table of one. There, other dates
-and texts of the present moment are refused, because they would be those of UTC.
+and texts of the present moment are refused, because they would be dates and texts of UTC.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _with_clock(expression: str, expression_tokens: tuple[Token, ...]) -> str:
 
 
 def _literal_of(value: object) -> tuple[str, str]:
-    """Returns the kind and the text of a value as those of a literal. A datetime without a zone is one of UTC."""
+    """Returns the kind and the text that a value has as a literal. A datetime without a zone is one of UTC."""
     match value:
         case None:
             return "null", ""

@@ -39,8 +39,8 @@ class OpenTransaction:
     """A session's transaction of several statements, from START TRANSACTION on. One thread at a time.
 
     A separate thread sends heartbeats to the catalog. Until COMMIT no other session sees any change. The
-    transaction's files are in the same places as those of all writes: ROLLBACK removes them, and VACUUM removes
-    those of a process that died.
+    transaction's files are in the same places as the files of all writes: ROLLBACK removes them, and VACUUM removes the
+    files of a process that died.
     """
 
     def __init__(self, catalog: Catalog, session: str | None) -> None:

@@ -76,7 +76,7 @@ def query_key(
 
 
 class PreparedQueries:
-    """The prepared queries of one session for one state of the catalog. Those that ran longest ago are dropped."""
+    """The prepared queries of one session for one state of the catalog. Drops the queries that ran longest ago."""
 
     def __init__(self) -> None:
         self._state: CatalogState | None = None

@@ -58,8 +58,8 @@ _ALLOWED = ("allowed_addresses", "allowed_options")
 
 
 def resolve_connection(given: Source, environ: Mapping[str, str], directory: Path) -> ConnectionSettings:
-    """Returns the parts of a connection: those that are given, and the others from the URL, profiles and environment
-    variables. ``directory`` is the working directory.
+    """Returns the parts of a connection: the parts that are given, and the others from the URL, profiles and
+    environment variables. ``directory`` is the working directory.
 
     Reads at most two files. Raises ``InterfaceError`` for a profile that does not exist, a file that cannot be read,
     unknown keys, and values that are none of their key; with the name of the file and the key.
@@ -68,7 +68,7 @@ def resolve_connection(given: Source, environ: Mapping[str, str], directory: Pat
 
 
 def stores(environ: Mapping[str, str], directory: Path) -> dict[str, StoreOptions]:
-    """Returns the options of object stores; of a place that several files have, those of the first. Raises as
+    """Returns the options of object stores; of a place that several files have, the options of the first. Raises as
     ``resolve_connection``.
     """
     options: dict[str, StoreOptions] = {}

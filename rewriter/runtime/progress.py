@@ -39,8 +39,8 @@ class Progress:
     statement may be ``waiting``: ``subject`` is what it waits for. The shell is ``reading`` the rows of a result.
 
     ``phase`` is one of these words. ``done`` is a number of units, of ``total``, which is ``None`` where it is unknown;
-    ``unit`` is a plural, empty where nothing is counted. ``bytes`` are those of written files so far. ``fraction`` is
-    the share of the phase's work that the engine has done, where that is better known than ``done``.
+    ``unit`` is a plural, empty where nothing is counted. ``bytes`` are the bytes of written files so far. ``fraction``
+    is the share of the phase's work that the engine has done, where that is better known than ``done``.
 
     Examples:
         >>> Progress("removing", done=25, total=100, unit="files").share
@@ -88,7 +88,8 @@ class ProgressReporter:
     ) -> None:
         """Reports the progress of the statement, unless it was reported less than ``PAUSE_SECONDS`` ago.
 
-        In a block of ``within``, the phase stays that of the block, unless the statement waits, or an engine starts.
+        In a block of ``within``, the phase stays the phase of the block, unless the statement waits, or an engine
+        starts.
         """
         self._report(Progress(phase, done, total, unit, bytes, subject))
 

@@ -66,7 +66,7 @@ class LoggedStatement:
 
     @property
     def ended_at(self) -> float | None:
-        """The time of its end, or of that of its result; ``None`` before, and for a result that was left behind."""
+        """The time of its end, or of the end of its result; ``None`` before, and for a result that was left behind."""
         return self._returned_at if self._progress is None else self._progress.ended_at
 
     @property

@@ -52,7 +52,9 @@ class Scan:
 
     @cached_property
     def avoided(self) -> Amount:
-        """Returns the rest of the table, which was not read. Its costs and errors are those of ``Stats.avoided``."""
+        """Returns the rest of the table, which was not read. Its costs and errors are the costs and errors of
+        ``Stats.avoided``.
+        """
         if self.whole is None:
             return Amount()
         with only_ours():
@@ -106,10 +108,10 @@ class Result:
     """The result of one statement.
 
     ``kind`` names the statement (``SELECT``, ``CREATE TABLE`` …). ``columns`` are name and type of each column,
-    ``None`` where a statement returns no rows. ``coverage``, ``plan``, ``warnings`` and ``stats`` are as those of a
-    cursor. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
+    ``None`` where a statement returns no rows. ``coverage``, ``plan``, ``warnings`` and ``stats`` are as a cursor has
+    them. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
-    -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is that of the execution.
+    -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is the id of the execution.
     ``cluster`` is the one that ran a query; ``None`` without clusters.
     """
 

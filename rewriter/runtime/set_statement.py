@@ -17,7 +17,7 @@ def run_set(
     statement: SetSetting | ResetSetting, settings: SessionSettings, properties: Callable[[], Mapping[str, str]]
 ) -> Result:
     """Runs SET or RESET. Returns the setting's value, or all settings. Raises the errors of ``SessionSettings`` at the
-    statement. ``properties`` returns those of the catalog, which the session may override.
+    statement. ``properties`` returns the properties of the catalog, which the session may override.
     """
     before = settings.copy()
     try:

@@ -53,8 +53,8 @@ class Context:
     relations; ``progress`` receives the statement's progress; ``prepared`` are the session's prepared queries.
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
-    ``streams`` are those that the session has started, ``queries`` its last statements, ``session_clusters`` its choice
-    of a cluster.
+    ``streams`` are the streams that the session has started, ``queries`` its last statements, ``session_clusters`` its
+    choice of a cluster.
 
     ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
     may be used, with the reason. ``written`` are the tables that have required one. ``unreachable`` were tried by this
@@ -156,7 +156,7 @@ class Context:
 
     def begin(self) -> Writer:
         """Returns the statement's transaction: its own, on its snapshot, or its part in the one that the session
-        opened. That of a statement that is explained makes no change.
+        opened. The transaction of a statement that is explained makes no change.
         """
         if self.rehearsed is not None:
             rehearse = partial(self.catalog.rehearse, self.snapshot)
@@ -226,7 +226,7 @@ class Context:
             raise error.at(name.span) from None
 
     def is_temporary(self, name: str) -> bool:
-        """Returns whether a name without a database is that of a temporary table or view of the session."""
+        """Returns whether a name without a database is the name of a temporary table or view of the session."""
         return self.snapshot.is_temporary(name)
 
     def _temporary(self, name: Name) -> Table | TemporaryView | None:
@@ -292,7 +292,7 @@ def single(name: Name) -> str:
     return full_name(parts[0] if len(parts) == 2 else DEFAULT_DATABASE, parts[-1])
 
 
-# The writer of a statement that is explained: its changes are checked as those of a commit, and made nowhere.
+# The writer of a statement that is explained: its changes are checked as the changes of a commit, and made nowhere.
 
 
 class _Rehearsal:

@@ -28,8 +28,8 @@ class Runner:
     """The function that runs a kind of statement, and where the statement is allowed.
 
     ``in_transaction``: between START TRANSACTION and COMMIT, because it only reads, or hands over its changes to be
-    committed with those of other statements. ``without_warehouse``: where the warehouse does not exist yet, because
-    it makes one, or touches no object of it. ``reads_system_tables``: its names may be those of system tables.
+    committed with the changes of other statements. ``without_warehouse``: where the warehouse does not exist yet,
+    because it makes one, or touches no object of it. ``reads_system_tables``: its names may be names of system tables.
     ``writes``: the tables that an engine writes for it, which it does on their primary cluster.
     """
 

@@ -30,7 +30,7 @@ def check_no_system_table(statement: Statement, context: Context) -> None:
 
 
 def _names(value: object) -> Iterator[tuple[str, Span]]:
-    """Yields the names in a statement as the catalog's names; that of a database with a point behind it."""
+    """Yields the names in a statement as the catalog's names; the name of a database with a point behind it."""
     if isinstance(value, Name | NewName):
         try:
             yield single(Name(value.parts, value.span)), value.span

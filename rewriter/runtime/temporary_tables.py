@@ -30,7 +30,7 @@ _OWNER = "owner"
 
 
 def show_plainly(error: Error, session: str | None) -> None:
-    """Replaces the internal names of temporary tables and views in an error by those that were typed."""
+    """Replaces the internal names of temporary tables and views in an error by the names that were typed."""
     for owner in (session, OWNER):
         error.message = plainly(error.message, owner)
         error.hint = error.hint and plainly(error.hint, owner)

@@ -63,13 +63,13 @@ class Views:
         self._plan.close()
 
     def overview(self, since: str = "") -> Value | None:
-        """Returns all facts with their freshness, and the recent commits; ``None`` if they are those of the version
-        ``since``. O(ranges of all timelines + transactions).
+        """Returns all facts with their freshness, and the recent commits; ``None`` if they are the facts and commits of
+        the version ``since``. O(ranges of all timelines + transactions).
         """
         return self._current(("facts", ""), since, _overview)
 
     def fact(self, name: str, since: str = "") -> Value | None:
-        """Returns the chart of a fact; ``None`` if it is that of the version ``since``.
+        """Returns the chart of a fact; ``None`` if it is the chart of the version ``since``.
 
         Raises the errors of ``named_fact_chart``.
         """
@@ -119,7 +119,7 @@ class Views:
                 version = f"{snapshot.sequence}.{time.monotonic_ns()}"
                 if latest is not None and _unversioned(latest[1]) == value:
                     version = str(latest[1]["version"])
-                # Names come from requests: only those of facts are kept, and not many.
+                # Names come from requests: only names of facts are kept, and not many.
                 if len(self._known) > 100:
                     self._known.clear()
                 latest = (snapshot.sequence, time.monotonic()), {**value, "version": version}

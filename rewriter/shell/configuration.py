@@ -7,13 +7,13 @@
     null = "NULL"
     expanded = "auto"       # on, off, auto
     timing = true           # the number of rows, the time, and what was read
-    pager = true            # the program is that of $PAGER
+    pager = true            # the program is the program of $PAGER
     max_rows = 1000         # the rows that the terminal shows of a table; 0 is all
-    vi = false              # the keys of vi instead of those of Emacs
+    vi = false              # the keys of vi instead of the keys of Emacs
     history = true          # keep the history in a file
 
-The file of the project is read first, then that of the user, as for profiles; the first that has a key decides. No key
-names a program, because a project's file may be written by others.
+The file of the project is read first, then the file of the user, as for profiles; the first that has a key decides. No
+key names a program, because a project's file may be written by others.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Configuration:
     history: bool = True
 
     def display(self, *, is_prompt: bool, format: str | None, null: str | None, timing: bool) -> Display:
-        """Returns the settings of the display. Those of files, timing and the pager are for prompts: a script has the
-        same output everywhere.
+        """Returns the settings of the display. Settings of files, timing and the pager are for prompts: a script has
+        the same output everywhere.
         """
         if not is_prompt:
             return Display(format or "table", null, timing=timing)

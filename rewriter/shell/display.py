@@ -35,7 +35,7 @@ _NOT_IN_CSV = ',"\r\n'
 
 @dataclass
 class Display:
-    """The settings of a shell. ``null`` is the text of NULL, or ``None`` for that of the format.
+    """The settings of a shell. ``null`` is the text of NULL, or ``None`` for the text of the format.
 
     ``expanded`` shows tables vertically: always, never, or where they are wider than the terminal. ``timing`` shows the
     number of rows and the time, ``pager`` long results in a pager; both are for people at a prompt. A terminal shows
@@ -118,7 +118,7 @@ def terminal_lines() -> int:
 
 
 def _terminal_size() -> os.terminal_size:
-    """Returns the size of the terminal itself, which may change; only without one that of COLUMNS and LINES."""
+    """Returns the size of the terminal itself, which may change; only without one the size of COLUMNS and LINES."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             size = os.get_terminal_size(stream.fileno())

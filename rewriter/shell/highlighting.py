@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-#: The styles that are not among those of pygments.
+#: The styles that are not among the styles of pygments.
 STYLES = {"unclosed": "underline"}
 
 

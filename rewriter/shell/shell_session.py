@@ -63,7 +63,7 @@ class ShellSession:
     #: The last statement and the next text of the prompt.
     last_statement: str = ""
     next_text: str = ""
-    #: The exit code of a script: that of its first error, or of a CHECK FACT that found a difference.
+    #: The exit code of a script: the code of its first error, or of a CHECK FACT that found a difference.
     exit_code: int = 0
     terminal: Destination = field(init=False)
     interruption: Interruption = field(init=False)
@@ -265,7 +265,7 @@ class _Shown:
 
 
 class _CountedRows:
-    """Rows, and the number of those that were taken, which is reported to a line of progress."""
+    """Rows, and the number of the rows that were taken, which is reported to a line of progress."""
 
     def __init__(self, rows: Iterable[tuple[object, ...]], progress: ProgressLine | None) -> None:
         self._rows, self._progress, self.count = rows, progress, 0

@@ -3,7 +3,7 @@ r"""Variables in statements: ``:x``, ``:'x'``, ``:"x"`` and Hive's ``${hivevar:x
 ``:x`` is replaced by the value, which must be one literal or one identifier; ``:'x'`` by the value as a string literal,
 ``:"x"`` by the value as a quoted identifier. ``${hivevar:x}`` is as ``:x``; within a string or a quoted identifier, and
 as a part of a name (``sales_${hivevar:year}``), the value becomes a part of it. The result is lexed again: its other
-tokens must be those of the statement. So a value adds no condition, no clause and no statement.
+tokens must be the tokens of the statement. So a value adds no condition, no clause and no statement.
 
 >>> substituted("SELECT * FROM :t WHERE dt = :'day'", Variables({"t": "sales", "day": "it's"})).text
 "SELECT * FROM sales WHERE dt = 'it\\'s'"

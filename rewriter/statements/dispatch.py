@@ -1,4 +1,4 @@
-"""Finds the function that runs a statement, among those that the modules of the families register."""
+"""Finds the function that runs a statement, among the functions that the modules of the families register."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Cubes and facts are listed as tables, because queries read them as such. No engine starts, except for the columns of
 # a view that only an engine can determine.
 
-#: The name of the index that stands for the partition columns, as that of Trino's dialect.
+#: The name of the index that stands for the partition columns, as in Trino's dialect.
 _PARTITION_INDEX = "partition"
 
 
@@ -141,7 +141,7 @@ class CatalogReflection:
 
 @contextmanager
 def _catalog(connection: Any) -> Iterator[tuple[Session, Snapshot]]:
-    """Yields the session and the state of its next statement. Errors become those of SQLAlchemy."""
+    """Yields the session and the state of its next statement. Errors become errors of SQLAlchemy."""
     try:
         session: Session = connection.connection.dbapi_connection.session
         yield session, session.snapshot()
@@ -225,7 +225,7 @@ def _no_constraints(connection: Any, name: str, schema: str | None) -> list[Any]
 
 # Names between backquotes.
 
-#: Words that end a name's place in a query, beside those of SQLAlchemy.
+#: Words that end a name's place in a query, beside SQLAlchemy's words.
 _WORDS = frozenset(
     "anti any at both by cluster cross cube date day div exists extract filter from hour insert interval lateral "
     "leading limit map minus minute month natural offset over partition pivot position qualify row rows second semi "

@@ -1,4 +1,4 @@
-"""Types: Spark's spelling of SQLAlchemy's types, SQLAlchemy's types for those of columns, and literals."""
+"""Types: Spark's spelling of SQLAlchemy's types, SQLAlchemy's types for the types of columns, and literals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy.sql.compiler import GenericTypeCompiler
 
 #: The precision up to which ``Float`` is Spark's FLOAT, in bits.
 _FLOAT_BITS = 24
-#: The digits of ``Numeric`` without a precision: those that Spark gives to a decimal of unknown size.
+#: The digits of ``Numeric`` without a precision: the digits that Spark gives to a decimal of unknown size.
 _ANY_DECIMAL = (38, 18)
 _SIZED = re.compile(r"(char|varchar|decimal)\((\d+)(?:,(\d+))?\)")
 

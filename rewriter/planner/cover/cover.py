@@ -80,9 +80,9 @@ if TYPE_CHECKING:
 class Candidate:
     """One (storage table, period) that may serve, with the periods that exist there.
 
-    ``weight`` is its fact's. ``cost`` is that of one partition, in a unit that all candidates share: 1 each to count
-    partitions, or their mean bytes, rounded up. It is positive, because opening a partition has a cost even if the
-    partition is empty; other values raise ``ValueError``. The timeline is cut to the window of
+    ``weight`` is its fact's. ``cost`` is the cost of one partition, in a unit that all candidates share: 1 each to
+    count partitions, or their mean bytes, rounded up. It is positive, because opening a partition has a cost even if
+    the partition is empty; other values raise ``ValueError``. The timeline is cut to the window of
     validity (``validity.cut``). The partitions of a RAW table hold ``events``: at the same price, rollups of their
     period come before them.
     """
@@ -130,7 +130,7 @@ def cover(target: RangeSet, candidates: Sequence[Candidate]) -> Cover:
     microsecond. Align the target to the base period first, and bound open ends by ``extent``. The order of the
     candidates does not matter if no two agree in fact, storage, table and period.
 
-    Cost: that of ``Chain.fill``, which depends on the runs of partitions and on the holes that no coarser partition
+    Costs what ``Chain.fill`` costs. This depends on the runs of partitions and on the holes that no coarser partition
     covers, not on the number of partitions. Only if weeks and calendar periods both exist, calendar partitions inside
     the target (12 to 17 a year) cost a few look-ups each, except inside runs of the coarsest that are settled
     (``_forced_runs``): if years cost so little that no week can win, a hundred years of them are as much work as one.
@@ -291,9 +291,9 @@ def fill_with_weeks(segment: Segment, calendar: Chain, weeks: Chain, days: Chain
     """Returns the filling of a segment with the least price. ``weeks`` is the chain of weeks, days and finer periods,
     ``days`` the chain without weeks.
 
-    Cost: that of both chains, plus a few look-ups of a price for each calendar partition inside the segment. Of those
-    that are settled (``_forced_runs``), only the last are examined, until a path reaches one without a week over its
-    start.
+    Costs what both chains cost, plus a few look-ups of a price for each calendar partition inside the segment. Of the
+    calendar partitions that are settled (``_forced_runs``), only the last are examined, until a path reaches one
+    without a week over its start.
     """
     weekly_filling = weeks.fill([segment])
     if not any(available(priced, *segment) for level in calendar.levels for priced in level.candidates):

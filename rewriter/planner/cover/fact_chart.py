@@ -64,8 +64,8 @@ def query_charts(coverage: Coverage, reader: CatalogReader, settings: Settings) 
     """Returns a chart for each reference to a cube in a query: what the cube's facts have in the time of the query, and
     what the query takes and lacks.
 
-    ``reader`` has the state under which the query was planned, or a newer one: what the query takes is that of its
-    plan. A cube that was dropped since has no more than that.
+    ``reader`` has the state under which the query was planned, or a newer one: what the query takes is what its plan
+    takes. A cube that was dropped since has no more than that.
     """
     cubes = {cube.name for cube in reader.cubes()} if coverage.references else ()
     return [

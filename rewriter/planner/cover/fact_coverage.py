@@ -62,8 +62,7 @@ class FactCoverage:
 
     @cached_property
     def unused(self) -> Mapping[str, list[Candidate]]:
-        """The candidates that exist and that no query uses, by their state; those that streams fill are not among
-        them.
+        """The candidates that exist and that no query uses, by their state, without the candidates that streams fill.
         """
         readers = {
             "outdated": self.reader.outdated,
@@ -99,7 +98,7 @@ class FactCoverage:
         return ranges[0] if ranges else None
 
     def over(self, requested: RangeSet) -> CoveredTime:
-        """Returns the cover of a closed range, which is first aligned to base periods. Costs that of ``cover``."""
+        """Returns the cover of a closed range, which is first aligned to base periods. Costs what ``cover`` costs."""
         base = self.fact.base_period
         covered = cover((touched if self.fact.is_raw else snapped)(requested, base), self.fresh)
         missing = covered.missing

@@ -26,7 +26,7 @@ Segment = tuple[int, int]
 class PricedCandidate:
     """The partitions of one candidate. Compared by identity.
 
-    ``price`` is that of one partition: all its sums in one integer, of which ``cost`` is the leading part
+    ``price`` is the price of one partition: all its sums in one integer, of which ``cost`` is the leading part
     (``cover._price``). ``rank`` is the candidate's position among all by name, and no two have the same.
     """
 
@@ -159,7 +159,7 @@ class CostIndex:
         return ((begin, stop, priced) for begin, stop, priced, _, _ in self._pieces[max(low, 0) : high])
 
     def part(self, start: int, end: int) -> Filling:
-        """Returns the part of the filling in ``[start, end)``. The cost is that of its pieces."""
+        """Returns the part of the filling in ``[start, end)``. The cost grows with its pieces."""
         cut = Filling([], [])
         for index in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)):
             low, high, priced, first, stop = self._pieces[index]

@@ -52,8 +52,8 @@ def is_open(requested: RangeSet) -> bool:
 def close_ends(
     requested: RangeSet, existing: TimeRange | None, promise: OpenEnd | None, *, ignored_from: int | None
 ) -> ClosedRanges:
-    """Returns ``requested`` with its open ends closed at those of ``existing``, the extent of all candidates (``None``
-    if they have no partitions), or at the ``promise`` if that is later.
+    """Returns ``requested`` with its open ends closed at the ends of ``existing``, the extent of all candidates
+    (``None`` if they have no partitions), or at the ``promise`` if that is later.
 
     All of time asks for the existing partitions, and therefore for nothing of a fact that has none. Behind
     ``ignored_from``, an open end that follows other ranges asks for nothing: ``to_date(t) <> current_date`` does not
@@ -79,7 +79,9 @@ def close_ends(
 def _split_at_ends(
     requested: RangeSet, first: int, last: int, ignored_from: int | None
 ) -> tuple[list[TimeRange], list[TimeRange]]:
-    """Returns the ranges with their open ends moved to ``first`` and ``last``, and those that lie wholly beyond one."""
+    """Returns the ranges with their open ends moved to ``first`` and ``last``, and the ranges that lie wholly beyond
+    one.
+    """
     within, beyond = [], []
     for time_range in requested:
         opens, ends = time_range.start <= MIN_INSTANT, time_range.end >= MAX_INSTANT
@@ -138,7 +140,7 @@ def _beyond(
     reader: CatalogReader,
     period_kind: Period | None,
 ) -> Iterator[TimeRange]:
-    """Returns the periods of which partitions of a table exist, at least all those that reach beyond ``existing``."""
+    """Returns the periods of which partitions of a table exist, at least all periods that reach beyond ``existing``."""
     table = reader.table(storage_table.table)
     binding = TimeBinding(fact, storage_table, table)
     ranges = [

@@ -34,8 +34,8 @@ class SecondaryTimeUse:
 
 
 def undeclared(uses: Sequence[SecondaryTimeUse], storage_table: StorageTable) -> list[str]:
-    """Returns the dimensions that the rows of a table do not have: those that its partitions do not name. An event of a
-    RAW table has all of them.
+    """Returns the dimensions that the rows of a table do not have: the dimensions that its partitions do not name. An
+    event of a RAW table has all of them.
     """
     return [use.time for use in uses if use.time not in storage_table.times and storage_table.raw is None]
 

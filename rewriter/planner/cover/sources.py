@@ -31,7 +31,7 @@ class Source:
 
 
 class SourceTimelines(NamedTuple):
-    """The periods of one candidate: fresh ones, and those that do not serve, separated by the reason."""
+    """The periods of one candidate: fresh periods, and periods that do not serve, separated by the reason."""
 
     fresh: PartitionTimeline
     outdated: PartitionTimeline
@@ -41,7 +41,7 @@ class SourceTimelines(NamedTuple):
 
     @property
     def existing(self) -> tuple[PartitionTimeline, ...]:
-        """Those of the periods that count for open ends of a range: all but those that streams still fill."""
+        """The periods that count for open ends of a range: all but the periods that streams still fill."""
         return self.fresh, self.outdated, self.unproven, self.incomplete
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class ChartState(Enum):
-    """The state of the periods of a row. ``TAKEN`` are among those that exist; all other states are disjoint."""
+    """The state of the periods of a row. ``TAKEN`` periods are among the periods that exist; all other states are
+    disjoint.
+    """
 
     TAKEN = "taken"
     EXISTING = "exists"

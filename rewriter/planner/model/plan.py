@@ -82,7 +82,7 @@ class Selection:
 class TableUse:
     """A table that the query reads, and the partitions to read.
 
-    These are the partitions of covers in key ranges (``None`` for the whole table), and those that satisfy
+    These are the partitions of covers in key ranges (``None`` for the whole table), and the partitions that satisfy
     ``requested``, the filter of references to the table itself. Where periods share a table, other periods' keys lie
     inside the ranges, too: ``selections`` name the chosen ones.
     """
@@ -281,9 +281,9 @@ class ReferencePlan:
     ``open_begin`` and ``open_end`` say where open ends of the range were closed; ``None`` where none was open, or
     nothing is there. ``badness`` are the sums that a best cover minimizes. ``inexact`` are the bounds, as text,
     that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
-    exist where something is missing. ``periods`` are those that the fact has, ``causes`` say why candidates were not
-    chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is that of the cube. ``row_aggregates`` are
-    the warnings for aggregates over base rows that hold several events each.
+    exist where something is missing. ``periods`` are the periods that the fact has, ``causes`` say why candidates were
+    not chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is the cube's calendar.
+    ``row_aggregates`` are the warnings for aggregates over base rows that hold several events each.
     """
 
     cube: str
@@ -391,9 +391,9 @@ class ClockReading:
     """A function of a cube's time that reads the clocks of a zone.
 
     ``words`` is the function and ``time`` the time, both as typed, at ``position``. ``cube_zone`` is the zone of the
-    cube, ``zone`` that of the clocks: another one where the query converts the time. ``unit`` is the unit on which the
-    function depends. ``is_instant`` says that the value is an instant: its clocks, those of UTC, are only read if it is
-    assigned to a column of another type.
+    cube, ``zone`` the zone of the clocks: another one where the query converts the time. ``unit`` is the unit on which
+    the function depends. ``is_instant`` says that the value is an instant: its clocks are UTC's, and are only read if
+    it is assigned to a column of another type.
     """
 
     words: str
@@ -406,7 +406,7 @@ class ClockReading:
 
 
 def moved_from(zone: str) -> str:
-    """Returns the name of clocks that are none: those of UTC, moved as if their times were those of a zone. A cube
+    """Returns the name of clocks that are none: the clocks of UTC, moved as if their times were a zone's times. A cube
     without a zone whose times are a zone's, by its owner's word, has them.
     """
     return f"UTC moved from {zone}"
@@ -415,7 +415,7 @@ def moved_from(zone: str) -> str:
 @dataclass(frozen=True)
 class TableAggregate:
     """An item of a SELECT: the number of rows of a table, or with ``column``, the number of its values that are not
-    NULL, its least or its greatest value. ``name`` is that of the output column.
+    NULL, its least or its greatest value. ``name`` is the name of the output column.
     """
 
     function: Literal["COUNT", "MIN", "MAX"]
@@ -448,11 +448,11 @@ class Plan:
     """A planned query. ``sql`` with the tables' own names runs on any Spark where the storage tables are tables.
 
     ``coverage`` has the covers of the references to cubes, ``warnings`` are texts for a person, ``parameters`` the
-    values of named parameters. ``edits`` are those of the text that belong to no reference. ``template`` and
+    values of named parameters. ``edits`` are the edits of the text that belong to no reference. ``template`` and
     ``readings`` say what an engine reads. ``derivation`` is there where ``Settings.derive`` asks.
     With ``row_limit``, any so many rows of the only table are enough. ``aggregates`` are all items of a query of one
-    table that selects all rows of partitions, or empty. ``clock_readings`` are those that the value of each output
-    column is computed from, as far as they are known; empty where ``Settings.clocks`` does not ask.
+    table that selects all rows of partitions, or empty. ``clock_readings`` are the clock readings that the value of
+    each output column is computed from, as far as they are known; empty where ``Settings.clocks`` does not ask.
     ``text_edits`` are there where ``Settings.certify`` asks.
     """
 

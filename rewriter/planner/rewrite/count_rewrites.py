@@ -59,7 +59,7 @@ def aggregate_edits(
 
 
 def shown_edits(text: QueryText, block: Block, counters: Counters | None = None) -> list[Edit]:
-    """Returns the edit that makes a block also select counts of its rows. ``counters`` are those of its cube."""
+    """Returns the edit that makes a block also select counts of its rows. ``counters`` are its cube's counters."""
     if not block.shown:
         return []
     items = [(_shown(count, counters), count.name) for count in block.shown]
@@ -255,7 +255,7 @@ class Counters:
 
     @property
     def relation_measures(self) -> tuple[str, ...]:
-        """Those that are read as columns of the relation, not through ``extras``."""
+        """The cube's measures that are read as columns of the relation, not through ``extras``."""
         return tuple(name for name in self._names if name not in self._names_in_extras)
 
     @property

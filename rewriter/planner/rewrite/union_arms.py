@@ -86,8 +86,8 @@ def _item(name: str, values: Sequence[str], predicates: Sequence[str]) -> str:
 
 
 def _measure_types(arms: Sequence[Arm], cube: Cube) -> dict[str, str]:
-    """Returns the type of each measure in the relation, by name in lower case: that of the cube, or the widest one of
-    the rollups. Base rows may have a narrower one.
+    """Returns the type of each measure in the relation, by name in lower case: the type in the cube, or the widest type
+    in the rollups. Base rows may have a narrower one.
     """
     stored = [_stored_types(arm, cube) for arm in arms]
     names = [measure.name.lower() for measure in cube.measures]

@@ -1,4 +1,4 @@
-"""The cluster of a query, and those that were refused, with what they lack."""
+"""The cluster of a query, and the clusters that were refused, with what they lack."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Route:
-    """The cluster that runs a query, after those that were refused. ``None`` is the session's own engine, for queries
-    that read no table of a cluster. ``required`` says why no other cluster was tried; '' if the cluster was chosen.
+    """The cluster that runs a query, after the clusters that were refused. ``None`` is the session's own engine, for
+    queries that read no table of a cluster. ``required`` says why no other cluster was tried; '' if the cluster was
+    chosen.
     """
 
     cluster: str | None = None

@@ -390,7 +390,7 @@ def is_file(node: exp.Table) -> bool:
 
 
 def renames(relation: exp.Expr) -> bool:
-    """Tests whether a relation's columns differ from those of its table: ``t AS x (a, b)``, PIVOT, UNPIVOT."""
+    """Tests whether a relation's columns differ from its table's columns: ``t AS x (a, b)``, PIVOT, UNPIVOT."""
     alias = relation.args.get("alias")
     return bool(relation.args.get("pivots") or (alias is not None and alias.args.get("columns")))
 

@@ -343,8 +343,8 @@ class Columns:
     ) -> tuple[str, ...]:
         """Returns the cube's columns that the derived table must offer, in the cube's order.
 
-        ``nodes`` are those of the effective block and its inlined conditions, ``correlated`` the values that subqueries
-        read, ``extra`` further names.
+        ``nodes`` are the nodes of the effective block and its inlined conditions, ``correlated`` the values that
+        subqueries read, ``extra`` further names.
         """
         names = {name.lower() for name in extra}
         for level in self._source.levels:
@@ -413,7 +413,7 @@ def is_correlatable(node: exp.Expr) -> bool:
 def escaping(query: exp.Expr, output_columns: OutputColumns) -> str | None:
     """Returns a column of the query, as typed, that is not certainly bound by its own relations, or ``None``.
 
-    ``output_columns`` are those of the tree that contains the query.
+    ``output_columns`` belong to the tree that contains the query.
     """
     columns = (column for column in query.find_all(exp.Column) if not isinstance(column.this, exp.Star))
     return next((column.sql("spark") for column in columns if not _is_bound(column, query, output_columns)), None)

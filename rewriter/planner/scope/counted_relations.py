@@ -41,7 +41,7 @@ class _NotCounted(Exception):
 
 @dataclass(frozen=True)
 class _RowSource:
-    """The relation of a SELECT whose rows are those of a cube, or stand for them."""
+    """The relation of a SELECT whose rows are the rows of a cube, or stand for them."""
 
     relation: exp.Expr
     index: int
@@ -66,7 +66,7 @@ class CountedRelations:
     def __init__(
         self, inlining: Inlining, ctes: CteReferences, cubes: Mapping[int, Cube], tables: Mapping[int, Table]
     ) -> None:
-        """``cubes`` and ``tables`` are those of the query, by the identity of their nodes."""
+        """``cubes`` and ``tables`` are the query's, by the identity of their nodes."""
         self._inlining, self._ctes, self._cubes = inlining, ctes, cubes
         self._shown: dict[int, dict[str, ShownCount]] = {}
         #: The columns of queries, by identity and position, that depend on no measure.
@@ -188,7 +188,7 @@ class CountedRelations:
         if not _shows_star(select):
             return False
         if len(united) > 1 or len(relations(select)) > 1:
-            raise _NotCounted  # they would not stand in the positions of those of the other SELECTs
+            raise _NotCounted  # they would not stand in the positions of the columns of the other SELECTs
         return True
 
     def _row_source(self, select: exp.Select) -> _RowSource | None:
@@ -229,8 +229,8 @@ class CountedRelations:
                     raise _NotCounted(reason.measure, computed=reason.computed or computed) from None
 
     def _name_in(self, source: _RowSource, column: exp.Column, select: exp.Select) -> str | None:
-        """Returns the column of ``source`` that a column of a SELECT is, or a field of; ``None`` for those of other
-        relations.
+        """Returns the column of ``source`` that a column of a SELECT is, or a field of; ``None`` for a column of
+        another relation.
         """
         qualifier, name = column.table.lower(), column.name.lower()
         if qualifier:

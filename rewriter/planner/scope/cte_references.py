@@ -15,7 +15,7 @@ class CteReferences:
     """The names behind FROM that are CTEs, and the number of references to each CTE."""
 
     def __init__(self, nodes: Collection[exp.Expr]) -> None:
-        """``nodes`` are all those of a tree, its root first. Linear in their number."""
+        """``nodes`` are all nodes of a tree, its root first. Linear in their number."""
         self._cte_of: dict[int, exp.CTE] = {}
         self._references: dict[int, list[exp.Table]] = {}
         self._root: exp.Expr | None = next((node for node in nodes if isinstance(node, exp.CTE)), None)
@@ -65,8 +65,8 @@ class CteReferences:
 
 @dataclass(frozen=True, eq=False)
 class _CteScope:
-    """The CTEs of one WITH that are in scope at a place: the first ``count``. ``enclosing`` are those of the enclosing
-    WITHs.
+    """The CTEs of one WITH that are in scope at a place: the first ``count``. ``enclosing`` are the CTEs of the
+    enclosing WITHs.
     """
 
     with_: exp.With

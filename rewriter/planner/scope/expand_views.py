@@ -46,7 +46,7 @@ _PARTS = ("this", "db", "catalog", "alias", "joins", "laterals", "pivots")
 def expand(text: QueryText, reader: CatalogReader, created_view: str | None = None) -> QueryText:
     """Returns the query without views and without shared CTEs over cubes; ``text`` itself where it names none of them.
 
-    Places in the result are those of the statement: a view's body has the place of the view's name, a CTE's copy that
+    Places in the result refer to the statement: a view's body has the place of the view's name, a CTE's copy the place
     of the CTE. ``created_view`` is the view that is being created from the query; the query must not read it.
 
     Raises ``AnalysisError``: RECURSIVE_VIEW, and TABLE_OR_VIEW_NOT_FOUND for a table that a view reads;
@@ -101,8 +101,8 @@ class _Views:
     def _temporary(self, node: exp.Table, reading: View | None) -> Table | TemporaryView | None:
         """Returns the temporary table or view that a name means.
 
-        A stored view reads none. A temporary view reads those that it read when it was created, and raises
-        ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND for one that was dropped.
+        A stored view reads none. A temporary view reads the tables and views that it read when it was created, and
+        raises ``AnalysisError`` TABLE_OR_VIEW_NOT_FOUND for one that was dropped.
         """
         if node.db or (reading is not None and not reads_temporary(reading, node.name)):
             return None
@@ -198,7 +198,7 @@ class _Views:
                 replacements += _bound(text, node, span, temporary)
             elif not is_file(node):
                 self._check_there(view, node)
-                # A name with its database means the same where another one is current, and is never that of a CTE.
+                # A name with its database means the same where another one is current, and is never the name of a CTE.
                 replacements += [] if node.db else [Replacement(Span(span.start, span.start), (Piece(prefix, span),))]
         replacements += [Replacement(span, ()) for span, _ in databases(text, keys)]
         full_span = Span(text.tokens[0].start, text.tokens[-1].end)  # a comment at the end would hide what follows
@@ -431,7 +431,7 @@ class _SharedCtes:
             if self._references.cte_of(node) is not None:
                 replacements += self._copy(node)
             elif node.args.get("db") is None:
-                # A name with its database is never that of a CTE that the copy's new place sees.
+                # A name with its database is never the name of a CTE that the copy's new place sees.
                 span = _span_of(node.this)
                 replacements.append(
                     Replacement(Span(span.start, span.start), (Piece(prefix_of(self._reader.current), span),))

@@ -33,7 +33,7 @@ class Level:
 
     ``alias`` is the name of its one relation inside it. ``source_values`` are the values that the relation offers,
     ``output_values`` the values that the subquery offers itself. Both are over the cube's columns, by name in lower
-    case. ``column_lists`` are the lists of names that follow its alias, and that of its CTE.
+    case. ``column_lists`` are the lists of names that follow its alias, and the alias of its CTE.
     """
 
     select: exp.Select
@@ -111,7 +111,7 @@ class Inlining:
     """
 
     def __init__(self, cubes: Mapping[int, Cube], ctes: CteReferences, size: int) -> None:
-        """``cubes`` are those of the query, by the identity of their nodes; ``size`` is the number of its nodes."""
+        """``cubes`` are the query's, by the identity of their nodes; ``size`` is the number of its nodes."""
         self._cubes, self._ctes = cubes, ctes
         self._left = _MOST_NODES + size
         self._levels: dict[int, tuple[exp.Table | None, tuple[Level, ...]] | NotSupportedError] = {}

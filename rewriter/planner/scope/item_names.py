@@ -33,7 +33,8 @@ _PREFIX = "SELECT "
 def item_name(item_text: str, integers: Collection[str] = (), aliases: Collection[str] = ()) -> str:
     """Returns the name of a column whose item is ``typed``; the item as typed where the rules do not cover it.
 
-    ``integers`` are the names, in lower case, of columns of integers, ``aliases`` those of the relations of its block.
+    ``integers`` are the names, in lower case, of columns of integers, ``aliases`` the names of the relations of its
+    block.
     """
     try:
         name = _Namer(item_text, integers, aliases).name()

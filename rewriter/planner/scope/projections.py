@@ -59,12 +59,14 @@ def _plain(node: exp.Expr) -> bool:
 
 
 def own_nodes(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yields all nodes that a block itself evaluates, without those of subqueries and those below FROM's relations."""
+    """Yields all nodes that a block itself evaluates, without the nodes of subqueries and the nodes below FROM's
+    relations.
+    """
     return descend(select)
 
 
 def descend(root: exp.Expr) -> Iterator[exp.Expr]:
-    """Yields the nodes below ``root``, without those of subqueries, CTEs, relations and hints."""
+    """Yields the nodes below ``root``, without the nodes of subqueries, CTEs, relations and hints."""
     stack: list[exp.Expr] = [root]
     while stack:
         for child in children(stack.pop()):

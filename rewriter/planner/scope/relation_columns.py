@@ -22,7 +22,7 @@ class RelationColumns:
     """The columns of the relations of one query. Each SELECT is examined once."""
 
     def __init__(self, ctes: CteReferences, cubes: Mapping[int, Cube], tables: Mapping[int, Table]) -> None:
-        """``cubes`` and ``tables`` are those of the query, by the identity of their nodes."""
+        """``cubes`` and ``tables`` are the query's, by the identity of their nodes."""
         self._ctes, self._cubes, self._tables = ctes, cubes, tables
         self._items: dict[int, list[tuple[str, exp.Expr]]] = {}
 

@@ -42,8 +42,8 @@ def check_columns(
 
 
 def _offered(select: exp.Select, blocks: Mapping[int, Block]) -> set[str] | None:
-    """Returns the names, in lower case, that an unqualified column of a SELECT may denote: of its own relations and
-    those of the SELECTs around it; ``None`` where some are unknown.
+    """Returns the names, in lower case, that an unqualified column of a SELECT may denote: names of its own relations
+    and of the relations of the SELECTs around it; ``None`` where some are unknown.
     """
     names: set[str] = set()
     for visible in _visible(select):

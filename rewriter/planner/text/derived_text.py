@@ -1,4 +1,4 @@
-"""A query text assembled from pieces of another one; its places are those of the text that the user typed."""
+"""A query text assembled from pieces of another one; its places refer to the text that the user typed."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _copy(text: QueryText, span: Span) -> Piece:
 
 
 def in_view(error: Error, text: QueryText) -> Error:
-    """Returns the error; where its place is that of a view's name, its message now names the view."""
+    """Returns the error; where its place is the place of a view's name, its message now names the view."""
     view = text.view_at(error.position) if isinstance(text, DerivedText) and error.position is not None else None
     if view is not None and f"view {view}" not in error.message:
         error.message = f"In the view {view}: {error.message}"
@@ -105,7 +105,7 @@ _BEFORE_PARENTHESIS = (*_SET_WORDS, "FROM", "JOIN", "AS", "IN", "EXISTS", "LATER
 def with_table_queries(text: QueryText) -> QueryText:
     """Returns the query with ``SELECT * FROM`` for each TABLE that begins a query; ``text`` itself without one.
 
-    Positions are those of the statement. Costs a walk over the tokens.
+    Positions refer to the statement. Costs a walk over the tokens.
     """
     spans = [token.span for index, token in enumerate(text.tokens) if _begins_query(text.tokens, index)]
     if not spans:

@@ -155,7 +155,7 @@ class QueryText:
         return None
 
     def _unbalanced(self) -> Token | None:
-        """The parenthesis that has no counterpart: sqlglot forgives some, such as that of ``percentile(f( 0.5)``."""
+        """The parenthesis that has no counterpart: sqlglot forgives some, as in ``percentile(f( 0.5)``."""
         open_: list[Token] = []
         for token in self.tokens:
             if token.is_operator("("):
@@ -274,7 +274,7 @@ class QueryText:
         return index
 
     def call(self, node: exp.Expr) -> tuple[Span, Span]:
-        """The stretch of a function call from its name to its closing parenthesis, and that of what is in the
+        """The stretch of a function call from its name to its closing parenthesis, and the stretch inside the
         parentheses.
         """
         if not node._meta or "start" not in node.meta:

@@ -58,7 +58,7 @@ def settle(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def _settle_joins(nodes: Iterable[exp.Expr]) -> bool:
-    """Attaches the joins of ``FROM a JOIN b … SELECT …`` to the SELECT, like those of ``SELECT … FROM a JOIN b``.
+    """Attaches the joins of ``FROM a JOIN b … SELECT …`` to the SELECT, like the joins of ``SELECT … FROM a JOIN b``.
 
     sqlglot leaves them on the first relation, where a query that begins with SELECT has none. Joins in parentheses that
     come first, ``FROM (a JOIN b …) JOIN c``, are joins without parentheses. Returns whether there were any.

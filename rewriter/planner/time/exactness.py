@@ -143,7 +143,7 @@ def _read_by(relation: exp.Expr, name: str) -> Iterator[exp.Column]:
 
 
 def _columns_named(root: exp.Expr, name: str, qualifiers: set[str]) -> Iterator[exp.Column]:
-    """Columns of that name below ``root``, except those of blocks inside it."""
+    """Columns of that name below ``root``, except columns of blocks inside it."""
     for column in find_all(root, exp.Column):
         select = column.find_ancestor(exp.Select)
         if (

@@ -96,7 +96,7 @@ def used_unit(column: exp.Column, calendar: Calendar = UTC) -> tuple[UpdatePerio
 
     ``None`` is raw use. ``year(to_date(t))`` depends on the year alone, because days nest in years;
     ``CASE WHEN t >= '2013-02-01' …`` depends on the month, because a month begins there. What UTC's clocks show depends
-    on the hour, of which the zone's days consist as well as those of UTC.
+    on the hour, of which the zone's days consist as well as UTC's days.
     """
     utc = None if calendar.is_utc else utc_time(column, calendar.zone)
     chain, node = climb(column if utc is None else utc, _LITERALS)

@@ -59,8 +59,8 @@ class Texts:
         return _UNITS[self.fields - 1] if self.fields <= len(_UNITS) else None
 
     def compared(self, op: type[exp.Expr], text: str) -> TimeComparison | None:
-        """Returns the comparison of the times that is equivalent to that of their texts with ``text``; ``None`` if it
-        is not certain.
+        """Returns the comparison of the times that is equivalent to the comparison of their texts with ``text``;
+        ``None`` if it is not certain.
         """
         match = self.shape.fullmatch(text)
         parts = [match[name] for name in _NAMES if match[name] is not None] if match else []

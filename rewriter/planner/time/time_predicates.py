@@ -301,7 +301,7 @@ _LOW, _HIGH = 2 * MIN_INSTANT - MAX_INSTANT, 2 * MAX_INSTANT - MIN_INSTANT
 _YEARS = range(-9_999, 20_000)
 
 
-#: The maximum number of months, quarters, days or hours that are examined to find those that a field selects.
+#: The maximum number of months, quarters, days or hours that are examined to find the periods that a field selects.
 _LONGEST_LOOK = 2_500
 _FIELDS: dict[type[exp.Expr], UpdatePeriod] = {
     exp.Year: _P.YEARLY, exp.Quarter: _P.QUARTERLY, exp.Month: _P.MONTHLY, exp.Day: _P.DAILY, exp.DayOfMonth: _P.DAILY,

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 @dataclass
 class TimeUse:
     """The use of time. ``requested`` are the instants of the leading time dimension that the block lets through
-    (``bounded``: not NULL); ``secondary_ranges``, by name, those of other dimensions that it bounds. The other fields
-    are about all dimensions: ``exact_ranges`` are the ranges that ``time_range_in`` names, ``units`` the units in which
-    time is used and the nodes that use them, ``raw_uses`` other uses, ``compared_ranges`` the ranges for which
+    (``bounded``: not NULL); ``secondary_ranges``, by name, the instants of other dimensions that it bounds. The other
+    fields are about all dimensions: ``exact_ranges`` are the ranges that ``time_range_in`` names, ``units`` the units
+    in which time is used and the nodes that use them, ``raw_uses`` other uses, ``compared_ranges`` the ranges for which
     comparisons with constants are true that are no range of the block. ``from_now`` says that a bound of the leading
     dimension is computed from the present. ``taken_conditions`` are the identities of the conditions that became part
     of ``requested``: they are true for all of its instants.

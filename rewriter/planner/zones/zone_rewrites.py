@@ -246,7 +246,7 @@ class ZoneEdits:
 
     def _check_utc(self, use: TimeOf, parent: exp.Expr | None) -> None:
         """Raises an error unless ``to_utc_timestamp`` names the cube's zone and its clocks are read where it stands. An
-        instant cannot be shifted, and a date of UTC cannot be compared with those of the zone.
+        instant cannot be shifted, and a date of UTC cannot be compared with dates of the zone.
         """
         call = f"to_utc_timestamp({use.column.sql(dialect='spark')}, {string_literal(self._calendar.zone)})"
         if utc_time(use.column, self._calendar.zone) is not use.utc:
@@ -398,7 +398,7 @@ class ZoneEdits:
             if not any(offset or return_offset for _, (offset, return_offset) in pieces):
                 return
             if use.unit < UpdatePeriod.DAILY and self._calendar.since(use.unit) is not None:
-                return  # the zone's hours are those of UTC
+                return  # the zone's hours are UTC's hours
 
             def rendered(offsets: tuple[int, ...]) -> tuple[str | Copied, ...]:
                 head, tail = moved_timestamp("\0", -offsets[1]).split("\0")
@@ -449,8 +449,8 @@ class ZoneEdits:
                     pending.append((outer_select, passed_on_names))
 
     def _check_passed(self, columns: Sequence[exp.Column], names: set[str]) -> set[str]:
-        """Returns the names under which those of the columns that are called ``names`` are passed on. Raises an error
-        for other uses.
+        """Returns the names under which the columns that are called ``names`` are passed on. Raises an error for other
+        uses.
         """
         passed_names: set[str] = set()
         for column in columns:

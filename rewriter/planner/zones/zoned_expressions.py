@@ -91,7 +91,7 @@ def _is_same_kind(use: TimeOf, node: exp.Expr) -> bool:
 
 
 def _truncate(use: TimeOf, node: exp.TimestampTrunc, unit: UpdatePeriod) -> TimeOf | None:
-    """Returns the use of a date_trunc of a time; ``None`` if its periods are not those of one unit."""
+    """Returns the use of a date_trunc of a time; ``None`` if its periods are not the periods of one unit."""
     if use.utc is not None:
         return replace(use, top=node)
     left = _left(use.unit, unit)
@@ -159,7 +159,7 @@ def is_instant(node: exp.Expr, value: Constant) -> bool:
 
 
 def counts_days(node: exp.Ordered) -> bool:
-    """Tests whether an order is that of a window whose frame is an interval."""
+    """Tests whether an order is the order of a window whose frame is an interval."""
     window = node.find_ancestor(exp.Window, exp.Select)
     return isinstance(window, exp.Window) and any(
         spec.find(exp.Interval) for spec in [window.args.get("spec")] if isinstance(spec, exp.Expr)
@@ -186,7 +186,7 @@ def names_outside(node: exp.Expr) -> set[str]:
     while isinstance(outer_node, exp.SetOperation | exp.Subquery | exp.CTE):
         outputs: list[exp.Expr] = []
         if isinstance(outer_node, exp.SetOperation):
-            # The names are those of its first SELECT.
+            # The names come from its first SELECT.
             outputs = outer_node.selects
         elif isinstance(alias := outer_node.args.get("alias"), exp.TableAlias):
             outputs = alias.columns
@@ -281,7 +281,9 @@ def truncated_instant(unit: str, period: Period, calendar: Calendar, instant: st
 
 
 def start_of(period: ZonedPeriod, wall: str, ranges: Sequence[OrdinalRange]) -> str:
-    """Returns the first instant of the period that begins at the wall time, which is that of one of the ordinals."""
+    """Returns the first instant of the period that begins at the wall time, which is the wall time of one of the
+    ordinals.
+    """
     first, last = ranges[0].start, ranges[-1].end
     ordinals = {first}
     for change in _changes(period.calendar, period.start(first), period.start(last) + 1):
@@ -314,7 +316,7 @@ def _changes(calendar: Calendar, start: int, end: int) -> Iterator[Transition]:
 
 
 def _merge_pieces(pieces: list[Piece]) -> list[Piece]:
-    """Returns the pieces without those that have the same offsets as the piece before."""
+    """Returns the pieces without the pieces that have the same offsets as the piece before."""
     return pieces[:1] + [piece for before, piece in pairwise(pieces) if piece[1] != before[1]]
 
 

@@ -57,7 +57,7 @@ def compared_column(before: Sequence[Token]) -> Compared | None:
 
 
 def given_values(before: Sequence[Token]) -> tuple[tuple[str, str], ...]:
-    """Returns the columns that are equal to a literal beside the cursor: those of a conjunction, or of a spec.
+    """Returns the columns that are equal to a literal beside the cursor: the columns of a conjunction, or of a spec.
 
     None where an OR is beside them.
     """

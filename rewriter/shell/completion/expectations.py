@@ -13,7 +13,7 @@ class Relation:
     """What a FROM clause or a statement names.
 
     ``alias`` is the name that qualifies its columns. ``parts`` are its name in the catalog, empty for a subquery or a
-    CTE; these have ``columns``, and those of ``sources`` where their query selects ``*``.
+    CTE; these have ``columns``, and the columns of ``sources`` where their query selects ``*``.
     """
 
     alias: str
@@ -67,8 +67,8 @@ class ClusterNames:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of relations, then those of ``outer`` queries. ``partitions``: only partition columns, if there are any.
-    ``times``: TIME columns of cubes before all others.
+    """Columns of relations, then columns of ``outer`` queries. ``partitions``: only partition columns, if there are
+    any. ``times``: TIME columns of cubes before all others.
     """
 
     relations: tuple[Relation, ...]

@@ -193,7 +193,7 @@ NO_OBJECTS = ObjectNames()
 class Names:
     """Everything that completion knows. ``temporary`` are the objects of the session, which come before others.
 
-    ``words`` are those that arguments of commands can be, by their kind.
+    ``words`` are the words that arguments of commands can be, by their kind.
     """
 
     objects: ObjectNames = NO_OBJECTS
@@ -227,7 +227,7 @@ class Names:
         return [group for group in (*groups, self.objects.by_place.get(place)) if group is not None]
 
     def columns(self, relation: Relation, nested: int = 0) -> tuple[ColumnName, ...]:
-        """Returns the columns of a relation, in order. Those of a subquery and of a view have no types."""
+        """Returns the columns of a relation, in order. Columns of a subquery and of a view have no types."""
         if nested > _MOST_NESTED:
             return ()
         if relation.parts:
@@ -240,7 +240,7 @@ class Names:
 
 
 def _key(object_: Named) -> str:
-    """Returns the key of an object: its name in the catalog, that of a temporary one as it is typed, in lower case."""
+    """Returns the key of an object: its name in the catalog, a temporary object's name as typed, in lower case."""
     database, name = place_of(object_.name)
     return full_name(database, name).lower() if database else name.lower()
 

@@ -1,7 +1,7 @@
 """The values of a partition column that begin with what is typed: few reads of an index, however many partitions.
 
 The keys of partitions are in the order of their values, so each distinct value is one step: the next key behind all
-those that have it. Only partitions with the values of the columns in front are visited, if the text gives these.
+keys that have it. Only partitions with the values of the columns in front are visited, if the text gives these.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class PartitionValuesReader:
         self._catalog = catalog
         self._lock = threading.Lock()
         self._kept: OrderedDict[_Key, Sequence[str]] = OrderedDict()
-        #: The commit up to which the kept values are those of the catalog.
+        #: The commit up to which the kept values are the catalog's values.
         self._sequence = -1
 
     def __call__(self, request: ValuesRequest) -> Sequence[str]:
@@ -89,7 +89,7 @@ class PartitionValuesReader:
 
 
 def _values_of(snapshot: Snapshot, request: ValuesRequest, deadline: float) -> list[str]:
-    """Returns at most ``_MOST_VALUES`` values of a request, those that were read before the deadline (of
+    """Returns at most ``_MOST_VALUES`` values of a request, the values that were read before the deadline (of
     ``time.monotonic``). Raises the errors of reads.
     """
     table = request.table
@@ -147,7 +147,7 @@ def _values_in_first(
 
 
 def _given_values(columns: Sequence[Column], given: Sequence[tuple[str, str]]) -> dict[str, str | None]:
-    """Returns the values in canonical form, by column; those that are none of their type are left out."""
+    """Returns the values in canonical form, by column; values that are none of their type are left out."""
     by_name = {column.name.lower(): column for column in columns}
     values: dict[str, str | None] = {}
     for name, text in given:
@@ -184,14 +184,14 @@ def _distinct(
                 yield value
         if len(keys) < size:
             return
-        # Values that have many partitions are found one by one; those that have one, page by page.
+        # Values that have many partitions are found one by one; values that have one, page by page.
         size = min(_PAGE, size * 4) if len(fields) == len(keys) else 1
         start = successor(last)
 
 
 def _field_ranges(type_: str, typed: str) -> list[KeyRange]:
     """Returns the ranges of the encoded values whose text begins with what is typed; all values for a type whose order
-    is not that of texts.
+    is not the order of texts.
     """
     name = type_.partition("(")[0].lower()
     everything = [KeyRange(NOT_NULL, TOP)]
@@ -242,7 +242,7 @@ def _timestamp_range(typed: str) -> list[KeyRange]:
 
 
 def _number_ranges(type_: str, typed: str) -> list[KeyRange]:
-    """Returns the ranges of whole numbers whose digits begin so: for 20 those of 20, 200 to 209, 2000 to 2099, …"""
+    """Returns the ranges of whole numbers whose digits begin so: for 20 the ranges 20, 200 to 209, 2000 to 2099, …"""
     digits = typed.removeprefix("-")
     if not digits.isascii() or not digits.isdigit():
         return []

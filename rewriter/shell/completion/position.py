@@ -144,7 +144,7 @@ def _without_commands(pieces: Sequence[Piece], cursor: int, text: str) -> list[P
 
 
 def _is_open(text: str, cursor: int, quote: str) -> bool:
-    """Tests whether the quotes behind the cursor, in its line, are those of other strings: their number is even."""
+    """Tests whether the quotes behind the cursor, in its line, are quotes of other strings: their number is even."""
     line_end = text.find("\n", cursor)
     return text.count(quote, cursor, len(text) if line_end < 0 else line_end) % 2 == 0
 
@@ -384,7 +384,7 @@ def _named(context: tuple[str, ...], tokens: Sequence[Token], qualifier: tuple[s
 
 
 def _is_new(context: tuple[str, ...]) -> bool:
-    """Tests whether the name is that of an object, or a column, that does not exist yet."""
+    """Tests whether the name is the name of an object, or a column, that does not exist yet."""
     if context[0] == "CREATE" and "NAME" not in context:
         return True
     return context[-2:] in (("RENAME", "TO"), ("COLUMN", "NAME"), ("CHANGE", "NAME"))
@@ -415,7 +415,7 @@ def _columns(context: tuple[str, ...], tokens: Sequence[Token]) -> tuple[Expecta
 
 
 def _is_existing_column(context: tuple[str, ...]) -> bool:
-    """Tests whether the place is that of a data column that the table has."""
+    """Tests whether the place is the place of a data column that the table has."""
     last = context[-1]
     if "COLUMNS" in context and "FOR" in context:
         return True

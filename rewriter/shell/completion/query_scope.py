@@ -14,7 +14,7 @@ from rewriter.shell.completion.expectations import Relation
 
 _SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")
 JOIN_WORDS = ("INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "OUTER", "SEMI", "ANTI", "LATERAL")
-#: The words that begin a clause; those that take BY are followed by it.
+#: The words that begin a clause; words that take BY are followed by it.
 _CLAUSES = tuple(
     ("SELECT FROM JOIN ON USING WHERE HAVING LIMIT OFFSET QUALIFY WINDOW VALUES PIVOT UNPIVOT TABLESAMPLE").split()
 )
@@ -29,8 +29,8 @@ _MOST_NESTED = 20
 class Scope:
     """A query block at a cursor. ``clause`` is the word of the clause, empty in front of the first.
 
-    ``before`` are the tokens of the clause in front of the cursor, ``relations`` those of FROM, ``outer`` those of the
-    queries around it, ``ctes`` the names of CTEs, ``aliases`` the names that SELECT gives to columns.
+    ``before`` are the tokens of the clause in front of the cursor, ``relations`` the relations of FROM, ``outer`` the
+    relations of the queries around it, ``ctes`` the names of CTEs, ``aliases`` the names that SELECT gives to columns.
     """
 
     clause: str
@@ -96,7 +96,7 @@ def name_at(tokens: Sequence[Token], index: int) -> tuple[tuple[str, ...], int]:
 
 
 def _pairs(tokens: Sequence[Token]) -> dict[int, int]:
-    """Returns the numbers of the closing parentheses by those of the opening ones."""
+    """Returns the numbers of the closing parentheses by the numbers of the opening ones."""
     opened: list[int] = []
     pairs: dict[int, int] = {}
     for index, token in enumerate(tokens):
@@ -141,8 +141,8 @@ def _ctes(
     until: int,
     nested: int = 0,
 ) -> tuple[tuple[Relation, ...], int]:
-    """Returns the outer CTEs and those of a WITH clause that end in front of ``until``, and where the query behind it
-    begins.
+    """Returns the outer CTEs and the CTEs of a WITH clause that end in front of ``until``, and where the query behind
+    it begins.
     """
     if start >= end or not tokens[start].is_word("WITH"):
         return outer, start

@@ -52,7 +52,7 @@ class SessionNames:
 
     @classmethod
     def of(cls, session: Session) -> SessionNames:
-        """Returns those of a session. For the thread that uses the session. One read of the catalog, if it exists."""
+        """Returns a session's names. For the thread that uses the session. One read of the catalog, if it exists."""
         settings = tuple(
             Setting(name, value, meaning, session.settings.choices(name))
             for name, value, meaning in session.settings.items()
@@ -211,7 +211,7 @@ def _objects(snapshot: Snapshot) -> Iterator[Named]:
 
 @cache
 def function_names(engine: str) -> SortedNames:
-    """Returns the functions of an engine: those of Spark; for DuckDB those of them that its allow-list has."""
+    """Returns the functions of an engine: Spark's functions; for DuckDB the ones among them that its allow-list has."""
     names: Iterable[str] = (name for name in function_groups() if name.isidentifier() and name not in _OPERATORS)
     if engine == "duckdb":
         from rewriter.exec.translate.allowlist import function_spellings

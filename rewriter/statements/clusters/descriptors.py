@@ -103,7 +103,7 @@ def named_partitions(table: Table, spec: Sequence[PartitionItem] | None, context
 
 
 def absent_partitions(table: Table, cluster: str, partitions: Sequence[Partition], context: Context) -> list[Partition]:
-    """Returns those of the partitions, in key order, that a secondary cluster does not have."""
+    """Returns the partitions, in key order, that a secondary cluster does not have."""
     absent_keys = set(
         outside([partition.key for partition in partitions], context.snapshot.copied_ranges(table, cluster))
     )

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 def add_cluster(statement: s.AddCluster, context: Context) -> Result:
     """ALTER TABLE t [PARTITION (…)] ADD CLUSTER c [LOCATION '…']: a secondary cluster, and the copies that are there.
 
-    Without LOCATION, the directory is that of a new table of the cluster. Files that were copied there by other means,
-    under the same relative paths, are compared with the originals: a partition whose files are all there is registered.
-    With a partition spec, all its partitions must be there. Raises ``IntegrityError`` COPY_NOT_FOUND otherwise,
-    CLUSTER_ALREADY_EXISTS for a cluster that the table has at another location, and the errors of ``placed_table``.
-    Reads the files of all these partitions on both clusters.
+    Without LOCATION, the directory is the directory of a new table of the cluster. Files that were copied there by
+    other means, under the same relative paths, are compared with the originals: a partition whose files are all there
+    is registered. With a partition spec, all its partitions must be there. Raises ``IntegrityError`` COPY_NOT_FOUND
+    otherwise, CLUSTER_ALREADY_EXISTS for a cluster that the table has at another location, and the errors of
+    ``placed_table``. Reads the files of all these partitions on both clusters.
     """
     table, cluster = placed_table(statement, context)
     copy = table.copy_on(cluster)

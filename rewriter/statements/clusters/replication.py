@@ -53,9 +53,9 @@ def replicate(statement: s.Replicate, context: Context) -> Result:
     """REPLICATE TABLE t [PARTITION (…)] TO CLUSTER c [ONLY STALE]: rows of (partition, files, bytes) of the partitions
     that were copied, in key order.
 
-    Partitions that the cluster has already are left alone. With ONLY STALE, so are those that it never had. A table
-    without the cluster gets it. Of a packed file with several partitions, the whole file is copied. A partition that is
-    written meanwhile is not registered, and named in a warning.
+    Partitions that the cluster has already are left alone. With ONLY STALE, so are partitions that it never had. A
+    table without the cluster gets it. Of a packed file with several partitions, the whole file is copied. A partition
+    that is written meanwhile is not registered, and named in a warning.
 
     Raises the errors of ``placed_table`` and ``copy_files``, ``IntegrityError`` CLUSTER_ALREADY_EXISTS for the primary
     cluster, and PARTITIONS_NOT_FOUND where the spec names nothing. What was committed before an error stays.
@@ -189,7 +189,7 @@ def _distinct(originals: Mapping[bytes, Sequence[DataFile]], partitions: Sequenc
 
 
 def _held_before(table: Table, cluster: str, partitions: Sequence[Partition], context: Context) -> list[Partition]:
-    """Returns those of the partitions that the cluster had once, in any version."""
+    """Returns the partitions that the cluster had once, in any version."""
     held = context.snapshot.once_copied_ranges(table, cluster)
     return [partition for partition in partitions if any(partition.key in keys for keys in held)]
 
@@ -210,8 +210,8 @@ def _relative_path(table: Table, file: DataFile) -> str:
 def existing_copies(
     table: Table, copy: ClusterLocation, partitions: Sequence[Partition], snapshot: Snapshot
 ) -> list[CopiedPartition]:
-    """Returns those of the partitions whose files all lie below the location of the copies, under the same relative
-    paths and with the same content. Reads the files on both clusters.
+    """Returns the partitions whose files all lie below the location of the copies, under the same relative paths and
+    with the same content. Reads the files on both clusters.
     """
     if not is_directory(copy.location):
         return []

@@ -90,7 +90,7 @@ def _no_table(fact: Fact, name: Name) -> AnalysisError:
 
 def _mark_complete(fact: Fact, action: s.MarkComplete, statement: s.AlterFact, context: Context) -> Result:
     """Returns rows of (table, period, from, to, status, partitions): ``marked``, ``dropped`` for periods that stay
-    dropped, or ``open`` for those that a stream fills.
+    dropped, or ``open`` for periods that a stream fills.
     """
     changes, absences = additions(fact, action, context)
     if changes:

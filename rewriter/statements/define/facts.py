@@ -77,8 +77,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
 
 
 def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
-    """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external ones, and
-    those that already have partitions (of events: with files).
+    """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external tables,
+    and tables that already have partitions (of events: with files).
     """
     for stored in fact.tables:
         table = context.snapshot.table(stored.table)

@@ -54,8 +54,8 @@ class Absence:
 
 
 def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | None = None) -> tuple[Absence, ...]:
-    """Returns the periods that the base of a fact lacks in the range of MARK COMPLETE; with ``table``, those of that
-    table alone.
+    """Returns the periods that the base of a fact lacks in the range of MARK COMPLETE; with ``table``, the periods of
+    that table alone.
 
     Each period is marked in the first table whose storage is valid then. Raises ``DataError`` for a bound that
     cannot be read or lies inside a base period, and for a range of more than ``_MOST_PERIODS`` of them.

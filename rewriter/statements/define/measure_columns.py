@@ -19,8 +19,8 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
     """Checks that base rows have the cube's type or a narrower one, and rollups the cube's type or a wider one.
 
     A sum of FLOAT is DOUBLE in rollups, and the base tables of a fact have one type for it. A fact whose base period is
-    coarser than that of another fact of its cube is a rollup of that fact. A table of several periods holds rollups,
-    too. Raises INVALID_FACT.
+    coarser than the base period of another fact of its cube is a rollup of that fact. A table of several periods holds
+    rollups, too. Raises INVALID_FACT.
     """
     siblings = (fact, *context.snapshot.facts_of(cube.name))
     finest = min(sibling.base_period for sibling in siblings)

@@ -149,8 +149,8 @@ def check_raw_periods(fact: Fact, at: Span) -> None:
 
 
 def check_raw_siblings(fact: Fact, siblings: Iterable[Fact], at: Span) -> None:
-    """Raises INVALID_FACT if the cube would have events, and rows of a shorter period than that of their partitions:
-    the time of an event is exact, and that of such a row is the start of its period.
+    """Raises INVALID_FACT if the cube would have events, and rows of a shorter period than the period of their
+    partitions: the time of an event is exact, and the time of such a row is the start of its period.
     """
     for sibling in siblings:
         for raw, other in ((fact, sibling), (sibling, fact)):

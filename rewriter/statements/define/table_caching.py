@@ -2,7 +2,7 @@
 
 Every query reads the rows of its snapshot, so no cache of rows exists that could be stale. CACHE TABLE … AS creates a
 temporary view, as in Spark, whose rows are computed by each query. Spark's cache keeps the rows of one run, which
-differ from those of the next run only if the query is not deterministic; such a query is refused.
+differ from the rows of the next run only if the query is not deterministic; such a query is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNSTABLE = frozenset(
 )
 #: Reads the clock if it has no argument.
 _CLOCK = "unix_timestamp"
-#: Those that are written without parentheses, too; and a sample.
+#: Functions that are written without parentheses, too; and a sample.
 _UNSTABLE_WORDS = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "TABLESAMPLE")
 
 

@@ -111,8 +111,8 @@ class CreationTarget:
 
     @property
     def cluster(self) -> str | None:
-        """Returns the primary cluster of the table: that of ON CLUSTER, that of USE CLUSTER, or the default one;
-        ``None`` without clusters. A cluster that ran the query of the table comes first (``on``).
+        """Returns the primary cluster of the table: the cluster of ON CLUSTER, the cluster of USE CLUSTER, or the
+        default one; ``None`` without clusters. A cluster that ran the query of the table comes first (``on``).
 
         Raises ``AnalysisError`` CLUSTER_NOT_FOUND at the name.
         """
@@ -274,7 +274,9 @@ def _check_existing(statement: _Creation, existing: Object, name: str, context: 
 
 
 def _row_format(statement: _Creation, format: str, like: Table | None) -> dict[str, str]:
-    """Returns the separators of text files as properties: those of the statement, or of the table that is copied."""
+    """Returns the separators of text files as properties: the statement's separators, or the separators of the table
+    that is copied.
+    """
     stated = statement.row_format
     if format != TEXTFILE:
         return {}
@@ -285,8 +287,8 @@ def _row_format(statement: _Creation, format: str, like: Table | None) -> dict[s
 
 
 def default_location(name: str, table_id: int, context: Context, cluster: str | None = None) -> str:
-    """Returns the location of a managed table: an absolute directory of its own, below that of its database, or below
-    the root of its cluster (``root_of_cluster``). The LOCATION of a database is one of the default cluster.
+    """Returns the location of a managed table: an absolute directory of its own, below its database's directory, or
+    below the root of its cluster (``root_of_cluster``). The LOCATION of a database is one of the default cluster.
 
     ``name`` is the catalog's. Raises ``AnalysisError`` SCHEMA_NOT_FOUND.
     """
@@ -319,7 +321,7 @@ def plain_name(name: Name, kind: str) -> str:
 
 @runs(s.DropTable, in_transaction=True)
 def drop_table(statement: s.DropTable, context: Context) -> Result:
-    """DROP TABLE. Files stay: those of a managed table until VACUUM, those of an external one belong to their owner.
+    """DROP TABLE. Files stay: a managed table's files until VACUUM, an external table's files belong to their owner.
 
     Drops a temporary view of the name, too, as Spark does.
     """

@@ -78,7 +78,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
 
 @runs(s.AlterView, in_transaction=True, without_warehouse=True)
 def alter_view(statement: s.AlterView, context: Context) -> Result:
-    """ALTER VIEW … AS: another query. Comment and properties stay; columns are those of the new query.
+    """ALTER VIEW … AS: another query. Comment and properties stay; columns are the new query's columns.
 
     Raises VIEW_NOT_FOUND, EXPECT_VIEW_NOT_TABLE for an object that is not a view, and the errors of ``check_query``.
     """

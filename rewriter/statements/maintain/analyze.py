@@ -61,7 +61,7 @@ class _Counts:
 
 @runs(s.AnalyzeTable, writes=lambda statement: (statement.table,))
 def analyze_table(statement: s.AnalyzeTable, context: Context) -> Result:
-    """ANALYZE TABLE. Without PARTITION the column statistics are the table's, with it those of each partition.
+    """ANALYZE TABLE. Without PARTITION the column statistics are the table's, with it each partition's.
 
     NOSCAN reads no data: for a managed table it only checks that all files exist. Raises PARTITIONS_NOT_FOUND 428FT
     where values were given and no partition has them, COLUMN_NOT_FOUND 42703, UNSUPPORTED_FEATURE.

@@ -97,7 +97,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Difference:
-    """A group of rows in which the sides differ. ``values`` are those of the comparison's keys.
+    """A group of rows in which the sides differ. ``values`` are the values of the comparison's keys.
 
     ``finding`` is ``row missing`` (the base has it), ``row surplus``, or ``value differs``; for the last, ``base``
     and ``found_value`` are the measure's values.
@@ -283,12 +283,12 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     included. Every comparison is one query, over both sides' partitions only. NULLs in measures that are declared NOT
     NULL are differences, too.
 
-    Unproven rollup partitions are compared, too. With ACCEPT, those that agree become proven, in one transaction for
-    each (storage table, period), and are reported as ``accepted``. Those that were used and differ become unproven, are
-    reported as ``rejected``, and what was computed from them follows. Without ACCEPT nothing is written. With it, the
-    files of external tables are compared with those noted before: an accepted rollup with other files is unproven
-    again, even if it was outdated. Raises ``ConflictError`` (retryable) where another transaction wrote one of them
-    meanwhile.
+    Unproven rollup partitions are compared, too. With ACCEPT, partitions that agree become proven, in one transaction
+    for each (storage table, period), and are reported as ``accepted``. Partitions that were used and differ become
+    unproven, are reported as ``rejected``, and what was computed from them follows. Without ACCEPT nothing is written.
+    With it, the files of external tables are compared with those noted before: an accepted rollup with other files is
+    unproven again, even if it was outdated. Raises ``ConflictError`` (retryable) where another transaction wrote one of
+    them meanwhile.
     """
     if statement.accept and context.transaction is not None:
         raise not_in_transaction("CHECK FACT … ACCEPT commits automatically", statement.fact.last).at(
@@ -341,7 +341,7 @@ def complete_base_time(bases: Sequence[StoredPeriod], context: Context) -> Range
 
 
 def inside(ordinals: Sequence[OrdinalRange], period: Period, requested: RangeSet) -> RangeSet:
-    """Returns the time of those of the periods that share time with the range."""
+    """Returns the time of the periods that share time with the range."""
     outward = RangeSet(TimeRange(period.floor(time.start), period.ceil(time.end)) for time in requested)
     return times(period, ordinals) & outward
 
@@ -515,8 +515,8 @@ def _judge(
 ) -> None:
     """Notes that the partitions of these periods agree with the base in the statement's snapshot, or differ from it.
 
-    ``files`` are the digests of the files of those that agree, if the table is external. Files of ``listings`` that
-    have changed since they were listed are noted in the same commit.
+    ``files`` are the digests of the files of the partitions that agree, if the table is external. Files of ``listings``
+    that have changed since they were listed are noted in the same commit.
     """
     table = context.snapshot.table(stored.table.table)
     keys, differing = (
@@ -688,7 +688,7 @@ _START = "rewriter_period_start"
 def _misplaced_events(arm: Arm, cube: Cube, context: Context) -> Iterator[tuple[int | None, int]]:
     """Yields (ordinal, number of events) for each partition of a RAW table that holds events of another period, or
     without a time, in the order of time. Runs one query over the arm. For the arm of NULL time, the ordinal is
-    ``None``, and the events are those that have a time.
+    ``None``, and the counted events are the events that have a time.
     """
     period, time = cube.calendar.of(arm.layout.period), arm.storage_table.time
     parts = relation((arm,), cube, [time], {_START: lambda arm: partition_column(arm, time, cube)})

@@ -40,7 +40,7 @@ def compact(statement: s.Compact, context: Context) -> Result:
     Without a spec, partitions of periods that have not ended are left alone. The oldest are first, and each transaction
     writes a few files, so that an interrupted COMPACT keeps what it has done.
 
-    Partitions of one file are left alone, and those that an engine would write into as many files again; but if a
+    Partitions of one file are left alone, and partitions that an engine would write into as many files again; but if a
     table is no longer packed, its packed partitions get files of their own. Raises COMPACT_EXTERNAL_TABLE 0A000,
     PARTITIONS_NOT_FOUND 428FT where the spec names nothing, ``ConflictError`` where another transaction replaced the
     files that were read, MANAGED_FILE_CHANGED where files do not hold the rows that were written.
@@ -89,8 +89,8 @@ def _in_packed_files(table: Table, partitions: Sequence[Partition], context: Con
 
 
 def _ended(table: Table, partitions: Sequence[Partition], context: Context) -> list[Partition]:
-    """Returns the partitions without those of periods that have not ended, which are still written. Only the fact that
-    uses a table knows its periods.
+    """Returns the partitions without the partitions of periods that have not ended, which are still written. Only the
+    fact that uses a table knows its periods.
     """
     fact = context.snapshot.fact_using(table.name)
     storage_table = None if fact is None else fact.storage_table(table.name)
@@ -135,7 +135,7 @@ def _compact(table: Table, chosen: Sequence[Partition], packing: Packing | None,
 def _to_pack(
     partitions: Sequence[Partition], files: Mapping[bytes, Sequence[DataFile]], target_bytes: int, *, has_all: bool
 ) -> list[Partition]:
-    """Returns those of the partitions that have several files, or are in a file that is small or holds dead rows.
+    """Returns the partitions that have several files, or are in a file that is small or holds dead rows.
 
     One small file alone is left as it is. Dead rows are only found if these are all partitions of the table.
     """

@@ -217,11 +217,11 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Rollups:
-    """The rollups of a storage table and period, by their state, and the time of those to recompute.
+    """The rollups of a storage table and period, by their state, and the time of the rollups to recompute.
 
-    ``whole`` is the time of those whose base exists, and ``computable`` of those whose base can also be listed;
-    ``unlisted`` is the base that cannot. ``filled`` is the time of those that are open: a stream fills them, and its
-    rows would be lost, or come twice.
+    ``whole`` is the time of the rollups whose base exists, and ``computable`` of the rollups whose base can also be
+    listed; ``unlisted`` is the base that cannot. ``filled`` is the time of the rollups that are open: a stream fills
+    them, and its rows would be lost, or come twice.
     """
 
     stored: StoredPeriod
@@ -256,7 +256,7 @@ class _Rollups:
             yield from self._rows(self.recomputed & time & state_time, was, status)
 
     def skipped(self) -> Iterator[Row]:
-        """Yields the rows of unused rollups that nothing computes, and of those that a stream fills."""
+        """Yields the rows of unused rollups that nothing computes, and of rollups that a stream fills."""
         for was, time in self.by_state.items():
             for range_ in time & (self.whole - self.computable):
                 lost = [base for base in self.unlisted if base.time & RangeSet.of(range_)]
@@ -436,7 +436,7 @@ def _targets(
         yield from named_values
         return
     rules = {rule.column.lower(): rule.values for rule in stored.table.complete}
-    # The columns behind those of the leading time; another time may have any value.
+    # The columns behind the columns of the leading time; another time may have any value.
     required_values = [rules.get(column.name.lower()) for column in table.partition_columns[len(named_values[0]) :]]
     targets_by_time: dict[PartitionValues, list[PartitionValues]] = {time: [] for time in named_values}
     for values in computed:

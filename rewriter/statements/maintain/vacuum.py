@@ -90,7 +90,7 @@ class _Removable:
 
 @dataclass(frozen=True)
 class _Folder:
-    """The directory of a write below that of a table."""
+    """The directory of a write below the directory of a table."""
 
     table: str
     write: Write
@@ -209,8 +209,8 @@ def _removable(unneeded: UnneededFile) -> _Removable:
 
 
 def _searched(roots: Sequence[str], context: Context, buckets: _Buckets) -> list[str]:
-    """Returns the directories that contain those of managed tables: the roots, and the ``<database>.db`` of the
-    warehouse and of clusters.
+    """Returns the directories that contain the directories of managed tables: the roots, and the ``<database>.db`` of
+    the warehouse and of clusters.
     """
     homes = (roots[0], *(root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()))
     homes = tuple(home for home in homes if buckets.problem(home) is None)
@@ -219,8 +219,8 @@ def _searched(roots: Sequence[str], context: Context, buckets: _Buckets) -> list
 
 
 def _roots(roots: Sequence[str], tables: Sequence[StoredTable], context: Context) -> tuple[str, ...]:
-    """Returns the directories below which files are removed: those of databases, clusters, and tables of clusters that
-    are no longer defined.
+    """Returns the directories below which files are removed: the directories of databases, clusters, and tables of
+    clusters that are no longer defined.
     """
     defined = [root_of_cluster(cluster, context.catalog) for cluster in context.clusters.by_name.values()]
     placed = [
@@ -302,7 +302,7 @@ def _skipped(directory: str, roots: Sequence[str]) -> str | None:
 
 
 def _folders(locations: Mapping[str, tuple[str, int]]) -> Iterator[_Folder]:
-    """Yields the directories of writes below those of tables, and links in their place."""
+    """Yields the directories of writes below the directories of tables, and links in their place."""
     for directory, (table, table_id) in locations.items():
         for name in names_in(directory):
             write = _OF_A_WRITE.fullmatch(name)
@@ -360,7 +360,7 @@ def _files_of(folder: str, roots: Sequence[str]) -> Iterator[tuple[Entry, float]
 
 def _staging(tables: Sequence[StoredTable], warehouse: Path | None, retained: float) -> list[_Removable]:
     """Returns the staging directories in which nothing has changed for long: of external tables, and in the warehouse
-    those of multi-inserts, and unfinished files of the identity, which belong to no table.
+    the directories of multi-inserts, and unfinished files of the identity, which belong to no table.
     """
     before = time.time() - max(retained, _STAGING_HOURS * 3600.0)
     places = [
@@ -478,7 +478,8 @@ def _result(items: Sequence[_Removable], warnings: tuple[str, ...] = ()) -> Resu
     return result
 
 
-# VACUUM of the directories of exposed tables: those that clients no longer read, and those of commits that failed.
+# VACUUM of the directories of exposed tables: the directories that clients no longer read, and the directories of
+# commits that failed.
 
 
 @dataclass(frozen=True)
@@ -497,10 +498,11 @@ class UnneededDirectory:
 def _unneeded_directories(
     tables: Sequence[StoredTable], only: int | None, retained: float, context: Context
 ) -> list[UnneededDirectory]:
-    """Returns the directories below those of exposed tables that no state since the retention names. Follows no links.
+    """Returns the directories below the directories of exposed tables that no state since the retention names. Follows
+    no links.
 
-    ``only`` restricts them to one table. Those of another catalog are left out. Lists all of these directories, and
-    then takes the turn of a writer, so that no commit is under way that made one of them. Reads the partitions of
+    ``only`` restricts them to one table. Directories of another catalog are left out. Lists all of these directories,
+    and then takes the turn of a writer, so that no commit is under way that made one of them. Reads the partitions of
     exposed tables.
     """
     warehouse = str(context.catalog.warehouse.absolute())
@@ -532,8 +534,8 @@ def _unneeded_directories(
 
 
 def _remove_emptied(removed: Collection[UnneededDirectory], context: Context) -> None:
-    """Removes the directories above removed ones that hold nothing else. Those of a live table stay: a commit may be
-    about to use them.
+    """Removes the directories above removed ones that hold nothing else. Directories of a live table stay: a commit may
+    be about to use them.
     """
     warehouse = str(context.catalog.warehouse.absolute())
     top = os.path.join(warehouse, FOLDER)
@@ -559,7 +561,7 @@ def _table_ids(warehouse: str) -> list[int]:
 
 
 def _leaves(path: str, warehouse: str) -> Iterator[str]:
-    """Yields the directories that commits have made below that of a table, and that have none below them."""
+    """Yields the directories that commits have made below the directory of a table, and that have none below them."""
     if link_in(path, (warehouse,)) is not None:
         return
     made = (os.path.join(path, name) for name in folders_in(path) if OF_A_COMMIT.fullmatch(name))
@@ -593,7 +595,7 @@ def vacuum_unknown(statement: s.VacuumUnknown, context: Context) -> Result:
     """VACUUM UNKNOWN DIRECTORIES: rows of (directory below the warehouse, files, bytes) of the directories that were
     removed, or with DRY RUN would be; then a warning states the code that removes them.
 
-    A directory is unknown if its name is that of a write which this catalog did not give out, or whose directory
+    A directory is unknown if its name is the name of a write which this catalog did not give out, or whose directory
     another catalog made, and no row names a file in it. Links are not followed, and nothing outside the warehouse is
     looked at. Raises ``DataError`` CONFIRMATION_MISMATCH where the code does not match the current directories. A
     warning names each directory that cannot be removed. Lists all directories of writes, and reads the paths of all

@@ -47,9 +47,9 @@ class State(StrEnum):
 class Work:
     """Periods of a table on which the same is to be done.
 
-    ``time`` is that of whole periods. ``action`` is ``load`` for what only the owner can write, ``refresh`` for what
-    REFRESH FACT computes now, and ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for rollups
-    whose base lacks periods; ``wait`` for what streams fill.
+    ``time`` is the time of whole periods. ``action`` is ``load`` for what only the owner can write, ``refresh`` for
+    what REFRESH FACT computes now, and ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for
+    rollups whose base lacks periods; ``wait`` for what streams fill.
     """
 
     stored: StoredPeriod
@@ -73,9 +73,9 @@ class Work:
 def show_work(statement: s.ShowWork, context: Context) -> Result:
     """Returns rows of (table, period, from, to, periods, action), in the order in which they are to be done.
 
-    Without bounds the range is that of a query over all time: the extent of all partitions, and the time that LATENESS
-    promises. O(ranges), and for an external base a look at the directory of each of its partitions in the range. Raises
-    ``OperationalError`` FAILED_READ_FILE for an object store that does not respond.
+    Without bounds the range is the range of a query over all time: the extent of all partitions, and the time that
+    LATENESS promises. O(ranges), and for an external base a look at the directory of each of its partitions in the
+    range. Raises ``OperationalError`` FAILED_READ_FILE for an object store that does not respond.
     """
     fact = named_fact(statement.fact, context)
     everything = coverage_of(fact, context).extent() if statement.start is None else None
@@ -96,7 +96,7 @@ def _work_list(fact: Fact, state: State, requested: RangeSet, context: Context) 
     share time with it, and rollups that lie in it as a whole.
 
     A base period of which another table has a copy exists, unless a directory of either does not. One that retention
-    dropped is not to be loaded again. Rollups that were computed from a base that lacked periods are missing; those
+    dropped is not to be loaded again. Rollups that were computed from a base that lacked periods are missing; rollups
     that no longer have a base are not.
     """
     base = fact.base_period

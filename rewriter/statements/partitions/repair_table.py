@@ -125,8 +125,8 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
 
 @runs(s.RefreshTable, in_transaction=True)
 def refresh_table(statement: s.RefreshTable, context: Context) -> Result:
-    """REFRESH TABLE: compares the files of an external table of a fact with those that rollups were computed from, or
-    that CHECK FACT accepted. Changes of the base outdate rollups; a changed rollup is unproven.
+    """REFRESH TABLE: compares the files of an external table of a fact with the files that rollups were computed from,
+    or that CHECK FACT accepted. Changes of the base outdate rollups; a changed rollup is unproven.
 
     Costs a listing of the table's files. Does nothing for any other table, or for a view: each statement lists the
     files again, and reads everything else under its snapshot. Raises PATH_NOT_FOUND for a directory that does not
@@ -183,7 +183,7 @@ def _compare(findings: _Findings, action: str, scan_filter: ScanFilter | None, c
 
 
 def _compare_files(findings: _Findings, registered: Mapping[bytes, Partition], action: str, context: Context) -> None:
-    """Notes the differences between the files of a fact's table and those that the catalog has listed."""
+    """Notes the differences between the files of a fact's table and the files that the catalog has listed."""
     table = findings.table
     binding = external_binding(table, context)
     if binding is None:

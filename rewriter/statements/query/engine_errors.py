@@ -25,9 +25,9 @@ _QUOTED = re.compile(r"`((?:[^`]|``)+)`|\"((?:[^\"]|\"\")+)\"")
 def with_position(error: Error, query: Query, sql: str) -> Error:
     """Returns an engine's error about ``sql``, placed in the user's query.
 
-    Where the engine reports a position, it becomes that of the same token in the user's text; otherwise the position
-    of the only operation of the query that can fail so; otherwise that of the name that the message quotes; otherwise
-    the whole query.
+    Where the engine reports a position, it becomes the position of the same token in the user's text; otherwise the
+    position of the only operation of the query that can fail so; otherwise the position of the name that the message
+    quotes; otherwise the whole query.
     """
     engine_position, query_tokens = error.position, tokens(query.text)
     error.position = (
@@ -92,8 +92,8 @@ def _same_token(span: Span, sql: str, query_tokens: Sequence[Token]) -> Span | N
 
 
 def _same_tokens(engine_tokens: Sequence[Token], query_tokens: Sequence[Token]) -> list[tuple[Token, Token]]:
-    """Returns the tokens that two texts have in common: those at the begin and the end, and those of the longest
-    stretches between, unless these are too long to compare.
+    """Returns the tokens that two texts have in common: the tokens at the begin and the end, and the tokens of the
+    longest stretches between, unless these are too long to compare.
     """
     shorter = min(len(engine_tokens), len(query_tokens))
     begin = next((n for n in range(shorter) if engine_tokens[n].text != query_tokens[n].text), shorter)
@@ -127,8 +127,8 @@ _OPERATIONS: Mapping[str, tuple[type[exp.Expr], ...]] = {
 def _only_operation(error: Error, query: Query) -> Span | None:
     """Returns the span of the operation of a query that can fail with an error's condition, if it is the only one.
 
-    Views and facts may hold others: then the error names no place in the text, or the span is that of one that can
-    fail, too.
+    Views and facts may hold others: then the error names no place in the text, or the span is the span of an operation
+    that can fail, too.
     """
     kinds = _OPERATIONS.get(error.condition)
     if kinds is None:

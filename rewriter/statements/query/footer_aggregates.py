@@ -38,8 +38,8 @@ PartitionFile = tuple[PartitionValues, DataFile]
 class FooterQuery:
     """A query of one row that has the values of a plan's aggregates.
 
-    ``partitions`` and ``files`` are the numbers of those of which it has the figures, ``read_files`` is the number of
-    files whose footers were not kept, and ``read_bytes`` the size of these footers.
+    ``partitions`` and ``files`` are the numbers of partitions and files of which it has the figures, ``read_files`` is
+    the number of files whose footers were not kept, and ``read_bytes`` the size of these footers.
     """
 
     query: EngineQuery

@@ -120,8 +120,8 @@ def _planned_on(name: str, whole: Plan, replan: Replan, context: Context) -> Pla
 
 
 def _is_placed(table: Table) -> bool:
-    """Tests whether the files of a table belong to a cluster: not those of files, sources, system tables, or temporary
-    tables, which the process has.
+    """Tests whether the files of a table belong to a cluster: the table is no file, source, system table, or temporary
+    table, which the process has.
     """
     return table.kind.is_in_catalog and session_of(table.name) is None
 

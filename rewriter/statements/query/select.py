@@ -98,7 +98,7 @@ def _stream(prepared: Prepared, context: Context) -> BatchStream:
 
 
 def _later(error: Error, query: Query, prepared: Prepared, snapshot: Snapshot) -> Error:
-    """Returns an error of a batch as that of the query's first batch would be."""
+    """Returns an error of a batch as the error of the query's first batch would be."""
     if isinstance(error, EngineError):
         snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
     return with_position(error, query, prepared.query.sql)
@@ -327,7 +327,7 @@ def _external_files(
 
 
 def _without_directory(table: Table, partitions: Iterable[Partition]) -> list[Partition]:
-    """Returns those of the partitions whose directory, if it is local, does not exist."""
+    """Returns the partitions whose directory, if it is local, does not exist."""
     located = ((directory(table, partition), partition) for partition in partitions)
     return [partition for path, partition in located if not is_uri(path) and not os.path.isdir(path)]
 

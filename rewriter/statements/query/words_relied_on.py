@@ -76,9 +76,9 @@ def _counted_words(origins: Mapping[bytes, Origins], context: Context) -> Iterat
 
 def first_write(table: Table, readings: Sequence[Reading], context: Context) -> Iterator[str]:
     """Yields a warning where the first rows of a base table come from nowhere that the catalog knows, and the cube has
-    other facts: nothing says that all of them hold the same events. ``context`` is that of the write.
+    other facts: nothing says that all of them hold the same events. ``context`` is the write's context.
 
-    ``readings`` are those of the query. Reads nothing if the cube has no other fact.
+    ``readings`` are the query's readings. Reads nothing if the cube has no other fact.
     """
     fact = context.snapshot.fact_using(table.name)
     others = _other_facts(fact, context)
@@ -110,7 +110,7 @@ def _other_facts(fact: Fact | None, context: Context) -> list[str]:
 
 
 def _has_origin(use: TableUse, context: Context) -> bool:
-    """Returns whether rows of a table that was read are those of a fact: of any, or through a table of none."""
+    """Returns whether rows of a table that was read are rows of a fact: of any, or through a table of none."""
     return context.snapshot.fact_using(use.table.name) is not None or bool(context.snapshot.origins(use.table))
 
 

@@ -101,7 +101,7 @@ class _Guarded:
 
 
 class _QueryRows:
-    """The rows of a query on their way to a sink. ``count`` is that of the rows that it has taken."""
+    """The rows of a query on their way to a sink. ``count`` is the number of the rows that it has taken."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -377,7 +377,7 @@ def copies_of(table: Table) -> Iterator[str]:
 
 
 def _at(table: Table, place: str) -> Table:
-    """Returns a table as the user of one of its directories: those of copies are managed."""
+    """Returns a table as the user of one of its directories: directories of copies are managed."""
     return table if place == table.location else replace(table, location=place, external=False)
 
 
@@ -419,7 +419,7 @@ def _first_level(path: str, root: str) -> str | None:
 
 
 def _roots(context: LocationContext) -> Iterator[tuple[str, str]]:
-    """Yields the directories above those of managed tables, with their names."""
+    """Yields the directories above the directories of managed tables, with their names."""
     yield str(context.catalog.warehouse.absolute()), "the warehouse"
     for database in context.snapshot.databases():
         if database.location is not None:
@@ -431,7 +431,7 @@ def _roots(context: LocationContext) -> Iterator[tuple[str, str]]:
 
 
 def _homes(context: LocationContext) -> set[str]:
-    """Returns the directories that are ours alone: those of the warehouse on each cluster."""
+    """Returns the directories that are ours alone: the directories of the warehouse on each cluster."""
     clusters = context.clusters.by_name.values()
     homes = {root_of_cluster(cluster, context.catalog) for cluster in clusters}
     return homes | {str(context.catalog.warehouse.absolute())}

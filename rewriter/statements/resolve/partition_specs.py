@@ -171,8 +171,8 @@ def _full_key(table: Table, spec: Sequence[Filter]) -> bytes | None:
 
 
 def read_filter(table: Table, tree: Filter) -> ScanFilter:
-    """Returns a filter whose literals are partition values, read as those of a DROP spec; raises as ``_read_dropped``
-    does.
+    """Returns a filter whose literals are partition values, read as the values of a DROP spec; raises as
+    ``_read_dropped`` does.
     """
     return bind_filter(_about_values(table, tree), table.partition_columns, partition_value_range)
 
@@ -266,7 +266,7 @@ def check_unique(columns: Iterable[ColumnDef | CubeColumn], table: Table | None 
         names.add(column.name.lower())
 
 
-# The partitions that a statement names, for statements that read them and for those that change them.
+# The partitions that a statement names, for statements that read them and for statements that change them.
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Comparisons of text columns with values that can never be one of theirs are refused.
 
-The values of a column have forms: ``2024-01-31`` has that of dates, a digit for each digit. They are those of the
-layout, if the table is part of a fact, and otherwise those of the partitions that exist. A text of another form has a
-place in the order of texts, too: all dates are less than ``'CURRENT_DATE'``, and ``'2024-01-31'`` is less than all of
-``'20240101'``. The beginning of a value, as ``'2024-01'``, is in the order of time, and is allowed. Digits that are no
-time are refused where the values are times: ``'240131'`` would be the month 31 of the year 2401, and is more than all
-of ``'20240131'``. Columns of free text have no forms.
+The values of a column have forms: ``2024-01-31`` has the form of dates, a digit for each digit. The forms are the
+layout's, if the table is part of a fact, and otherwise the forms of the partitions that exist. A text of another form
+has a place in the order of texts, too: all dates are less than ``'CURRENT_DATE'``, and ``'2024-01-31'`` is less than
+all of ``'20240101'``. The beginning of a value, as ``'2024-01'``, is in the order of time, and is allowed. Digits that
+are no time are refused where the values are times: ``'240131'`` would be the month 31 of the year 2401, and is more
+than all of ``'20240131'``. Columns of free text have no forms.
 """
 
 from __future__ import annotations

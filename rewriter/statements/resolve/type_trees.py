@@ -21,7 +21,7 @@ _DRAWN = {"int": "integer", "bigint": "long", "smallint": "short", "tinyint": "b
 class TypeTree:
     """A type: its name, its sizes (of decimal, char and varchar), and its parts, each with the name of a field.
 
-    The parts of an array are its elements, those of a map keys and values.
+    The parts of an array are its elements, the parts of a map are keys and values.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The size of a table's or a partition's content, and the statistics that describe it.
 
-Managed content is identified by the commits that wrote it, that of external tables by the current files, with their
+Managed content is identified by the commits that wrote it, content of external tables by the current files, with their
 sizes and times. Statistics of any other content are stale, and none of their values is returned.
 """
 

@@ -40,7 +40,7 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
 
     ``first`` and ``latest`` are the names of partitions: dates of the cube's calendar, hours and minutes of UTC.
     ``reason`` states why partitions are unproven or incomplete. The other time dimensions of a table have rows of
-    their own, beside those of its leading one.
+    their own, beside the rows of its leading one.
     """
     fact = named_fact(statement.fact, context)
     period = _period(statement)
@@ -155,8 +155,8 @@ def show_coverage(statement: s.ShowCoverage, context: Context) -> Result:
     Rows of (from, to, status, table, period, partitions). ``status`` is ``covered``, ``missing`` (in units of the
     base period), or missing and overlapped by an existing partition: ``outdated``, older than its base,
     ``incomplete``, computed from a base that lacked periods, ``unproven``, or ``open``, filled by a stream. Without
-    bounds the range is that of a
-    query over all time: the extent of all partitions, and the time that LATENESS promises.
+    bounds the range is the range of a query over all time: the extent of all partitions, and the time that LATENESS
+    promises.
     """
     coverage = coverage_of(named_fact(statement.fact, context), context)
     fact = coverage.fact

@@ -270,7 +270,7 @@ def _as_json(
 
 
 def _add(json: dict[str, object], metadata: Metadata) -> None:
-    """Adds the values that are missing so far: those of a partition take precedence over those of its table."""
+    """Adds the values that are missing so far: a partition's values take precedence over its table's values."""
     for label, value in metadata.items():
         name = label.lower().replace(" ", "_")
         if name not in ("catalog", "database", "table"):
@@ -304,7 +304,7 @@ def show_table_extended(statement: s.ShowTableExtended, context: Context) -> Res
     """Returns rows of (namespace, tableName, isTemporary, information), as Spark does; views are listed among the
     tables.
 
-    Lists the current database, or that of IN. Temporary tables are in no database, and are listed with each.
+    Lists the current database, or the database of IN. Temporary tables are in no database, and are listed with each.
 
     With PARTITION the pattern is the name of one table. Raises, at the pattern, TABLE_OR_VIEW_NOT_FOUND 42P01, and
     the errors of ``named_objects.partition_named``. Lists the files of external tables.

@@ -48,7 +48,7 @@ _Object = TypeVar("_Object", Table, View, Cube, Fact)
 def show_tables(statement: ShowTables, context: Context) -> Result:
     """Returns rows of (table, type, format, partitioned_by); views are listed, too, with their type only.
 
-    LIKE takes Spark's patterns: ``*`` is any text, ``|`` is or. Lists the current database, or that of IN.
+    LIKE takes Spark's patterns: ``*`` is any text, ``|`` is or. Lists the current database, or the database of IN.
     """
     database = context.database(statement.database)
     rows: list[Row] = [
@@ -84,7 +84,7 @@ def type_of_view(view: View) -> str:
 
 @runs(ShowViews, in_transaction=True, reads_system_tables=True)
 def show_views(statement: ShowViews, context: Context) -> Result:
-    """Returns rows of (view, comment, isTemporary), of the current database or that of IN."""
+    """Returns rows of (view, comment, isTemporary), of the current database or the database of IN."""
     views = _sorted_objects(context.snapshot.views(), context.database(statement.database).name, statement.like)
     rows: list[Row] = [
         (with_typed_names(short_name(view.name)), view.comment, session_of(view.name) is not None) for view in views
@@ -107,7 +107,7 @@ def _sorted_objects(objects: Iterable[_Object], database: str, pattern: str | No
 def show_partitions(statement: ShowPartitions, context: Context) -> Result:
     """Returns names of partitions in order of the escaped name's code points, or as ORDER BY states, NULL lowest.
 
-    Lists those that match the spec and satisfy the filter, at most LIMIT of them. STATUS adds whether each is
+    Lists the partitions that match the spec and satisfy the filter, at most LIMIT of them. STATUS adds whether each is
     ``committed``, or ``open``: a stream fills it, and covers do not use it. AS JSON returns one row, in which
     names and values are not escaped, all values are text, and NULL is null.
     """
@@ -178,7 +178,7 @@ def described_view(view: View, extended: bool, context: Context) -> Result:
 @runs(ShowCubes, in_transaction=True, reads_system_tables=True)
 def show_cubes(statement: ShowCubes, context: Context) -> Result:
     """Returns rows of (cube, dimensions, measures, times), or of (fact, cube, base_period, tables, weight), of the
-    current database or that of IN.
+    current database or the database of IN.
 
     An object in another database than its fact has its database as a prefix.
     """

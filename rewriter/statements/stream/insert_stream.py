@@ -85,7 +85,7 @@ def _go_on(statement: InsertStream, options: StreamOptions, run: StreamRun) -> N
             engine.close()
 
 
-# The batches of a stream of files: those that its checkpoint has planned, and those of files that are new.
+# The batches of a stream of files: the batches that its checkpoint has planned, and the batches of files that are new.
 
 
 class _FileBatches:
@@ -100,8 +100,8 @@ class _FileBatches:
         checkpoint: FileCheckpoint,
         files: Sequence[FoundFile],
     ) -> None:
-        """Reads the plans of the checkpoint. ``files`` are those that exist, for the first ``load``. Raises the errors
-        of ``batches.is_committed``.
+        """Reads the plans of the checkpoint. ``files`` are the files that exist, for the first ``load``. Raises the
+        errors of ``batches.is_committed``.
         """
         self._statement = statement
         self._options = options
@@ -146,7 +146,7 @@ class _FileBatches:
         listed = _listed(self._statement, self._options) if first is None else first
         files = [file for file in listed if file.path not in self._planned_paths]
         for start in range(0, len(files), self._options.max_files):
-            # Those that have gone since are none of the stream.
+            # Files that have gone since are none of the stream.
             batch = [file for file in files[start : start + self._options.max_files] if os.path.exists(file.path)]
             if batch:
                 self._checkpoint.plan(self._next, batch)

@@ -21,9 +21,9 @@ def show_streams(_: ShowStreams, context: Context) -> Result:
     """Returns the last run of every stream, by id.
 
     ``state`` is ``running``, ``finished``, ``stopped``, ``failed`` (``message`` is the error), or ``lost`` where the
-    process was killed. ``batches`` are those of all runs, ``rows`` those of the last one until its last report.
-    ``watermark`` is the greatest time of the stream's rows, as far as it is known, and ``late`` the number of times
-    that a batch of late rows has committed a partition again.
+    process was killed. ``batches`` are the batches of all runs, ``rows`` the rows of the last one until its last
+    report. ``watermark`` is the greatest time of the stream's rows, as far as it is known, and ``late`` the number of
+    times that a batch of late rows has committed a partition again.
     """
     names = {table.id: table.name for table in context.snapshot.tables()}
     with context.catalog.database.read() as connection:

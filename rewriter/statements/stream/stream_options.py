@@ -41,7 +41,7 @@ class StreamOptions:
 
 
 def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span | None) -> StreamOptions:
-    """Returns the options of a stream. ``position`` is that of errors about missing ones.
+    """Returns the options of a stream. ``position`` is the position of errors about missing options.
 
     Raises ``AnalysisError`` STREAM_OPTION for an unknown or missing option, and ``DataError`` STREAM_OPTION for a wrong
     value.

@@ -113,7 +113,7 @@ def _json(values: Mapping[str, str | None]) -> str:
 def transactions(read: SystemRead) -> Iterator[Row]:
     """Yields the transactions, oldest first. One that committed after the snapshot is open here.
 
-    ``objects`` are the objects that it wrote, by name; those that were dropped since, and temporary ones, are absent.
+    ``objects`` are the objects that it wrote, by name; objects that were dropped since, and temporary ones, are absent.
     """
     snapshot = read.context.snapshot
     named = (snapshot.tables(), snapshot.views(), snapshot.cubes(), snapshot.facts(), snapshot.functions())
@@ -217,7 +217,7 @@ def queries(read: SystemRead) -> Iterator[Row]:
 
 
 def schemata(read: SystemRead) -> Iterator[Row]:
-    """Yields the databases, including those of system tables."""
+    """Yields the databases, including the databases of system tables."""
     warehouse = read.context.catalog.warehouse.absolute()
     for database in read.context.snapshot.all_databases():
         below = warehouse if database.name == DEFAULT_DATABASE else warehouse / f"{database.name}.db"
@@ -254,7 +254,7 @@ def views(read: SystemRead) -> Iterator[Row]:
 def columns(read: SystemRead) -> Iterator[Row]:
     """Yields the columns of all that ``tables`` lists, partition columns last, as ``SELECT *`` has them.
 
-    The columns of a view are those that its query has now: none if it cannot be read. ``extra_info`` is
+    The columns of a view are the columns that its query has now: none if it cannot be read. ``extra_info`` is
     ``partition key``, or the role of a cube's column: ``dimension``, ``time`` or ``measure sum``.
     """
     cubes = {cube.name.lower(): cube for cube in read.context.snapshot.cubes()}

@@ -1,4 +1,5 @@
-"""The policies that follow the commit of a partition in the catalog: the success file, and those that users registered.
+"""The policies that follow the commit of a partition in the catalog: the success file, and the policies that users
+registered.
 
 The commit notes that policies are due, in its own transaction, and they run after it. A process that is killed in
 between leaves the note, and the next run of a stream, or COMMIT PARTITION, runs them: at least once for each commit.
@@ -148,10 +149,10 @@ def _write_success_file(partition: CommittedPartition, context: Context) -> None
 def with_batch(
     changes: Sequence[WriteChange], table: Table, batch: Batch, files: Sequence[WrittenFile], context: Context
 ) -> list[WriteChange]:
-    """Returns the changes of a batch with its note. Those of a stream name the batch, with the time of its last event
-    if the table's trigger needs it.
+    """Returns the changes of a batch with its note. The changes of a stream name the batch, with the time of its last
+    event if the table's trigger needs it.
 
-    ``files`` are those that the batch has written. Removes the success files of partitions that the batch begins.
+    ``files`` are the files that the batch has written. Removes the success files of partitions that the batch begins.
     """
     if not batch.stream:
         return [*changes, CommitBatch(table, batch)]

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 def create_table_like(statement: s.CreateTableLike, context: Context) -> Result:
     """CREATE TABLE … LIKE: copies the columns, partition columns, format and comment of a table, none of its rows.
 
-    The properties are those of the statement: the source's properties belong to its timelines.
+    The properties are the statement's properties: the source's properties belong to its timelines.
     """
     source = context.table(statement.source)
     creation = CreationTarget.of(statement, context, source)
@@ -75,9 +75,9 @@ def create_table_like(statement: s.CreateTableLike, context: Context) -> Result:
 
 @runs(s.CreateTableAs, in_transaction=True, without_warehouse=True)
 def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
-    """CREATE [OR REPLACE] TABLE … AS: the columns of the query, those of PARTITIONED BY last, and its rows.
+    """CREATE [OR REPLACE] TABLE … AS: the columns of the query, the columns of PARTITIONED BY last, and its rows.
 
-    Nothing runs where IF NOT EXISTS finds a table. The rows remember which tables they were computed from, as those
+    Nothing runs where IF NOT EXISTS finds a table. The rows remember which tables they were computed from, as the rows
     of an INSERT do: a fact that takes over the table later treats rows computed from rollups as outdated.
     """
     creation = CreationTarget.of(statement, context)

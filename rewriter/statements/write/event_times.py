@@ -33,8 +33,8 @@ _START = "rewriter_period_start"
 
 
 def check_events(table: Table, files: Iterable[WrittenFile], context: Context) -> None:
-    """Raises ``DataError`` TIME_OUTSIDE_PARTITION if a file of a RAW table holds an event of another period than that
-    of its partition, or one without a time. Does nothing for other tables.
+    """Raises ``DataError`` TIME_OUTSIDE_PARTITION if a file of a RAW table holds an event of another period than its
+    partition's, or one without a time. Does nothing for other tables.
 
     The footers of Parquet files prove most writes, at about 0.2 ms each. The engine reads the times in the other files
     by one query.

@@ -40,9 +40,9 @@ def explain_write(statement: ExplainWrite, context: Context) -> Result:
     """Returns rows of one column: the partitions that the statement would replace in each table, with their files and
     sizes, as many as fit.
 
-    The partitions that a query has rows of are unknown before it runs, so the rows show those that it may replace.
-    The query is planned, but no engine is started, so its types are not checked. Raises the errors of the statement
-    for its words, its tables and its locations.
+    The partitions that a query has rows of are unknown before it runs, so the rows show the partitions that it may
+    replace. The query is planned, but no engine is started, so its types are not checked. Raises the errors of the
+    statement for its words, its tables and its locations.
     """
     explained_statement = statement.statement
     lines: list[str] = []

@@ -49,7 +49,7 @@ class Listing:
     """Partitions of one external table, by key, and the digest of the files found in each: base partitions, and rollup
     partitions that have a noted digest.
 
-    ``unlisted`` are those of which nothing is known, because their directories cannot be listed.
+    ``unlisted`` are the partitions of which nothing is known, because their directories cannot be listed.
     """
 
     table: Table
@@ -89,7 +89,7 @@ def holds_base(binding: TimeBinding, partition: Partition) -> bool:
 
 
 def base_time(binding: TimeBinding, partitions: Iterable[Partition]) -> RangeSet:
-    """Returns the time of those of the partitions that hold base rows."""
+    """Returns the time of the partitions that hold base rows."""
     slots = (binding.locate(partition.values) for partition in partitions if holds_base(binding, partition))
     return RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None)
 
@@ -197,7 +197,7 @@ def listed_again(listings: Sequence[Listing], context: Context) -> list[NoteFile
     """Lists the files again that rows were computed from, because they may have changed while the query ran.
 
     Returns the notes to commit with those rows; none where all files are as noted. Raises ``OperationalError``
-    PATH_NOT_FOUND where a directory has vanished: the rows may lack those of its files.
+    PATH_NOT_FOUND where a directory has vanished: the rows may lack the rows of its files.
     """
     notes: list[NoteFiles] = []
     for listing in _by_table(listings):

@@ -269,7 +269,7 @@ def write_query(
 
 
 def write_rows(query: EngineQuery, target: Target, folder: str, context: Context) -> tuple[WrittenFile, ...]:
-    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and those of
+    """Runs the engine on a query. Files without rows are left out. Raises the engine's errors, and the errors of
     ``check_events`` and ``check_not_null``.
     """
     table = target.table
@@ -316,7 +316,7 @@ def change_of(
     plan: Plan | None = None,
 ) -> WritePartitions | None:
     """Returns the catalog change of the write; ``None`` where it changes nothing. ``doubt`` is the reason why written
-    rollups are unproven, ``plan`` that of the query, if one computed the rows.
+    rollups are unproven, ``plan`` the plan of the query, if one computed the rows.
     """
     partitions = group_files(files)
     if target.is_static and not partitions:
@@ -358,7 +358,7 @@ def write_external(
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a staging directory, moves them into their partitions, and registers these.
 
-    ``marked`` returns the partitions to be registered without files beside those that were written.
+    ``marked`` returns the partitions to be registered without files beside the partitions that were written.
     """
     table = target.table
     context.require_transactional(table)
@@ -496,7 +496,7 @@ def _register(
     marked: Sequence[AddPartitions],
     context: Context,
 ) -> None:
-    """Commits the written partitions: registers those that are ``new`` or ``marked``.
+    """Commits the written partitions: registers the partitions that are ``new`` or ``marked``.
 
     For a table of a fact, it also notes that the files of the partitions have changed.
     """
@@ -531,8 +531,8 @@ def _check_zoned_casts(
     """Raises ``NotSupportedError`` ZONED_TIME for columns that an assignment cast would convert in UTC although the
     cube has another zone.
 
-    An instant from a cube with a zone has its date and its text in that zone; the cast would take those of UTC. An
-    instant from any cube is not a wall time, which a TIMESTAMP column that names a zone's days holds.
+    An instant from a cube with a zone has its date and its text in that zone; the cast would take the date and the text
+    of UTC. An instant from any cube is not a wall time, which a TIMESTAMP column that names a zone's days holds.
     """
     zones = [reference.calendar.zone for reference in prepared.plan.coverage.references]
     zone = next((zone for zone in zones if zone != "UTC"), None)
@@ -572,9 +572,9 @@ _NO_ITEMS = ("FROM", "UNION", "EXCEPT", "MINUS", "INTERSECT")
 def with_defaults(query: Query, columns: Sequence[Column]) -> Query:
     """Returns a query with the DEFAULT of the column in place of each item DEFAULT; otherwise the query itself.
 
-    Items are those of VALUES, or of a SELECT without FROM: elsewhere DEFAULT is a column. ``columns`` are those that
-    the query fills, in its order. Raises ``AnalysisError`` DEFAULT_PLACEMENT_INVALID 42608 for DEFAULT inside an
-    expression. A query without the word costs one look at its text.
+    Items are the items of VALUES, or of a SELECT without FROM: elsewhere DEFAULT is a column. ``columns`` are the
+    columns that the query fills, in its order. Raises ``AnalysisError`` DEFAULT_PLACEMENT_INVALID 42608 for DEFAULT
+    inside an expression. A query without the word costs one look at its text.
     """
     if "DEFAULT" not in query.text.upper():
         return query

@@ -104,8 +104,8 @@ def copy_loaded_files(
 ) -> tuple[WrittenFile, ...]:
     """Copies the files that have rows. Checks each copy again, because the original may be changing.
 
-    Raises TIME_OUTSIDE_PARTITION for events of other periods than that of the partition, and NOT_NULL_ASSERT_VIOLATION
-    for NULL in a measure that is declared NOT NULL.
+    Raises TIME_OUTSIDE_PARTITION for events of other periods than the partition's, and NOT_NULL_ASSERT_VIOLATION for
+    NULL in a measure that is declared NOT NULL.
     """
     table = target.table
     directory = (

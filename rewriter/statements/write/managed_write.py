@@ -61,7 +61,7 @@ def write_managed(
 ) -> tuple[WrittenFile, ...]:
     """Lets ``fill`` write files into a new directory and commits the changes that ``change`` makes of them.
 
-    ``readings`` are those of the query, and ``listings`` the files that it reads of external tables: both decide
+    ``readings`` are the query's readings, and ``listings`` the files that it reads of external tables: both decide
     about freshness. ``transaction`` is one that was begun on the context's snapshot; without it, one is begun now.
 
     Raises ``ConflictError`` where another transaction came between. After that error, and after any other error of
@@ -270,7 +270,7 @@ class WriteDirectory:
         return tuple([file._replace(path=self.path_of(file.path)) for file in files])
 
     def publish(self, files: Iterable[DataFile], context: Context) -> None:
-        """Uploads those of the files that are in ``folder``, each once. Does nothing for a local table.
+        """Uploads the files that are in ``folder``, each once. Does nothing for a local table.
 
         Raises ``OperationalError`` FAILED_WRITE_FILE; some files may have been uploaded then. Raises
         WRITE_DIRECTORY_EXISTS where another catalog has written meanwhile.
@@ -314,7 +314,7 @@ def make_write_directory(table: Table, transaction: Writer, context: Context, wr
 
     Raises ``OperationalError``: WRITE_DIRECTORY_EXISTS; LINK_NOT_FOLLOWED where a directory below the root is a link,
     because files behind it would lie outside of the warehouse, where nothing removes them; FAILED_WRITE_FILE for other
-    errors of the disk, FAILED_READ_FILE for those of an object store.
+    errors of the disk, FAILED_READ_FILE for errors of an object store.
     """
     roots = roots_of(table, context.catalog.warehouse)
     folder = os.path.join(table.location, f"{WRITE_ID_LEVEL}={transaction.directory_name(table)}")
@@ -429,7 +429,7 @@ def tiny_files_warning(table: Table, files: Sequence[WrittenFile]) -> tuple[str,
     return (f"{table.name}: wrote {len(tiny):,} files of {sum(tiny) // len(tiny):,} bytes on average: {hint}.",)
 
 
-# Directories that are read as a whole, and so may hold no file but those that an engine names as its result.
+# Directories that are read as a whole, and so may hold no file but the files that an engine names as its result.
 #
 # Where a task of a cluster runs twice, because a worker died or was slow, the files of both attempts exist.
 

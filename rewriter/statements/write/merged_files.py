@@ -205,7 +205,7 @@ def _placed(table: Table, partition: Partition, folder: str, written: Sequence[W
 
 
 def _remove(written: Sequence[DataFile], compacted: Sequence[CompactedPartition], roots: Sequence[str]) -> None:
-    """Removes the surplus files: those of partitions that stay as they are."""
+    """Removes the surplus files: the files of partitions that stay as they are."""
     kept = {file.path for partition in compacted for file in partition.files}
     for path in dict.fromkeys(file.path for file in written):
         if path not in kept:

@@ -1,4 +1,4 @@
-"""The clocks on which the values that name partitions were computed: those of the layout that the partition has.
+"""The clocks on which the values that name partitions were computed: the clocks of the layout that the partition has.
 
 Hours and minutes are named in UTC, days and longer periods on the clocks of the fact's zone. A function of a cube's
 time reads the clocks of the cube's zone. Where these differ, every partition would hold rows of another time.
@@ -38,8 +38,8 @@ _UNITS = {
 
 def check_partition_clocks(target: Target, plan: Plan, context: Context) -> None:
     """Raises ``NotSupportedError`` ZONED_TIME, with the right expression, if a value that names a partition was
-    computed on other clocks than those of the layout. The clocks of plain columns and literals are unknown: nothing is
-    said of them.
+    computed on other clocks than the layout's. The clocks of plain columns and literals are unknown: nothing is said of
+    them.
     """
     binding = fact_binding(target, context)
     if binding is None or len(plan.clock_readings) != len(target.provided):
@@ -67,8 +67,8 @@ def _layouts_by_time(binding: TimeBinding) -> Iterator[Sequence[TimeLayout]]:
 
 
 def _layout_of(layouts: Sequence[TimeLayout], readings: Sequence[ClockReading]) -> TimeLayout:
-    """Returns the layout that values computed from these readings name. Of several, it is that of the unit on which the
-    values depend; only hours and minutes depend on the hour.
+    """Returns the layout that values computed from these readings name. Of several, it is the layout of the unit on
+    which the values depend; only hours and minutes depend on the hour.
     """
     unit = min(reading.unit for reading in readings)
     fitting = [layout for layout in layouts if (layout.period < UpdatePeriod.DAILY) is (unit < UpdatePeriod.DAILY)]
@@ -81,7 +81,7 @@ def _zone_of(layout: TimeLayout, binding: TimeBinding) -> str:
 
 def _zones_of(layout: TimeLayout, binding: TimeBinding) -> tuple[str, ...]:
     """Returns the clocks that may name a layout's partitions. For hours, the owner of a cube without a zone may say
-    that its times are those of the fact's zone.
+    that its times are times of the fact's zone.
     """
     zone = _zone_of(layout, binding)
     return (zone, moved_from(binding.fact.zone)) if zone == _UTC != binding.fact.zone else (zone,)

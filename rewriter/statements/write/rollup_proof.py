@@ -47,7 +47,7 @@ _RELATION = "base_partitions"
 _UTC_COLUMN, _UTC_TIME = "u_time", "\0utc"
 _EPOCH = datetime(1970, 1, 1)
 
-#: Functions of a time dimension whose values are those of the zone's clocks: dates, fields and texts, no instants.
+#: Functions of a time dimension whose values are values of the zone's clocks: dates, fields and texts, no instants.
 _CLOCK_READERS = (exp.TsOrDsToDate, exp.TimeStrToTime, exp.Hour, exp.Quarter, exp.LastDay)
 
 
@@ -61,7 +61,7 @@ class _Read(NamedTuple):
 class _Given(NamedTuple):
     """The columns that the expressions of a query can use, and a line of their values for each partition that it reads.
 
-    ``names`` are the names of the columns by those that the query gives them, in lower case.
+    ``names`` are the names of the columns by the names that the query gives them, in lower case.
     """
 
     columns: Sequence[Column]
@@ -491,7 +491,7 @@ def _text(value: exp.Expr, names: Mapping[str, str], column: Column, zoned_time:
     """Returns the Spark SQL of a partition value over the values of partitions that were read.
 
     ``zoned_time`` is the name of the time of a cube with a zone, or ''. It is a wall time there, so only functions that
-    read clocks may take it. Those of UTC take another column.
+    read clocks may take it. Functions that read the clocks of UTC take another column.
     """
     if zoned_time:
         value = _with_utc_times(value, zoned_time)
