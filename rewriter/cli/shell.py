@@ -43,6 +43,11 @@ def _shell_options(command: Command) -> Command:
             "-o", "--output", metavar="FILE", help="Write rows into FILE, which appears when all statements have run."
         ),
         click.option(
+            "--certificate",
+            metavar="FILE",
+            help="Write the certificate of the last query over a cube into FILE: rewriter verify FILE checks it.",
+        ),
+        click.option(
             "--var",
             "--hivevar",
             "var",
@@ -103,6 +108,7 @@ def run(
     form: str | None,
     null: str | None,
     output: str | None,
+    certificate: str | None,
     var: Sequence[str],
     hiveconf: Sequence[str],
     bail: bool,
@@ -117,6 +123,8 @@ def run(
     is_prompt = not execute and file is None and sys.stdin.isatty()
     if is_prompt and output is not None:
         raise click.UsageError("At a prompt, \\o FILE writes rows into a file; --output needs -e, -f or a pipe.")
+    if is_prompt and certificate is not None:
+        raise click.UsageError("--certificate needs -e, -f or a pipe. At a prompt, run EXPLAIN CERTIFICATE.")
     configured = configuration(os.environ, Path.cwd())
     display = configured.display(is_prompt=is_prompt, format=form, null=null, timing=timing)
     display.check()
@@ -132,9 +140,25 @@ def run(
             return Prompt(open_shell, configured, opened.warehouse, opened.engine, opened.note).run()
     try:
         with _destination(output) as rows, _opened(opened, display, variables, rows, is_prompt, debug) as shell:
-            return _run_texts(shell, texts, bail)
+            shell.keeps_certificate = certificate is not None
+            code = _run_texts(shell, texts, bail)
+            return code if certificate is None else code or _write_certificate(shell, certificate)
     except _EndedEarly as end:
         return end.code
+
+
+def _write_certificate(shell: ShellSession, path: str) -> int:
+    """Writes the certificate of the last query over a cube. Returns the exit code."""
+    import json
+
+    from rewriter.shell.display import output_file
+
+    if shell.certificate is None:
+        shell.say("Error: No statement was a query over a cube, so there is no certificate.")
+        return 1
+    with output_file(path) as file:
+        file.write(json.dumps(shell.certificate, ensure_ascii=False, indent=2) + "\n")
+    return 0
 
 
 class _EndedEarly(Exception):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rewriter.dbapi.result_warnings import warn
 from rewriter.dbapi.type_objects import ColumnDescription, column_description
@@ -160,6 +161,17 @@ class Cursor:
         return None if self._result is None else self._result.plan
 
     @property
+    def certificate(self) -> Mapping[str, Any] | None:
+        """Returns the certificate of the last query: what its numbers rest on, as EXPLAIN CERTIFICATE shows it, of the
+        commit that the query read. ``None`` if it read no cube.
+
+        It is made when it is asked for, unless ``rewriter.verify`` has made it. Raises ``NotSupportedError``
+        NO_CERTIFICATE in a transaction that has changed something.
+        """
+        self._open_session()
+        return None if self._result is None or self._result.certify is None else self._result.certify()
+
+    @property
     def warnings(self) -> list[str]:
         """Returns the warnings of the last statement, such as missing ranges in a partial result.
 
@@ -191,15 +203,24 @@ class Cursor:
         return self._answer().fetch()
 
     def fetch_arrow_table(self) -> pa.Table:
-        """Returns all rows that are left as one Arrow table. Raises as ``fetchone`` does."""
-        return self._answer().arrow_table()
+        """Returns all rows that are left as one Arrow table. Raises as ``fetchone`` does.
+
+        The metadata of its schema have the key ``rewriter`` for a query over a cube: JSON with ``complete``,
+        ``missing``, ``open_begins`` and ``open_ends``, and the ``certificate`` that ``rewriter.verify`` asks for.
+        """
+        result = self._answer()
+        table = result.arrow_table()
+        metadata = _arrow_metadata(result)
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata}) if metadata else table
 
     def fetch_record_batches(self) -> pa.RecordBatchReader:
         """Returns a reader of all rows that are left, which holds one batch in memory at a time.
 
         The rows are computed while they are read. The reader ends with the next statement of the cursor, or ``close``.
+        Its schema has the metadata of ``fetch_arrow_table``.
         """
-        return self._answer().batches().to_reader()
+        result = self._answer()
+        return result.batches().to_reader(_arrow_metadata(result))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Exports the rows that are left as an Arrow stream: ``pyarrow.table(cursor)``, ``polars.DataFrame(cursor)``.
@@ -215,10 +236,17 @@ class Cursor:
         return html_of(self._result)
 
     def fetch_df(self) -> pd.DataFrame:
-        """Returns all rows that are left as a DataFrame of pandas. Raises ``InterfaceError`` without pandas."""
+        """Returns all rows that are left as a DataFrame of pandas. Raises ``InterfaceError`` without pandas.
+
+        ``attrs["rewriter"]`` has the metadata of ``fetch_arrow_table`` as a dict.
+        """
         if find_spec("pandas") is None:
             raise _missing("pandas")
-        return self.fetch_arrow_table().to_pandas()
+        frame = self.fetch_arrow_table().to_pandas()
+        metadata = self._answer().metadata()
+        if metadata:
+            frame.attrs[_METADATA] = metadata
+        return frame
 
     def fetch_polars(self) -> pl.DataFrame:
         """Returns all rows that are left as a DataFrame of Polars. Raises ``InterfaceError`` without Polars."""
@@ -271,6 +299,15 @@ class Cursor:
         result, self._result, self._rowcount, self._query_id = self._result, None, -1, None
         if result is not None:
             result.close()
+
+
+#: The key of what a result carries beside its rows.
+_METADATA = "rewriter"
+
+
+def _arrow_metadata(result: Result) -> dict[str, str]:
+    metadata = result.metadata()
+    return {_METADATA: json.dumps(metadata, ensure_ascii=False)} if metadata else {}
 
 
 def _check_text(sql: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -123,11 +123,12 @@ class BatchStream:
 
         return pa.Table.from_batches(list(self), schema=self.schema)
 
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Returns a reader of the batches that are left."""
+    def to_reader(self, metadata: Mapping[str, str] | None = None) -> pa.RecordBatchReader:
+        """Returns a reader of the batches that are left. ``metadata`` are added to those of the schema."""
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_batches(self.schema, self)
+        schema = self.schema.with_metadata({**(self.schema.metadata or {}), **metadata}) if metadata else self.schema
+        return pa.RecordBatchReader.from_batches(schema, self)
 
     def cancel(self) -> None:
         """Ends the stream, also while another thread reads a batch: ``OperationalError`` OPERATION_CANCELED."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rewriter.exec.engine import EngineQuery
     from rewriter.grammar.terms import Query
     from rewriter.planner.model.plan import Plan, Settings
-    from rewriter.runtime.result import Scan
+    from rewriter.runtime.result import Scan, Verification
 
 #: The most queries of one session, the most files of all of them together, and the longest text.
 _MOST_QUERIES, _MOST_FILES, _LONGEST = 64, 50_000, 10_000
@@ -32,7 +32,8 @@ _COMPARED = (str, int, bool, type(None))
 @dataclass(frozen=True)
 class Prepared:
     """A planned query with everything that its engine needs, and the amount that it reads. ``from_footers`` says that
-    its values come from the footers of files. ``route`` is the cluster that runs it.
+    its values come from the footers of files. ``route`` is the cluster that runs it. ``verification`` is there
+    where the cover was checked.
     """
 
     plan: Plan
@@ -41,6 +42,7 @@ class Prepared:
     planning_seconds: float
     from_footers: bool = False
     route: Route = NO_ROUTE
+    verification: Verification | None = None
 
 
 @dataclass(frozen=True)

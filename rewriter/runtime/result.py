@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -64,11 +64,27 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Verification:
+    """The verdict of the checker on the cover of a query. ``certificate`` is the evidence; ``findings`` say why it is
+    not accepted, and are empty if it is.
+    """
+
+    certificate: Mapping[str, Any]
+    findings: tuple[str, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        """True if the evidence proves each part of the cover."""
+        return not self.findings
+
+
+@dataclass(frozen=True)
 class Stats:
     """The work of a statement.
 
     ``scans`` are what was read, by table. ``written_partitions``, ``written_files`` and ``written_bytes`` are what was
     written. ``planning_seconds`` and ``execution_seconds`` are wall time; the latter end when the engine first returns.
+    ``verification`` is there for a query over a cube where ``rewriter.verify`` asks for it.
     """
 
     scans: tuple[Scan, ...] = ()
@@ -77,6 +93,7 @@ class Stats:
     written_bytes: int = 0
     planning_seconds: float = 0.0
     execution_seconds: float = 0.0
+    verification: Verification | None = None
 
     @property
     def partitions(self) -> int:
@@ -112,7 +129,8 @@ class Result:
     them. Rows come from an engine's ``stream`` as they are computed, or are in ``data``. Each can be taken once, by
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
     -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is the id of the execution.
-    ``cluster`` is the one that ran a query; ``None`` without clusters.
+    ``cluster`` is the one that ran a query; ``None`` without clusters. ``certify`` makes the certificate of a query
+    over a cube; ``None`` for other statements.
     """
 
     kind: str
@@ -127,6 +145,7 @@ class Result:
     differs: bool = False
     query_id: str = ""
     cluster: str | None = None
+    certify: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
     _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
     _slices: _Slices | None = field(default=None, init=False, repr=False)
 
@@ -181,6 +200,21 @@ class Result:
         schema = pa.schema([(column.name, _arrow_types().get(column.type, pa.string())) for column in columns])
         arrays = [pa.array([row[i] for row in rows], type=schema_field.type) for i, schema_field in enumerate(schema)]
         return pa.Table.from_arrays(arrays, schema=schema)
+
+    def metadata(self) -> dict[str, Any]:
+        """Returns what a result over cubes carries beside its rows: ``complete``, the ``missing`` ranges, the instants
+        where an open begin or end was closed, and the verified ``certificate``, if there is one. Empty for others.
+        """
+        if not self.coverage.references:
+            return {}
+        verification = self.stats.verification
+        return {
+            "complete": self.coverage.complete,
+            "missing": list(self.coverage.missing),
+            "open_begins": list(self.coverage.open_begins),
+            "open_ends": list(self.coverage.open_ends),
+            **({} if verification is None else {"certificate": verification.certificate}),
+        }
 
     def close(self) -> None:
         """Ends the query, if its rows were not all taken. Idempotent."""

@@ -82,6 +82,16 @@ def _cost(text: str) -> str:
     )
 
 
+def _verification(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("off", "certificate"):
+        return lowered
+    raise DataError(
+        f"'{text}' is no way to verify queries.",
+        hint="Use off, or certificate (a checker that shares no code with the planner checks the cover of each query).",
+    )
+
+
 def _sink(text: str) -> str:
     lowered = text.strip().lower()
     if lowered in SINK_SETTINGS:
@@ -137,6 +147,7 @@ _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _boolean: ("true", "false"),
     _mode: ("dynamic", "static"),
     _cost: ("partitions", "bytes"),
+    _verification: ("off", "certificate"),
     _sink: tuple(SINK_SETTINGS),
 }
 
@@ -211,6 +222,7 @@ _SETTINGS = {
         _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
         ),
+        _Setting("rewriter.verify", "off", _verification, "what checks the cover of each query over a cube"),
         _Setting(
             "spark.sql.session.timeZone",
             "UTC",
@@ -346,6 +358,7 @@ class SessionSettings:
             periods=frozenset(UpdatePeriod[name] for name in periods.split(",")) if periods else None,
             cost_in_bytes=self.get("rewriter.cover_cost") == "bytes",
             strict_bounds=self.get("rewriter.strict_bounds") == "true",
+            certify=self.get("rewriter.verify") == "certificate",
             now_is_fixed=bool(pinned),
         )
 

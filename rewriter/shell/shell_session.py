@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from rewriter.display.terminal import rendering
 from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
@@ -65,6 +65,9 @@ class ShellSession:
     next_text: str = ""
     #: The exit code of a script: the code of its first error, or of a CHECK FACT that found a difference.
     exit_code: int = 0
+    #: The certificate of the last query over a cube, if the command asks for it.
+    keeps_certificate: bool = False
+    certificate: Mapping[str, Any] | None = None
     terminal: Destination = field(init=False)
     interruption: Interruption = field(init=False)
 
@@ -89,6 +92,8 @@ class ShellSession:
         if result.differs:
             self.exit_code = self.exit_code or FAILED
         try:
+            if self.keeps_certificate and result.certify is not None:
+                self.certificate = result.certify()
             self.show(result, start, is_vertical)
         finally:
             result.close()

@@ -13,8 +13,9 @@ from rewriter.certificate.evidence import CatalogRecords, Object, Record, count_
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
-from rewriter.errors import DataError, NotSupportedError
+from rewriter.errors import DataError, IntegrityError, NotSupportedError
 from rewriter.planner.model.plan import own_text
+from rewriter.runtime.result import Verification
 from rewriter.statements.query.select import plan_select
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 
@@ -49,6 +50,25 @@ def certify(query: Query, context: Context) -> dict[str, Any]:
             hint="COMMIT first.",
         )
     return _certificate(plan, query, context)
+
+
+def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
+    """Returns the checker's verdict on the plan of a query over cubes, made with ``Settings.certify``.
+
+    Costs a read of the records of the cover's partitions. Raises ``IntegrityError`` CERTIFICATE_REFUTED if the catalog
+    contradicts the plan: one of both is wrong.
+    """
+    certificate = _certificate(plan, query, context)
+    verdict = check(certificate, context.catalog.database.select)
+    if verdict.is_refuted:
+        finding = next(finding for finding in verdict.findings if finding.kind is FindingKind.REFUTED)
+        raise IntegrityError(
+            f"The catalog contradicts the cover of this query. {finding}",
+            condition="CERTIFICATE_REFUTED",
+            position=query.span,
+            hint="EXPLAIN CERTIFICATE has the evidence: report it. SET rewriter.verify = off runs the query unchecked.",
+        )
+    return Verification(certificate, tuple(map(str, verdict.findings)))
 
 
 def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdict:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from rewriter.catalog.keys.encoding import encode
 from rewriter.catalog.keys.paths import is_discovered
@@ -29,7 +29,7 @@ from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
 from rewriter.runtime.prepared_queries import Prepared, query_key
-from rewriter.runtime.result import Amount, Result, Scan, Stats, spark_type
+from rewriter.runtime.result import Amount, Result, Scan, Stats, Verification, spark_type
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.computed_pruning import prune_by_computed_predicates
 from rewriter.statements.query.engine_errors import misspelled_function, with_position
@@ -64,9 +64,28 @@ def select(statement: s.Select, context: Context) -> Result:
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
         warnings=(*prepared.plan.warnings, *_failed_over(prepared.route)),
-        stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, execution_seconds=seconds),
+        stats=Stats(
+            prepared.scans,
+            planning_seconds=prepared.planning_seconds,
+            execution_seconds=seconds,
+            verification=prepared.verification,
+        ),
         cluster=prepared.route.cluster,
+        certify=partial(_certificate, statement.query, prepared, context)
+        if prepared.plan.coverage.references
+        else None,
     )
+
+
+def _certificate(query: Query, prepared: Prepared, context: Context) -> Mapping[str, Any]:
+    """Returns the certificate of a query that was run: the verified one, or one that is made now, of the snapshot that
+    the query read.
+    """
+    if prepared.verification is not None:
+        return prepared.verification.certificate
+    from rewriter.statements.query.certificates import certify  # Few ask for it.
+
+    return certify(query, context)
 
 
 def _started(statement: s.Select, context: Context) -> tuple[Prepared, BatchStream]:
@@ -122,7 +141,9 @@ def prepare(query: Query, context: Context) -> Prepared:
         plan = _plan(query, snapshot, context)
         settled_plan = prune_by_computed_predicates(plan, context)
         routed_plan, route = _routed(settled_plan, query, context)
-        prepared = replace(_prepared(query, routed_plan, context.on(route.cluster)), route=route)
+        verification = _verified(routed_plan, query, context)
+        prepared = _prepared(query, routed_plan, context.on(route.cluster))
+        prepared = replace(prepared, route=route, verification=verification)
         is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
         is_kept = is_settled and all(map(_is_listed, plan.uses))
         if key is not None and is_kept:
@@ -130,6 +151,17 @@ def prepare(query: Query, context: Context) -> Prepared:
     else:
         snapshot.hold_files()
     return replace(prepared, planning_seconds=time.perf_counter() - started)
+
+
+def _verified(plan: Plan, query: Query, context: Context) -> Verification | None:
+    """Returns the checker's verdict on a plan, where the session asks for it. Raises ``IntegrityError``
+    CERTIFICATE_REFUTED.
+    """
+    if not context.planning.certify or not plan.coverage.references or context.snapshot.has_own_changes:
+        return None
+    from rewriter.statements.query.certificates import verify_plan  # Few ask for it.
+
+    return verify_plan(plan, query, context)
 
 
 def _is_listed(use: TableUse) -> bool:
