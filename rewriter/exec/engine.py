@@ -181,7 +181,7 @@ def input_bytes(query: EngineQuery) -> int:
 def written_file(
     path: str, values: Sequence[str | None], rows: int, bytes: int, place: Sequence[int] | None
 ) -> WrittenFile:
-    """Returns a file as a writer reports it. ``place`` is the place of a part of a packed file (``file_target.Place``)."""
+    """Returns a file as a writer reports it. ``place`` is a part of a packed file (``file_target.Place``)."""
     part = None if place is None else PackedPart(tuple(values), *place)
     return WrittenFile(path, tuple(values), rows, bytes, part)
 

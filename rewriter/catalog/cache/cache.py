@@ -71,7 +71,7 @@ class CatalogCache:
         self.behind = Event()
 
     def get_or_read(self, object_id: int, question: Question, ids: ValidWriteIdList, read: Callable[[], _T]) -> _T:
-        """Returns the result in memory under an equivalent list; otherwise caches and returns the result of ``read``."""
+        """Returns the result in memory under an equivalent list; otherwise caches and returns what ``read`` returns."""
         cached = self._find(object_id, question, ids)
         if cached is not _NOTHING:
             return cast(_T, cached)

@@ -37,7 +37,7 @@ _NO_BINARY = (
 
 @dataclass(frozen=True)
 class PartitionType:
-    """A type without aliases: ``name`` is Spark's bare word, ``length`` the length of char and varchar (in characters)."""
+    """A type without aliases: ``name`` is Spark's bare word, ``length`` the characters of char and varchar."""
 
     name: str
     length: int = 0

@@ -266,7 +266,7 @@ class _Source:
             raise sqlite3.OperationalError("database is locked: it was changed while it was read")
 
     def _access_mode(self) -> tuple[Any, ...]:
-        """Returns the access mode, the state of the file if SQLite cannot detect its changes, and the state of its log."""
+        """Returns the access mode, the state of the file if SQLite cannot detect its changes, and its log's."""
         main, (wal, shm) = _file_state(self._path), (_file_state(self._path + suffix) for suffix in _LOG_SUFFIXES)
         if wal is not None and shm is not None:
             return "shared", main and main[2:], None

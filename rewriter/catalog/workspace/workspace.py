@@ -111,7 +111,7 @@ class Workspace:
             self._note(changes)
 
     def net(self, keys: Mapping[int, WrittenKeys]) -> Sequence[Change]:
-        """Returns the net changes of all statements (``_net_changes``). ``keys`` are the keys that they have written."""
+        """Returns the net changes of all statements (``_net_changes``). ``keys`` are the keys that they wrote."""
         with self.database().read() as connection:
             return _net_changes(connection, self._snapshot, self._changes, keys, self._write_id)
 

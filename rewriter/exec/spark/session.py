@@ -90,7 +90,7 @@ class StartedSpark:
         context.setLocalProperty(_BATCH_BYTES, _SESSION_SETTINGS[_BATCH_BYTES])
 
     def cancel(self, group: str) -> None:
-        """Stops the jobs of the group, from any thread, and the jobs that it would start. Its queries fail soon after."""
+        """Stops the jobs of the group, from any thread, and the jobs that it would start. Its queries then fail."""
         # The method of Python leaves the jobs alone that a query starts when it has been planned.
         context: Any = self.session.sparkContext
         context._jsc.sc().cancelJobGroupAndFutureJobs(group)

@@ -241,7 +241,7 @@ class Import:
         return [entry for entry in found if entry.name in taken]
 
     def _created(self, found: Sequence[_Found]) -> tuple[set[str], set[str]]:
-        """Creates the objects whose names are free, in one commit. Returns their names, and the names that are refused."""
+        """Creates the objects whose names are free, in one commit. Returns their names, and the refused names."""
 
         def changes(state: State) -> tuple[Sequence[Change], _Created]:
             new = [entry.wanted.object for entry in found if state.snapshot.named(entry.name) is None]

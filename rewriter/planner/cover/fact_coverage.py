@@ -62,7 +62,7 @@ class FactCoverage:
 
     @cached_property
     def unused(self) -> Mapping[str, list[Candidate]]:
-        """The candidates that exist and that no query uses, by their state, without the candidates that streams fill."""
+        """The candidates that exist and that no query uses, by their state, but for the ones that streams fill."""
         readers = {
             "outdated": self.reader.outdated,
             "incomplete": self.reader.incomplete,

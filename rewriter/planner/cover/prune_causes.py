@@ -117,7 +117,7 @@ def _causes(source: Source, useless: dict[PruneCause, RangeSet], reason_of: Reas
 
 
 def instants(period: Period, timeline: PartitionTimeline, time_ranges: RangeSet) -> RangeSet:
-    """Returns the partitions of a timeline that overlap ``time_ranges``, as instants. The cost grows with the ranges."""
+    """Returns the partitions of a timeline that overlap ``time_ranges``, as instants. O(ranges)."""
     overlapping = []
     for time_range in time_ranges:
         ordinals = OrdinalRange(period.ordinal(time_range.start), period.ordinal(time_range.end - 1) + 1)

@@ -71,7 +71,7 @@ class StoreAllPartitionTimeline:
         return self.add_all(range(ordinals.start, ordinals.end))
 
     def drop_range(self, ordinals: OrdinalRange) -> int:
-        """Drops all ordinals of the range. Returns how many of them existed. The cost is the cost of the existing ones."""
+        """Drops all ordinals of the range. Returns how many of them existed. O(existing ones)."""
         return self.drop_all(list(self._within(ordinals)))
 
     def add_all(self, ordinals: Iterable[int]) -> int:

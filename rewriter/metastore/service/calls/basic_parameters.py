@@ -28,7 +28,7 @@ def with_time(parameters: Mapping[str, str] | None, now: float) -> dict[str, str
 
 
 def has_time(parameters: Mapping[str, str] | None) -> bool:
-    """Returns whether a client gives the time of its change. Clients of Hive leave it out, so that the server sets it."""
+    """Returns whether a client gives the time of its change. Clients of Hive leave it out: the server sets it."""
     return (parameters or {}).get(CHANGED_AT, "0") != "0"
 
 

@@ -47,7 +47,7 @@ class RememberedNames:
         self._lists: OrderedDict[int, tuple[str, list[str]]] = OrderedDict()
 
     def of(self, table_id: int, write_ids: str, make: Callable[[], list[str]]) -> list[str]:
-        """Returns the names of all partitions of a table: the names that are kept, or new ones. Do not change the list."""
+        """Returns the names of all partitions of a table: the kept names, or new ones. Do not change the list."""
         with self._lock:
             kept = self._lists.get(table_id)
             if kept is not None and kept[0] == write_ids:
