@@ -214,7 +214,18 @@ class _Reference:
         return len({piece["fact"] for piece in pieces}) > 1 or any(not self._is_base(piece) for piece in pieces)
 
     def _is_base(self, piece: Mapping[str, Any]) -> bool:
-        return bool(piece["period"] == self.bases.get(piece["fact"].lower()))
+        stored = self.tables.get(piece["table"].lower())
+        return (
+            stored is not None
+            and piece["period"] == self.bases.get(stored.fact.name.lower())
+            and self._has_base(stored)
+        )
+
+    def _has_base(self, stored: _Stored) -> bool:
+        """Tests whether a table holds base rows: events where a table of the fact is RAW, else the shortest period."""
+        is_raw = any(other.definition.get("raw") is not None for other in self._tables_of(stored.fact))
+        has_period = self.bases[stored.fact.name.lower()] in stored.layouts
+        return has_period and (not is_raw or stored.definition.get("raw") is not None)
 
     def check_ranges(self) -> None:
         """The pieces and the missing time are disjoint, and together they are the requested time."""
@@ -341,7 +352,7 @@ class _Reference:
         base = self.bases[piece["fact"].lower()]
         content = []
         for stored in self._tables_of(self.tables[piece["table"].lower()].fact):
-            if base in stored.layouts:
+            if self._has_base(stored):
                 _check_listed(stored)
                 content += [
                     (start, stored, record)

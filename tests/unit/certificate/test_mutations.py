@@ -733,9 +733,10 @@ def condition_of_arm_changed(rng: random.Random, c: Certificate, w: World) -> Ce
         column = name[1]
         dates = list(re.finditer(r"'(2013)-?(\d\d)(-\d\d)?(-\d\d)?'", condition))
         date = rng.choice(dates)
-        year = (
-            condition[: date.start()] + date[0].replace("2013", rng.choice(["2012", "2014"])) + condition[date.end() :]
-        )
+        # A bound that moves outward selects the same partitions where none is stored there.
+        operator = condition[: date.start()].removesuffix("DATE ").rstrip().rstrip("=")[-1:]
+        other_year = {"<": "2012", ">": "2014"}.get(operator, rng.choice(["2012", "2014"]))
+        year = condition[: date.start()] + date[0].replace("2013", other_year) + condition[date.end() :]
         return f"{head} WHERE " + rng.choice([
             f"{condition} OR TRUE", "TRUE", f"{column} IS NOT NULL",
             f"({condition}) AND carrier = 'UA'", f"({condition}) AND FALSE", f"NOT ({condition})",

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from test_law import LATE, RANGE, WORLD
 
 import rewriter
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.cli import main
 from rewriter.dbapi.connection import Connection
 from rewriter.statements.query import certificates
-
-from test_law import LATE, RANGE, WORLD
 
 QUERY = f"SELECT carrier, SUM(distance) AS distance FROM flights WHERE {RANGE} GROUP BY carrier"
 PARTLY = "SELECT COUNT(*) AS n FROM flights WHERE departed >= '2013-02-28' AND departed < '2013-03-05'"
