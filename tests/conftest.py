@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import hypothesis
 import pytest
@@ -24,6 +25,7 @@ from postgres import postgres_url as postgres_url
 
 from rewriter.exec.duckdb.engine import DuckDBEngine
 from rewriter.exec.spark.engine import SparkEngine
+from rewriter.runtime.settings import SessionSettings
 
 # The plans of tests are many and have few rows: Java's second compiler would take more time than it saves.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
@@ -52,6 +54,18 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = outcome.get_result()  # type: ignore[attr-defined]
     if report.failed:
         report.sections.append(("Shares of seeds", f"{rotation.VARIABLE}={rotation.turn()} takes the same ones"))
+
+
+#: The tests whose queries are also checked by the law as a program. Others count reads, or plant faults.
+_CHECKED_COVERS = ("tests/golden/", "tests/planner/", "tests/scripts/")
+
+
+@pytest.fixture(autouse=True)
+def _checked_covers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks the cover of each planned query, as ``rewriter.verify`` does: a refuted one is an error."""
+    if request.node.nodeid.startswith(_CHECKED_COVERS):
+        plain = SessionSettings.for_planner
+        monkeypatch.setattr(SessionSettings, "for_planner", lambda self: replace(plain(self), certify=True))
 
 
 @pytest.fixture(scope="session")
