@@ -610,7 +610,20 @@ def _is_count_of_events(count: exp.Count, node: exp.Expr, cube: Object) -> bool:
     counters = [measure for measure in measures if measure[2] == "COUNT"]
     marked = [measure for measure in counters if measure[5]]
     of_events = marked or [measure for measure in counters if measure[0].lower() not in of_values]
-    return len(of_events) == 1 and of_events[0][0].lower() == column.name.lower()
+    return len(of_events) == 1 and of_events[0][0].lower() == _unmarked(column.name, cube)
+
+
+def _unmarked(name: str, cube: Object) -> str:
+    """Returns the measure that ``rw_…`` names beside an item of the query's own that has the measure's name; otherwise
+    the name itself, in lower case.
+    """
+    lowered = name.lower()
+    measures = {measure[0].lower() for measure in cube.definition["measures"]}
+    others = {column[0].lower() for column in cube.definition["dimensions"]} | {
+        time.lower() for time in cube.definition["times"]
+    }
+    measure = lowered.removeprefix("rw_")
+    return measure if measure in measures and lowered not in measures | others else lowered
 
 
 def _is_ratio(average: exp.Avg, node: exp.Expr, cube: Object) -> bool:
@@ -632,7 +645,7 @@ def _is_ratio(average: exp.Avg, node: exp.Expr, cube: Object) -> bool:
     if not (isinstance(above, exp.Sum) and isinstance(below, exp.Sum) and node.expression.expression.sql() == "0"):
         return False
     counter = (measure[3] or "").lower()
-    return above.this.sql() == average.this.sql() and bool(counter) and below.this.name.lower() == counter
+    return above.this.sql() == average.this.sql() and bool(counter) and _unmarked(below.this.name, cube) == counter
 
 
 def _is_range(call: exp.Anonymous, node: exp.Expr) -> bool:
@@ -746,7 +759,7 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
     of the partition's period.
     """
-    name, value = item.alias_or_name.lower(), item.this if isinstance(item, exp.Alias) else item
+    name, value = _unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
     raw = stored.definition.get("raw")
     if name == block.time and raw is None:
         _check_start(value, stored, block.zone)

@@ -5,28 +5,30 @@ A certificate is made only where one is asked for: it reads the records of all p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rewriter.certificate.evidence import CatalogRecords, Object, Record, count_rows, digest
+from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
-from rewriter.errors import DataError, IntegrityError, NotSupportedError
+from rewriter.errors import DataError, Error, IntegrityError, NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.runtime.result import Verification
 from rewriter.statements.query.select import plan_select
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.time_bounds import parse_instant
 
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog
     from rewriter.catalog.model.objects import Fact, StorageTable
+    from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.grammar.terms import Query
     from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.layouts import TimeLayout
-    from rewriter.timeline.ranges import RangeSet
 
 
 def certify(query: Query, context: Context) -> dict[str, Any]:
@@ -80,31 +82,72 @@ def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdi
 
 
 def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]:
-    """Returns, for each piece of a certificate, how its partitions differ today; empty where nothing has changed."""
+    """Returns how the requested time of a certificate differs today, for each table of a piece and each base table;
+    empty where nothing has changed.
+    """
     present = CatalogRecords(catalog.database.select)
     past = CatalogRecords(catalog.database.select, certificate["commit"])
-    lines = []
-    names = dict.fromkeys(piece["table"] for stated in certificate["references"] for piece in stated["pieces"])
-    for name in names:
-        before, now = past.find("table", name), present.find("table", name)
-        if before is None or now is None or before.id != now.id:
-            lines.append(f"{name}: the table is no longer there")
+    snapshot = catalog.snapshot()
+    lines: list[str] = []
+    for stated in certificate["references"]:
+        requested = _read_ranges(stated["requested"])
+        named = {(piece["fact"].lower(), piece["table"].lower()) for piece in stated["pieces"]}
+        for fact_name in sorted({fact for fact, _ in named}):
+            try:
+                fact = snapshot.fact(fact_name)
+            except Error:
+                lines.append(f"{fact_name}: the fact is no longer there")
+                continue
+            gone = {table for of, table in named if of == fact_name} - {stored.table.lower() for stored in fact.tables}
+            lines += [f"{name}: the table is no longer there" for name in sorted(gone)]
+            for stored in fact.tables:
+                is_named = (fact_name, stored.table.lower()) in named
+                if is_named or any(fact.is_base(stored, period) for period in stored.layouts):
+                    lines += _changes_of(stored, requested, past, present, snapshot)
+    return list(dict.fromkeys(lines))
+
+
+def _changes_of(
+    stored: StorageTable, requested: RangeSet, past: CatalogRecords, present: CatalogRecords, snapshot: Snapshot
+) -> Iterator[str]:
+    """Yields how many partitions of a table have changed in the requested time between two commits, and where first."""
+    before, now = past.find("table", stored.table), present.find("table", stored.table)
+    if before is None or now is None or before.id != now.id:
+        yield f"{stored.table}: the table is no longer there"
+        return
+    names = [column.name.lower() for column in snapshot.table(stored.table).partition_columns]
+    old: dict[tuple[str | None, ...], Record] = {}
+    new: dict[tuple[str | None, ...], Record] = {}
+    starts: dict[tuple[str | None, ...], int] = {}
+    for record in present.versions(now):
+        start = _start(stored, names, record)
+        if start is None or not requested.contains(start):
             continue
-        counts = _changed_counts(past, present, now)
-        if counts:
-            lines.append(f"{name}: partitions {counts}")
-    return lines
-
-
-def _changed_counts(past: CatalogRecords, present: CatalogRecords, table: Object) -> str:
-    """Returns how many partitions of a table have changed between two commits, in words; '' if none has."""
-    versions = present.versions(table)
-    old = {record.values: record for record in versions if record.is_seen(past.commit)}
-    new = {record.values: record for record in versions if record.is_seen(present.commit)}
+        starts[record.values] = start
+        if record.is_seen(past.commit):
+            old[record.values] = record
+        if record.is_seen(present.commit):
+            new[record.values] = record
     both = old.keys() & new.keys()
-    changed = sum(digest([old[values]]) != digest([new[values]]) for values in both)
-    counts = ((changed, "with other content"), (len(old) - len(both), "dropped"), (len(new) - len(both), "new"))
-    return ", ".join(f"{count} {text}" for count, text in counts if count)
+    changes = (
+        ({values for values in both if digest([old[values]]) != digest([new[values]])}, "with other content"),
+        (old.keys() - both, "dropped"),
+        (new.keys() - both, "new"),
+    )
+    if any(changed for changed, _ in changes):
+        first = min(starts[values] for changed, _ in changes for values in changed)
+        counts = ", ".join(f"{len(changed)} {text}" for changed, text in changes if changed)
+        yield f"{stored.table}: partitions {counts}, the first at {_text(first)}"
+
+
+def _start(stored: StorageTable, names: Sequence[str], record: Record) -> int | None:
+    """Returns the start of the period that a partition of a table names; ``None`` if it names none."""
+    for period, layout in stored.layouts.items():
+        times = [record.values[names.index(column.lower())] for column in layout.columns]
+        ordinal = None if None in times else _ordinal(layout, times)
+        if ordinal is not None:
+            return period.start(ordinal)
+    return None
 
 
 def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
@@ -208,6 +251,15 @@ def _text(at: int) -> str | None:
 
 def _ranges(ranges: RangeSet) -> list[list[str | None]]:
     return [[_text(range_.start), _text(range_.end)] for range_ in ranges]
+
+
+def _read_ranges(texts: Sequence[Sequence[str | None]]) -> RangeSet:
+    return RangeSet(
+        TimeRange(
+            MIN_INSTANT if start is None else parse_instant(start), MAX_INSTANT if end is None else parse_instant(end)
+        )
+        for start, end in texts
+    )
 
 
 def _open_end(end: OpenEnd | None) -> dict[str, Any] | None:

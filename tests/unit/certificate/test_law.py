@@ -70,6 +70,8 @@ def findings(session: Session, stated: dict[str, Any]) -> list[tuple[FindingKind
         "SELECT year(departed), SUM(flights) FROM flights WHERE year(departed) = 2013 AND departed < '2013-03-02' "
         "AND departed >= '2013-01-01' GROUP BY 1",
         "SELECT COUNT(*) FROM flights",
+        f"SELECT carrier, COUNT(*) AS flights FROM flights WHERE {RANGE} GROUP BY carrier ORDER BY flights",
+        f"SELECT AVG(delay) AS delayed, COUNT(*) AS flights FROM flights WHERE {RANGE} HAVING COUNT(*) > 1",
         "SELECT SUM(flights) FROM flights WHERE departed < '2013-02-01' OR NOT departed < '2013-03-01'",
     ],
 )
@@ -77,6 +79,13 @@ def test_an_honest_certificate_is_accepted(session: Session, query: str) -> None
     stated = certificate(session, query)
     assert findings(session, stated) == []
     assert len(json.dumps(stated)) < 10_000
+
+
+def test_a_column_that_stands_for_another_is_refuted(session: Session) -> None:
+    stated = certificate(session, f"SELECT COUNT(*) AS flights FROM flights WHERE {RANGE} ORDER BY flights")
+    assert "flights AS rw_flights" in stated["sql"]
+    forged = json.loads(json.dumps(stated).replace("flights AS rw_flights", "distance AS rw_flights"))
+    assert (FindingKind.REFUTED, "distance of months stands for flights") in findings(session, forged)
 
 
 def test_a_certificate_names_what_a_piece_rests_on(session: Session) -> None:
@@ -99,12 +108,32 @@ def test_old_evidence_stands_and_the_checker_tells_what_changed(session: Session
     session.execute(LATE)
     session.execute("ALTER TABLE days COMPACT")
     assert findings(session, stated) == []
-    assert changes_since(stated, session.catalog) == ["hours: partitions 1 with other content"]
+    late = "hours: partitions 1 with other content, the first at 2013-02-01T10:00:00Z"
+    assert changes_since(stated, session.catalog) == [late]
     session.execute("REFRESH FACT f")
     assert findings(session, stated) == []
     assert changes_since(stated, session.catalog) == [
-        "months: partitions 1 with other content", "hours: partitions 1 with other content",
+        late, "months: partitions 1 with other content, the first at 2013-02-01T00:00:00Z",
     ]  # fmt: skip
+
+
+def test_changes_of_the_base_and_of_no_other_time_are_told(session: Session) -> None:
+    """Only the month is read: a late event is in its base."""
+    stated = certificate(
+        session, "SELECT COUNT(*) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01'"
+    )
+    assert [piece["table"] for piece in stated["references"][0]["pieces"]] == ["months"]
+    session.execute("INSERT INTO hours VALUES ('UA', 1, 100, 0, 0, 0, '2013-03-05-10')")
+    session.execute("INSERT INTO hours VALUES ('UA', 1, 100, 0, 0, 0, '2013-01-31-23')")
+    session.execute("REFRESH FACT f")
+    assert changes_since(stated, session.catalog) == []
+    session.execute(LATE)
+    assert changes_since(stated, session.catalog) == [
+        "hours: partitions 1 with other content, the first at 2013-02-01T10:00:00Z"
+    ]
+    session.execute("ALTER TABLE hours DROP PARTITION (dt = '2013-02-01-10')")
+    session.execute("DROP FACT f")
+    assert changes_since(stated, session.catalog) == ["f: the fact is no longer there"]
 
 
 def test_an_average_of_integers(session: Session) -> None:
@@ -289,7 +318,7 @@ def test_the_command(session: Session, tmp_path: Path, capsys: pytest.CaptureFix
     assert main.main(["verify", str(file), *where]) == 0
     assert capsys.readouterr().out == (
         f"The certificate is accepted: the evidence stands at commit {stated['commit']}.\n"
-        "Changed since: hours: partitions 1 with other content.\n"
+        "Changed since: hours: partitions 1 with other content, the first at 2013-02-01T10:00:00Z.\n"
     )
     stated["references"][0]["pieces"][0]["digest"] = "0"
     file.write_text(json.dumps(stated))
