@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rewriter.catalog.maintenance.warehouse_identity import read_identity
 from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
@@ -74,8 +75,12 @@ def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
 
 
 def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdict:
-    """Checks a certificate against a catalog. A certificate of another warehouse is refuted."""
-    if certificate.get("warehouse") != catalog.identity:
+    """Checks a certificate against a catalog. A certificate of another warehouse is refuted. One that was made before
+    the catalog was restored from a dump is of this warehouse.
+    """
+    identity = read_identity(catalog.warehouse)
+    former = () if identity is None else identity.formerly
+    if certificate.get("warehouse") not in (catalog.identity, *former):
         text = f"it is of the warehouse {certificate.get('warehouse')}, and this one is {catalog.identity}"
         return Verdict((Finding(FindingKind.REFUTED, "certificate", text),))
     return check(certificate, catalog.database.select)

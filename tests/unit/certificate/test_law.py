@@ -330,3 +330,18 @@ def test_the_command(session: Session, tmp_path: Path, capsys: pytest.CaptureFix
     file.write_text("[]")
     assert main.main(["verify", str(file), *where]) == 2
     assert "it is no JSON object" in capsys.readouterr().err
+
+
+def test_a_restored_catalog_has_the_evidence_of_its_dump(session: Session, tmp_path: Path) -> None:
+    stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
+    session.execute(LATE)
+    session.close()
+    dump, where = str(tmp_path / "dump"), ["-w", str(tmp_path / "w")]
+    assert main.main(["catalog", "dump", *where, dump]) == 0
+    (tmp_path / "w" / "catalog.db").unlink()
+    assert main.main(["catalog", "restore", *where, dump]) == 0
+    with Session(tmp_path / "w", engine="duckdb") as restored:
+        assert findings(restored, stated) == []
+        assert changes_since(stated, restored.catalog)[0].startswith("hours: partitions 1 with other content")
+        assert restored.catalog.identity != stated["warehouse"]
+        assert findings(restored, {**stated, "warehouse": "0" * 32})[0][0] is FindingKind.REFUTED
