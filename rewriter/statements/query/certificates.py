@@ -6,7 +6,6 @@ A certificate is made only where one is asked for: it reads the records of all p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
@@ -17,7 +16,6 @@ from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
 from rewriter.errors import DataError, Error, IntegrityError, NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.runtime.result import Verification
-from rewriter.statements.query.select import plan_select
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import parse_instant
@@ -32,12 +30,11 @@ if TYPE_CHECKING:
     from rewriter.timeline.layouts import TimeLayout
 
 
-def certify(query: Query, context: Context) -> dict[str, Any]:
-    """Returns the certificate of a query, which is as strict as the query itself.
+def certificate_of(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
+    """Returns the certificate of a query, whose plan was made with ``Settings.certify``.
 
     Raises ``NotSupportedError`` NO_CERTIFICATE for a query of no cube, and in a transaction that has changed something.
     """
-    plan, _ = plan_select(query, replace(context, planning=replace(context.planning, certify=True)))
     if not plan.coverage.references or plan.text_edits is None:
         raise NotSupportedError(
             "Only a query over a cube has a certificate.",

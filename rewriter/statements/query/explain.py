@@ -21,7 +21,7 @@ from rewriter.runtime.result import Result, Row
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.footer_aggregates import computed_query
-from rewriter.statements.query.select import expanded, plan_select, prepare, read_footers, scan_size
+from rewriter.statements.query.select import certify, expanded, plan_select, prepare, read_footers, scan_size
 from rewriter.statements.query.words_relied_on import words_of_plan
 from rewriter.statements.resolve.partition_specs import dropped, list_partitions
 from rewriter.terminal_text import counted
@@ -102,8 +102,6 @@ def explain(statement: Explain, context: Context) -> Result:
 
 def _explain_certificate(query: Query, context: Context) -> Result:
     """Returns the certificate of a query as JSON, in rows of one column."""
-    from rewriter.statements.query.certificates import certify
-
     text = json.dumps(certify(query, context), ensure_ascii=False, indent=2)
     return explain_query(text.splitlines(), context)
 

@@ -81,11 +81,17 @@ def _certificate(query: Query, prepared: Prepared, context: Context) -> Mapping[
     """Returns the certificate of a query that was run: the verified one, or one that is made now, of the snapshot that
     the query read.
     """
-    if prepared.verification is not None:
-        return prepared.verification.certificate
-    from rewriter.statements.query.certificates import certify  # Few ask for it.
+    return certify(query, context) if prepared.verification is None else prepared.verification.certificate
 
-    return certify(query, context)
+
+def certify(query: Query, context: Context) -> Mapping[str, Any]:
+    """Returns the certificate of a query, which is as strict as the query itself. Raises as ``plan_select`` and
+    ``certificate_of`` do.
+    """
+    from rewriter.statements.query.certificates import certificate_of  # Few ask for it.
+
+    plan, _ = plan_select(query, replace(context, planning=replace(context.planning, certify=True)))
+    return certificate_of(plan, query, context)
 
 
 def _started(statement: s.Select, context: Context) -> tuple[Prepared, BatchStream]:
