@@ -245,15 +245,15 @@ class Constants:
         return as_date(value, self.calendar)
 
     def _truncated(self, node: exp.Expr) -> Constant | None:
-        value, unit = as_timestamp(self.fold(node.this)), node.args.get("unit")
+        operand, unit = self.fold(node.this), node.args.get("unit")
+        value = as_timestamp(operand)
         period = unit_named(unit.name) if unit is not None else None
         if value is None or period is None or node.args.get("zone"):
             return None
         kind = Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.TIMESTAMP
         if not self.calendar.is_utc:
             # date_trunc returns the zone's midnight, which is compared as its date. A text may be on another clock.
-            operand, kind = self.fold(node.this), Kind.DATE
-            value = as_date(operand, self.calendar)
+            kind, value = Kind.DATE, as_date(operand, self.calendar)
             is_midnight = period >= UpdatePeriod.DAILY and operand is not None and operand.kind is not Kind.STRING
             if value is None or (isinstance(node, exp.TimestampTrunc) and not is_midnight):
                 return None

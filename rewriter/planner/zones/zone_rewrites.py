@@ -270,8 +270,10 @@ class ZoneEdits:
         value = self._constants.fold(other)
         if use.date:
             if value is not None and value.kind is Kind.DATE:
-                # Today itself becomes the zone's date everywhere (``clock_functions``).
-                if not isinstance(other, exp.CurrentDate) and other.find(exp.CurrentDate):
+                # Today itself becomes the zone's date everywhere (``clock_functions``). The engine would cut an instant
+                # to the day of UTC.
+                computed = other.find(exp.CurrentDate, exp.TimestampTrunc, exp.DateTrunc)
+                if computed is not None and not isinstance(other, exp.CurrentDate):
                     self._replace(other, date_literal(value.number))
                 return
             if value is not None and value.kind is Kind.STRING:
