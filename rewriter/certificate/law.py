@@ -140,6 +140,11 @@ class _Stored:
     def name(self) -> str:
         return str(self.definition["table"]).lower()
 
+    @property
+    def is_raw(self) -> bool:
+        """True if the table holds events."""
+        return self.definition.get("raw") is not None
+
     def other_values(self, record: Record, period: str) -> dict[str, str | None]:
         """Returns the values of the partition columns that name no time."""
         named = self.layouts[period].positions
@@ -223,9 +228,9 @@ class _Reference:
 
     def _has_base(self, stored: _Stored) -> bool:
         """Tests whether a table holds base rows: events where a table of the fact is RAW, else the shortest period."""
-        is_raw = any(other.definition.get("raw") is not None for other in self._tables_of(stored.fact))
+        has_events = any(other.is_raw for other in self._tables_of(stored.fact))
         has_period = self.bases[stored.fact.name.lower()] in stored.layouts
-        return has_period and (not is_raw or stored.definition.get("raw") is not None)
+        return has_period and (stored.is_raw or not has_events)
 
     def check_ranges(self) -> None:
         """The pieces and the missing time are disjoint, and together they are the requested time."""
@@ -485,7 +490,7 @@ class _Reference:
         return begin if begin == at else following(base, self.zone, begin)
 
     def _is_raw(self) -> bool:
-        return any(stored.definition.get("raw") is not None for stored in self.tables.values())
+        return any(stored.is_raw for stored in self.tables.values())
 
 
 def _check_listed(stored: _Stored) -> None:

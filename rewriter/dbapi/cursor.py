@@ -242,8 +242,8 @@ class Cursor:
         """
         if find_spec("pandas") is None:
             raise _missing("pandas")
-        frame = self.fetch_arrow_table().to_pandas()
-        metadata = self._answer().metadata()
+        result = self._answer()
+        frame, metadata = result.arrow_table().to_pandas(), result.metadata()
         if metadata:
             frame.attrs[_METADATA] = metadata
         return frame

@@ -13,7 +13,7 @@ from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, di
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
 from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
-from rewriter.errors import DataError, Error, IntegrityError, NotSupportedError
+from rewriter.errors import DataError, IntegrityError, NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.runtime.result import Verification
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
@@ -22,7 +22,7 @@ from rewriter.timeline.time_bounds import parse_instant
 
 if TYPE_CHECKING:
     from rewriter.catalog.catalog import Catalog
-    from rewriter.catalog.model.objects import Fact, StorageTable
+    from rewriter.catalog.model.objects import Fact, StorageTable, Table
     from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.grammar.terms import Query
     from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
@@ -87,17 +87,16 @@ def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]
     """Returns how the requested time of a certificate differs today, for each table of a piece and each base table;
     empty where nothing has changed.
     """
-    present = CatalogRecords(catalog.database.select)
-    past = CatalogRecords(catalog.database.select, certificate["commit"])
     snapshot = catalog.snapshot()
+    facts = {fact.name.lower(): fact for fact in snapshot.facts()}
+    past, present = (CatalogRecords(catalog.database.select, at) for at in (certificate["commit"], snapshot.sequence))
     lines: list[str] = []
     for stated in certificate["references"]:
         requested = _read_ranges(stated["requested"])
         named = {(piece["fact"].lower(), piece["table"].lower()) for piece in stated["pieces"]}
         for fact_name in sorted({fact for fact, _ in named}):
-            try:
-                fact = snapshot.fact(fact_name)
-            except Error:
+            fact = facts.get(fact_name)
+            if fact is None:
                 lines.append(f"{fact_name}: the fact is no longer there")
                 continue
             gone = {table for of, table in named if of == fact_name} - {stored.table.lower() for stored in fact.tables}
@@ -117,12 +116,14 @@ def _changes_of(
     if before is None or now is None or before.id != now.id:
         yield f"{stored.table}: the table is no longer there"
         return
-    names = [column.name.lower() for column in snapshot.table(stored.table).partition_columns]
+    table = snapshot.table(stored.table)
+    layouts = [(period, layout, _positions(layout, table)) for period, layout in stored.layouts.items()]
     old: dict[tuple[str | None, ...], Record] = {}
     new: dict[tuple[str | None, ...], Record] = {}
     starts: dict[tuple[str | None, ...], int] = {}
     for record in present.versions(now):
-        start = _start(stored, names, record)
+        ordinals = ((period, _ordinal(layout, positions, record)) for period, layout, positions in layouts)
+        start = next((period.start(ordinal) for period, ordinal in ordinals if ordinal is not None), None)
         if start is None or not requested.contains(start):
             continue
         starts[record.values] = start
@@ -140,16 +141,6 @@ def _changes_of(
         first = min(starts[values] for changed, _ in changes for values in changed)
         counts = ", ".join(f"{len(changed)} {text}" for changed, text in changes if changed)
         yield f"{stored.table}: partitions {counts}, the first at {_text(first)}"
-
-
-def _start(stored: StorageTable, names: Sequence[str], record: Record) -> int | None:
-    """Returns the start of the period that a partition of a table names; ``None`` if it names none."""
-    for period, layout in stored.layouts.items():
-        times = [record.values[names.index(column.lower())] for column in layout.columns]
-        ordinal = None if None in times else _ordinal(layout, times)
-        if ordinal is not None:
-            return period.start(ordinal)
-    return None
 
 
 def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
@@ -199,14 +190,14 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     stored = next(stored for stored in fact.tables if stored.table.lower() == part.table.lower())
     table = context.snapshot.table(part.table)
     layout = stored.layouts[part.period]
-    indexes = [[column.name.lower() for column in table.partition_columns].index(c.lower()) for c in layout.columns]
+    positions = _positions(layout, table)
     wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
     stored_table = records.find("table", part.table)
-    seen: list[Record] = []
-    for record in records.versions(stored_table) if stored_table is not None else ():
-        times = [record.values[index] for index in indexes]
-        if None not in times and record.is_seen(records.commit) and _ordinal(layout, times) in wanted:
-            seen.append(record)
+    seen = [
+        record
+        for record in (records.versions(stored_table) if stored_table is not None else ())
+        if record.is_seen(records.commit) and _ordinal(layout, positions, record) in wanted
+    ]
     ranges = [(part.period.start(range_.start), part.period.start(range_.end)) for range_ in part.ranges]
     return {
         "fact": part.fact,
@@ -222,9 +213,17 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     }
 
 
-def _ordinal(layout: TimeLayout, times: Sequence[str | None]) -> int | None:
+def _positions(layout: TimeLayout, table: Table) -> list[int]:
+    """Returns the positions of a layout's columns among the partition columns of its table."""
+    names = [column.name.lower() for column in table.partition_columns]
+    return [names.index(column.lower()) for column in layout.columns]
+
+
+def _ordinal(layout: TimeLayout, positions: Sequence[int], record: Record) -> int | None:
+    """Returns the period that a partition names in a layout; ``None`` if it names none."""
+    times = [record.values[position] for position in positions]
     try:
-        return layout.ordinal(times)
+        return None if None in times else layout.ordinal(times)
     except DataError:
         return None
 

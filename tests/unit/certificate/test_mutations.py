@@ -134,8 +134,8 @@ class World:
         records = CatalogRecords(rows, commit)
         starts = set(periods(piece))
         names = {start.strftime(FORMATS[piece["table"]]) for start in starts}
-        found = records.find("table", piece["table"])
-        seen = [r for r in records.versions(found) if r.is_seen(commit) and r.values[0] in names] if found else []
+        table = records.find("table", piece["table"])
+        seen = [r for r in records.versions(table) if r.is_seen(commit) and r.values[0] in names] if table else []
         piece["periods"] = len(starts)
         piece["partitions"] = len(seen)
         piece["rows"] = None if any(r.rows is None for r in seen) else sum(r.rows or 0 for r in seen)
@@ -345,13 +345,13 @@ def range_bound_within_a_period(rng: random.Random, c: Certificate, w: World) ->
 @mutation
 def pieces_overlap(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     pieces = only(c)["pieces"]
-    one = copy.deepcopy(any_piece(rng, c))
+    copied = copy.deepcopy(any_piece(rng, c))
     if rng.random() < 0.5:
-        one["ranges"] = [rng.choice(one["ranges"])]
-        w.recount(one, c["commit"])
-    pieces.insert(rng.randrange(len(pieces) + 1), one)
+        copied["ranges"] = [rng.choice(copied["ranges"])]
+        w.recount(copied, c["commit"])
+    pieces.insert(rng.randrange(len(pieces) + 1), copied)
     if rng.random() < 0.5:
-        index = arm_of(c, one["table"])
+        index = arm_of(c, copied["table"])
         if index is not None:
             set_arms(c, [*arms(c), arms(c)[index]])
     return c
@@ -710,10 +710,10 @@ def dimension_of_arm_replaced(rng: random.Random, c: Certificate, w: World) -> C
 @mutation
 def time_of_arm_replaced(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     def change(arm: str) -> str | None:
-        found = re.search(r"(to_timestamp\([^()]*\)|CAST\([^()]*\)|\bds) AS departed", arm)
-        if found is None:
+        item = re.search(r"(to_timestamp\([^()]*\)|CAST\([^()]*\)|\bds) AS departed", arm)
+        if item is None:
             return None
-        old = found[1]
+        old = item[1]
         new = rng.choice([
             f"{old} + INTERVAL 1 DAY", f"{old} - INTERVAL 1 HOUR", "TIMESTAMP '2013-02-01'", "NULL",
             f"date_trunc('month', {old})", old.replace("dd", "MM"), old.replace("yyyy-MM", "MM-yyyy"),
@@ -795,10 +795,10 @@ def table_of_arm_changed(rng: random.Random, c: Certificate, w: World) -> Certif
 @mutation
 def aggregate_of_sql_changed(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     """The user asks for one aggregate, another one is computed."""
-    found = list(re.finditer(r"\b(SUM|MAX|MIN|AVG|COUNT)\(", c["query"]))
-    if not found:
+    calls = list(re.finditer(r"\b(SUM|MAX|MIN|AVG|COUNT)\(", c["query"]))
+    if not calls:
         return None
-    call = rng.choice(found)
+    call = rng.choice(calls)
     other = rng.choice([name for name in ("SUM", "MAX", "MIN", "AVG") if name != call[1]])
     return add_edit(c, call.start(1), call.end(1), other)
 
@@ -808,10 +808,10 @@ def aggregate_changed_on_both_sides(rng: random.Random, c: Certificate, w: World
     """The query asks for an aggregate that its rollups cannot answer."""
     if all(piece["rests_on"][0]["kind"] == "base" for piece in only(c)["pieces"]):
         return None
-    found = list(re.finditer(r"\b(SUM|MAX|MIN)\((?!delay\b.*AVG)\w+\)", c["query"]))
-    if not found:
+    calls = list(re.finditer(r"\b(SUM|MAX|MIN)\((?!delay\b.*AVG)\w+\)", c["query"]))
+    if not calls:
         return None
-    call = rng.choice(found)
+    call = rng.choice(calls)
     other = rng.choice([name for name in ("SUM", "MAX", "MIN", "AVG", "STDDEV", "COUNT") if name != call[1]])
     return retext(c, call.start(1), call.end(1), other)
 
@@ -819,13 +819,19 @@ def aggregate_changed_on_both_sides(rng: random.Random, c: Certificate, w: World
 @mutation
 def condition_dropped(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     """The executed text lacks a condition of the user on a dimension, or has another value in it."""
-    found = re.search(r"(carrier|origin) (=|<>) '(\w+)'", c["query"].partition(" WHERE ")[2])
-    if found is None:
+    comparison = re.search(r"(carrier|origin) (=|<>) '(\w+)'", c["query"].partition(" WHERE ")[2])
+    if comparison is None:
         return None
     offset = c["query"].index(" WHERE ") + 7
-    start, end = found.start() + offset, found.end() + offset
+    start, end = comparison.start() + offset, comparison.end() + offset
     text = rng.choice(
-        ["TRUE", "1 = 1", f"{found[1]} {found[2]} 'ZZ'", f"origin {found[2]} '{found[3]}x'", f"{found[1]} > ''"]
+        [
+            "TRUE",
+            "1 = 1",
+            f"{comparison[1]} {comparison[2]} 'ZZ'",
+            f"origin {comparison[2]} '{comparison[3]}x'",
+            f"{comparison[1]} > ''",
+        ]
     )
     return add_edit(c, start, end, text)
 
@@ -881,10 +887,10 @@ def column_named_otherwise(rng: random.Random, c: Certificate, w: World) -> Cert
 @mutation
 def range_of_query_changed(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     """The user asks for another time, in both texts. The requested time is the old one."""
-    found = list(re.finditer(r"'2013-(\d\d)-(\d\d)( \d\d:00)?'", c["query"]))
-    if not found:
+    literals = list(re.finditer(r"'2013-(\d\d)-(\d\d)( \d\d:00)?'", c["query"]))
+    if not literals:
         return None
-    literal = rng.choice(found)
+    literal = rng.choice(literals)
     text = literal[0].strip("'")
     new = rng.choice([
         text.replace("2013", "2012"), text[:8] + ("05" if text[8:10] != "05" else "06") + text[10:],
@@ -895,10 +901,10 @@ def range_of_query_changed(rng: random.Random, c: Certificate, w: World) -> Cert
 
 @mutation
 def operator_of_query_changed(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
-    found = list(re.finditer(r"departed (>=|<) ", c["query"]))
-    if not found:
+    operators = list(re.finditer(r"departed (>=|<) ", c["query"]))
+    if not operators:
         return None
-    operator = rng.choice(found)
+    operator = rng.choice(operators)
     new = rng.choice([o for o in (">", "<=", "=", "<>", "<=>", ">=", "<") if o != operator[1]])
     return retext(c, operator.start(1), operator.end(1), new)
 
@@ -906,10 +912,10 @@ def operator_of_query_changed(rng: random.Random, c: Certificate, w: World) -> C
 @mutation
 def range_of_sql_changed(rng: random.Random, c: Certificate, w: World) -> Certificate | None:
     """The executed text has another bound on time than the query."""
-    found = list(re.finditer(r"'2013-\d\d-\d\d( \d\d:00)?'", c["query"]))
-    if not found:
+    literals = list(re.finditer(r"'2013-\d\d-\d\d( \d\d:00)?'", c["query"]))
+    if not literals:
         return None
-    literal = rng.choice(found)
+    literal = rng.choice(literals)
     return add_edit(
         c, literal.start(), literal.end(), rng.choice(["'2013-02-02'", "'2012-01-01'", "NULL", "'2013-02-11'"])
     )
