@@ -46,7 +46,7 @@ from rewriter.runtime.constant_expressions import compute_constants
 from rewriter.runtime.engine_start import start_engine
 from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
-from rewriter.runtime.program_statements import Append, StartStream
+from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
 from rewriter.runtime.query_log import QueryLog
 from rewriter.runtime.result import Result
@@ -54,6 +54,7 @@ from rewriter.runtime.running_streams import RunningStream, RunningStreams, Stre
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
 from rewriter.runtime.settings import CacheSettings, SessionSettings
+from rewriter.runtime.shadow_proofs import ShadowProofs
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
 from rewriter.runtime.target_database import check_database, lacks_object
@@ -129,6 +130,7 @@ class Session:
         #: The results that may still have rows.
         self._results = OpenStreams()
         self.streams = RunningStreams(self._new_engine)
+        self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -251,7 +253,8 @@ class Session:
         except Error as error:
             as_typed(error)
             raise
-        result.query_id, result.warnings = self.query_id, tuple(map(mask_credentials, result.warnings))
+        warnings = (*result.warnings, *self._shadow_proofs.take_warnings())
+        result.query_id, result.warnings = self.query_id, tuple(map(mask_credentials, warnings))
         if result.stream is not None:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
@@ -310,6 +313,7 @@ class Session:
             streams=self.streams,
             queries=self._queries,
             session_clusters=self._clusters,
+            shadow_proofs=self._shadow_proofs,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -425,9 +429,11 @@ class Session:
             self._transaction.autocommit = value
 
     def close(self) -> None:
-        """Ends streams after their current batch, and results; rolls an open transaction back, closes the engine if the
-        session started it, drops temporary tables, and closes the catalog. Idempotent.
+        """Ends a shadow proof, streams after their current batch, and results; rolls an open transaction back, closes
+        the engine if the session started it, drops temporary tables, and closes the catalog. Idempotent.
         """
+        with self._scope():
+            self._shadow_proofs.close()
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction = self._transaction.take()
@@ -505,3 +511,26 @@ class Session:
         if requested != self._caching and not self._shares_catalog:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
+
+
+class _ProvingSession:
+    """A session of the same kind over the same catalog, with an engine of its own, for the shadow proofs of another."""
+
+    def __init__(self, session: Session) -> None:
+        self._engine = session._new_engine()
+        catalog = session.catalog
+        self._session = Session(catalog.warehouse, self._engine, catalog=catalog, filesystems=session._stores)
+        self._session.settings.take(session.settings)
+
+    def prove(self, statement: ProveRollups) -> None:
+        with self._session._statement():
+            self._session._run_program(statement)
+
+    def cancel(self) -> None:
+        self._session.cancel()
+
+    def close(self) -> None:
+        try:
+            self._session.close()
+        finally:
+            self._engine.close()

@@ -130,7 +130,8 @@ _EARLIEST_SECONDS = 1_735_689_600
 
 
 def catalog(warehouse: Path, url: str | None) -> Iterator[Check]:
-    """Checks that the catalog can be read and has the schema of this release, the clocks, and leftovers.
+    """Checks that the catalog can be read and has the schema of this release, the clocks, leftovers, and rollups that
+    differ from their base.
 
     Upgrades nothing. A missing catalog is not made.
     """
@@ -147,10 +148,12 @@ def catalog(warehouse: Path, url: str | None) -> Iterator[Check]:
         yield problem
         yield _clock_alone()
         yield skipped("Leftovers", "The catalog cannot be read.")
+        yield skipped("Rollups", "The catalog cannot be read.")
         return
     yield _database(name, state)
     yield _clock(state, is_server=url is not None)
     yield _leftovers(warehouse, url, state)
+    yield _rollups(warehouse, url)
 
 
 def _other_version(name: str, version: int) -> Check:
@@ -232,6 +235,25 @@ def _leftovers(warehouse: Path, url: str | None, state: CatalogHealth) -> Check:
     if leftovers:
         return warning("Leftovers", f"{'; '.join(leftovers)}{opened}", "VACUUM removes what is left behind.")
     return ok("Leftovers", f"none{opened}")
+
+
+def _rollups(warehouse: Path, url: str | None) -> Check:
+    counts: dict[str, dict[str, int]] = {}
+    try:
+        with Session(warehouse, engine="duckdb", catalog=url) as session:
+            snapshot = session.snapshot()
+            for fact in snapshot.facts():
+                for stored in fact.tables:
+                    count = len(snapshot.differing_keys(snapshot.table(stored.table)))
+                    if count:
+                        counts.setdefault(fact.name, {})[stored.table] = count
+    except Error as problem:
+        return failed("Rollups", problem)
+    if not counts:
+        return ok("Rollups", "none is known to differ from its base")
+    tables = ", ".join(f"{table} {count:,}" for of_fact in counts.values() for table, count in of_fact.items())
+    advice = f"{'; '.join(f'REFRESH FACT {fact}' for fact in counts)}. Queries do not use them until then."
+    return error("Rollups", f"partitions that differ from their base: {tables}", advice)
 
 
 # Checks of the engines: each runs a small query.

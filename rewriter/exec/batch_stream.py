@@ -66,6 +66,7 @@ class BatchStream:
         self._failure: Error | None = None
         self._held: list[object] = []
         self._conversions: list[Callable[[Error], Error]] = []
+        self._followers: list[Callable[[Failure | None], None]] = []
 
     @classmethod
     def of_table(cls, table: pa.Table) -> BatchStream:
@@ -80,6 +81,10 @@ class BatchStream:
     def convert_errors(self, convert: Callable[[Error], Error]) -> None:
         """Passes every error of a later batch through ``convert``, which may return another one."""
         self._conversions.append(convert)
+
+    def on_end(self, follow: Callable[[Failure | None], None]) -> None:
+        """Calls ``follow`` once, when all rows were read, the stream was closed, or an error has ended it."""
+        self._followers.append(follow)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
@@ -148,6 +153,9 @@ class BatchStream:
         if end is not None:
             with only_ours():
                 end()
+        followers, self._followers = self._followers, []
+        for follow in followers:
+            follow(self.progress.failure)
 
 
 def _closed() -> InterfaceError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,8 @@ from rewriter.timeline.periods import UpdatePeriod
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import PartitionItem
+
+_PERCENTAGE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,6})?", re.ASCII)
 
 
 class Terminal(NamedTuple):
@@ -52,6 +55,23 @@ def whole_number(terminal: Terminal) -> int | None:
     """Returns the number that a NUMBER denotes; ``None`` if it is not whole, or has more than 18 digits."""
     text = terminal.token.text
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def percentage(text: str) -> float | None:
+    """Returns the number of percent that a text denotes; ``None`` if it is not above 0 and at most 100, or has more
+    than six decimals.
+    """
+    percent = float(text) if _PERCENTAGE.fullmatch(text) else 0.0
+    return percent if 0 < percent <= 100 else None
+
+
+def percentage_text(percent: float) -> str:
+    """Returns the text of a number of percent, which ``percentage`` reads.
+
+    >>> percentage_text(5.0), percentage_text(0.001)
+    ('5', '0.001')
+    """
+    return f"{percent:.6f}".rstrip("0").rstrip(".")
 
 
 def from_to(first: Span, last: Span) -> Span:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from rewriter.grammar.statements import Statement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rewriter.grammar.terms import Name
+    from rewriter.planner.model.plan import CoverPart
+    from rewriter.runtime.result import ShadowProof
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +33,16 @@ class StartStream(Statement):
     stream: str
     checkpoint: str
     trigger: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProveRollups(Statement):
+    """A shadow proof: compares the rollups among the parts of a cover with their base, for ``seconds`` at most.
+    ``compared`` are the (table, period, ordinal) of earlier proofs, which come last. The findings are added to
+    ``proof``.
+    """
+
+    parts: Sequence[CoverPart]
+    seconds: float
+    compared: set[tuple[str, str, int]] = field(compare=False)
+    proof: ShadowProof = field(compare=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rewriter.cancellation import current_cancellation
 from rewriter.catalog.model.objects import Column
-from rewriter.errors import DataError, only_ours
+from rewriter.errors import DataError, Error, only_ours
 from rewriter.exec.batch_stream import BatchStream
 from rewriter.planner.model.plan import Coverage, Plan
 
@@ -78,13 +80,68 @@ class Verification:
         return not self.findings
 
 
+class ShadowProof:
+    """The shadow proof of one query. Complete when ``wait`` returns; all attributes are of the part that is done.
+
+    ``compared`` is the number of rollup partitions that were compared, of ``partitions`` that the query read.
+    ``differing`` names the partitions at fault, as ``table PERIOD start``, and ``first_difference`` the first group of
+    rows. ``trusted`` are the differing ones that stay in use on the word of their owner. ``error`` ended the proof: it
+    proves nothing about the partitions that were not compared.
+    """
+
+    def __init__(self) -> None:
+        self.compared = 0
+        self.partitions = 0
+        self.differing: tuple[str, ...] = ()
+        self.trusted: tuple[str, ...] = ()
+        self.first_difference: str | None = None
+        self.error: Error | None = None
+        #: True until the proof has begun.
+        self.is_pending = True
+        self._ended = threading.Event()
+
+    @property
+    def is_running(self) -> bool:
+        """Tests whether the proof goes on."""
+        return not self.is_pending and not self._ended.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the proof has ended, at most ``timeout`` seconds; returns whether it has."""
+        return self._ended.wait(timeout)
+
+    def wait_cancellable(self) -> None:
+        """Waits until the proof has ended. Raises ``OperationalError`` OPERATION_CANCELED where the statement of this
+        thread is canceled.
+        """
+        cancellation = current_cancellation()
+        while not self.wait(0.1):
+            if cancellation is not None:
+                cancellation.check()
+
+    def end(self) -> None:
+        """Notes that the proof has ended."""
+        self._ended.set()
+
+    def warning(self) -> str | None:
+        """Returns what a user should know: rollups that differ, or an error that ended the proof."""
+        if self.differing:
+            count, trusted = len(self.differing), len(self.trusted)
+            more = f" and {count - 1:,} more" if count > 1 else ""
+            verb, are = ("differs", "is") if count == 1 else ("differ", "are")
+            use = f"{are} not used until REFRESH FACT has computed {'it' if count == 1 else 'them'} again"
+            if trusted:
+                use = f"{are if trusted == count else f'{trusted:,} are'} used on the word of the owner (TRUSTED)"
+            return f"{self.differing[0]}{more} {verb} from the base, and {use}. {self.first_difference}"
+        return None if self.error is None else f"The shadow proof of a query failed: {self.error.message}"
+
+
 @dataclass(frozen=True)
 class Stats:
     """The work of a statement.
 
     ``scans`` are what was read, by table. ``written_partitions``, ``written_files`` and ``written_bytes`` are what was
     written. ``planning_seconds`` and ``execution_seconds`` are wall time; the latter end when the engine first returns.
-    ``verification`` is there for a query over a cube where ``rewriter.verify`` asks for it.
+    ``verification`` and ``shadow_proof`` are there for a query over a cube where ``rewriter.verify`` asks for them.
     """
 
     scans: tuple[Scan, ...] = ()
@@ -94,6 +151,7 @@ class Stats:
     planning_seconds: float = 0.0
     execution_seconds: float = 0.0
     verification: Verification | None = None
+    shadow_proof: ShadowProof | None = None
 
     @property
     def partitions(self) -> int:

@@ -12,6 +12,7 @@ from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
 from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
 from rewriter.exec.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.exec.sinks.sink_kinds import SINK_SETTINGS
+from rewriter.grammar.statement_parts import percentage, percentage_text
 from rewriter.runtime.cluster_settings import (
     ALLOWED_ADDRESSES,
     ALLOWED_OPTIONS,
@@ -25,6 +26,7 @@ from rewriter.timeline.time_bounds import parse_instant
 if TYPE_CHECKING:
     from rewriter.planner.model.plan import Settings
 
+_VERIFICATIONS = ("off", "certificate")
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 #: The most digits of a number. Clocks and databases can hold such hours as seconds, and such bytes as rows.
 _MOST_DIGITS = 18
@@ -84,11 +86,26 @@ def _cost(text: str) -> str:
 
 def _verification(text: str) -> str:
     lowered = text.strip().lower()
-    if lowered in ("off", "certificate"):
+    if lowered in _VERIFICATIONS:
         return lowered
+    percent = percentage(lowered.removesuffix("%").rstrip()) if lowered.endswith("%") else None
+    if percent is not None:
+        return f"{percentage_text(percent)}%"
     raise DataError(
         f"'{text}' is no way to verify queries.",
-        hint="Use off, or certificate (a checker that shares no code with the planner checks the cover of each query).",
+        hint="Use off, certificate (a checker that shares no code with the planner checks the cover of each query), or "
+        "a percentage such as 1% (of the queries, rollups that were read are compared with their base).",
+    )
+
+
+def _proof_time(text: str) -> str:
+    lowered = text.strip().lower()
+    if lowered in ("after", "before"):
+        return lowered
+    raise DataError(
+        f"'{text}' is no time of a shadow proof.",
+        hint="Use after (when the rows were read, in the background; the default) or before (the query waits, and does "
+        "not read rollups that differ).",
     )
 
 
@@ -147,7 +164,8 @@ _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _boolean: ("true", "false"),
     _mode: ("dynamic", "static"),
     _cost: ("partitions", "bytes"),
-    _verification: ("off", "certificate"),
+    _verification: (*_VERIFICATIONS, "1%"),
+    _proof_time: ("after", "before"),
     _sink: tuple(SINK_SETTINGS),
 }
 
@@ -222,7 +240,9 @@ _SETTINGS = {
         _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
         ),
-        _Setting("rewriter.verify", "off", _verification, "what checks the cover of each query over a cube"),
+        _Setting("rewriter.verify", "off", _verification, "what checks queries over cubes: off, certificate, or n%"),
+        _Setting("rewriter.verify_seconds", "1", _whole_number(1, 10), "the longest time of a shadow proof"),
+        _Setting("rewriter.verify_when", "after", _proof_time, "when a query's shadow proof is made: after, or before"),
         _Setting(
             "spark.sql.session.timeZone",
             "UTC",
@@ -250,6 +270,17 @@ class CacheSettings:
     capacity: int = 0
     prewarm: bool = False
     retention: float | None = None
+
+
+@dataclass(frozen=True)
+class ShadowProofSettings:
+    """The settings of shadow proofs: the ``percent`` of the queries that get one, its longest time in ``seconds``, and
+    whether the query waits for it.
+    """
+
+    percent: float = 0.0
+    seconds: int = 1
+    is_before: bool = False
 
 
 class SessionSettings:
@@ -325,6 +356,13 @@ class SessionSettings:
         if limit != _AUTOMATIC:
             return int(limit)
         return _MOST_PACKED_PARTITIONS if is_packed else _MOST_PARTITIONS_WITH_FILES
+
+    @property
+    def shadow_proofs(self) -> ShadowProofSettings:
+        """Returns the settings of shadow proofs."""
+        percent = percentage(self.get("rewriter.verify").removesuffix("%"))
+        is_before = self.get("rewriter.verify_when") == "before"
+        return ShadowProofSettings(percent or 0.0, int(self.get("rewriter.verify_seconds")), is_before)
 
     @property
     def sink(self) -> str:

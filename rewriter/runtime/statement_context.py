@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rewriter.runtime.multi_statement import OpenTransaction
     from rewriter.runtime.running_streams import RunningStreams
     from rewriter.runtime.settings import SessionSettings
+    from rewriter.runtime.shadow_proofs import ShadowProofs
     from rewriter.runtime.temporary_tables import Temporaries
 
 
@@ -54,7 +55,7 @@ class Context:
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
     ``streams`` are the streams that the session has started, ``queries`` its last statements, ``session_clusters`` its
-    choice of a cluster.
+    choice of a cluster, ``shadow_proofs`` the proofs of its queries.
 
     ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
     may be used, with the reason. ``written`` are the tables that have required one. ``unreachable`` were tried by this
@@ -78,6 +79,7 @@ class Context:
     streams: RunningStreams | None = None
     queries: QueryLog = field(default_factory=QueryLog)
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
+    shadow_proofs: ShadowProofs | None = None
     cluster: str | None = None
     required: tuple[str, str] | None = None
     written: tuple[str, ...] = ()

@@ -36,7 +36,6 @@ from rewriter.catalog.model.origins import Origin, OriginKind
 from rewriter.catalog.model.proofs import (
     BEFORE_FACT,
     BY_CLIENT,
-    BY_COMPARISON,
     BY_EXCHANGE,
     BY_LOCATION,
     BY_RENAME,
@@ -149,7 +148,7 @@ class MoveChanges:
     def reject(self, change: RejectPartitions) -> None:
         """Notes that the partitions differ from the base. Their content stays, and nothing proves it any more."""
         table = self._context.live_table(change.table)
-        stored, differs = self._stored(table, change.keys).values(), Proof(UNKNOWN, BY_COMPARISON)
+        stored, differs = self._stored(table, change.keys).values(), Proof(UNKNOWN, change.doubt)
         rejected = [replace(partition, proof=differs, commit_seq=self._context.sequence) for partition in stored]
         self._judge(table, stored, rejected)
         self._context.log("REJECT_PARTITION", table, partitions=len(rejected))

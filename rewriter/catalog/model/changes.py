@@ -283,10 +283,13 @@ class AcceptPartitions:
 
 @dataclass(frozen=True)
 class RejectPartitions:
-    """CHECK FACT … ACCEPT: rollup partitions that differ from the base. A concurrent write of one is a conflict."""
+    """CHECK FACT … ACCEPT, and shadow proofs: rollup partitions that differ from the base. ``doubt`` says who found it.
+    A concurrent write of one is a conflict.
+    """
 
     table: Table
     keys: tuple[bytes, ...]
+    doubt: str
 
 
 @dataclass(frozen=True)

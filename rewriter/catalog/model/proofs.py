@@ -29,6 +29,9 @@ BY_CLIENT = "a client of the metastore changed its files"
 BY_LOAD_DATA = "LOAD DATA loaded it"
 BY_APPEND = "rows that no query of the fact computed were appended to it"
 BY_COMPARISON = "CHECK FACT found that it differs from the base"
+BY_SHADOW_PROOF = "the shadow proof of a query found that it differs from the base"
+#: The ``doubt`` of rollup partitions that a comparison has found to differ from the base.
+DIFFERING = (BY_COMPARISON, BY_SHADOW_PROOF)
 BY_OTHER_FILES = "its files have changed since CHECK FACT accepted it"
 FROM_UNPROVEN = "it was computed from unproven rollups"
 #: The ``doubt`` of a partition that a stream fills and no trigger has committed, base or rollup. Its ``as_of`` is

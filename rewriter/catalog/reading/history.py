@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
-from rewriter.catalog.model.proofs import OPEN
 from rewriter.catalog.model.stored_rows import origins_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import prepared_statements, schema
@@ -92,12 +91,14 @@ def origins(
     return {key: by_key[key] for key in by_key if any(key in key_range for key_range in ranges)}
 
 
-def open_keys(connection: sa.Connection, ids: ValidWriteIdList, table_id: int) -> frozenset[bytes]:
-    """Returns the keys of the visible partitions of a table that streams fill. Reads the table's partitions inside the
-    database.
+def keys_in_doubt(
+    connection: sa.Connection, ids: ValidWriteIdList, table_id: int, reasons: Collection[str]
+) -> frozenset[bytes]:
+    """Returns the keys of the visible partitions of a table that are in doubt for one of some reasons. Reads the
+    table's partitions inside the database.
     """
     row, keys = schema.partitions, [KeyRange.of_prefix(prefix(table_id))]
-    conditions = [*queries.visible(row, ids), row.c.doubt == OPEN]
+    conditions = [*queries.visible(row, ids), row.c.doubt.in_(sorted(reasons))]
     return frozenset(
         connection.execute(prepared_statements.search(connection, row.c.key, (row.c.key,), conditions, keys)).scalars()
     )

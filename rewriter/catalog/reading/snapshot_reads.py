@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from rewriter.catalog.facts import timeline_properties
 from rewriter.catalog.filters.predicates import ScanFilter, bind_filter, bind_text
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges, outside
 from rewriter.catalog.model.origins import Origin, OriginKind, Origins
+from rewriter.catalog.model.proofs import DIFFERING, OPEN
 from rewriter.catalog.model.stored_rows import damaged_partition
 from rewriter.catalog.reading import history, queries
 from rewriter.catalog.reading.queries import check_readable, copied_ranges, files
@@ -260,8 +261,17 @@ class ProofReads(ABC):
 
     def open_keys(self, table: Table) -> frozenset[bytes]:
         """Returns the keys of the partitions of a table that streams fill. O(partitions), inside the database."""
+        return self._keys_in_doubt(table, [OPEN])
+
+    def differing_keys(self, table: Table) -> frozenset[bytes]:
+        """Returns the keys of the rollup partitions of a table that a comparison has found to differ from the base, and
+        that nothing has written since. O(partitions), inside the database.
+        """
+        return self._keys_in_doubt(table, DIFFERING)
+
+    def _keys_in_doubt(self, table: Table, reasons: Collection[str]) -> frozenset[bytes]:
         with self._store(table.id).read() as connection:
-            return history.open_keys(connection, self.write_ids(table.id), table.id)
+            return history.keys_in_doubt(connection, self.write_ids(table.id), table.id, reasons)
 
 
 _WORDS = {

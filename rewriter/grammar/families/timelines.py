@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError
-from rewriter.grammar.statement_parts import Terminal, period_name, whole_number
+from rewriter.grammar.statement_parts import Terminal, percentage, percentage_text, period_name, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
 
@@ -20,7 +20,7 @@ show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
 show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
 show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
 show_latest: "SHOW" "LATEST" "OF" name
-check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] [ACCEPT]
+check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] ["SAMPLE" NUMBER "PERCENT"] [ACCEPT]
 refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
 refresh_timelines: "REFRESH" "TIMELINES" "OF" name
 """
@@ -121,11 +121,14 @@ def show_latest_text(s: ShowLatest) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckFact(Statement):
-    """``CHECK FACT f [FROM a TO b] [ACCEPT]``; bounds as in ``ShowCoverage``."""
+    """``CHECK FACT f [FROM a TO b] [SAMPLE n PERCENT] [ACCEPT]``; bounds as in ``ShowCoverage``. ``percent`` is the n,
+    above 0 and at most 100.
+    """
 
     fact: Name
     start: Literal | None = None
     end: Literal | None = None
+    percent: float | None = None
     accept: bool = False
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -133,13 +136,27 @@ class CheckFact(Statement):
 
 
 @builds("check_fact")
-def check_fact(fact: Name, start: Literal | None, end: Literal | None, accept: Terminal | None) -> CheckFact:
-    return CheckFact(fact=fact, start=start, end=end, accept=accept is not None)
+def check_fact(
+    fact: Name, start: Literal | None, end: Literal | None, number: Terminal | None, accept: Terminal | None
+) -> CheckFact:
+    percent = None if number is None else percentage(number.token.text)
+    if number is not None and percent is None:
+        raise ParseError(
+            f"SAMPLE {number.token.text} PERCENT is no part of the partitions.",
+            position=number.span,
+            hint="Write a number above 0 and at most 100, as in SAMPLE 5 PERCENT.",
+        )
+    return CheckFact(fact=fact, start=start, end=end, percent=percent, accept=accept is not None)
 
 
 @renders(CheckFact)
 def check_fact_text(s: CheckFact) -> str:
-    return words(f"CHECK FACT {name_text(s.fact)}", bounds_text(s), "ACCEPT" if s.accept else None)
+    return words(
+        f"CHECK FACT {name_text(s.fact)}",
+        bounds_text(s),
+        f"SAMPLE {percentage_text(s.percent)} PERCENT" if s.percent is not None else None,
+        "ACCEPT" if s.accept else None,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

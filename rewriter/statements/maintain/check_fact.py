@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +14,7 @@ from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.changes import AcceptPartitions, RejectPartitions
 from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
+from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.grammar.families import timelines as s
@@ -265,6 +268,22 @@ def _null_measures(
             yield from ((ordinal, measure.name, n) for measure, n in zip(measures, nulls, strict=True) if n)
 
 
+@dataclass(frozen=True)
+class _Scope:
+    """The time that is checked, and the percentage of its periods; ``None`` for all of them."""
+
+    requested: RangeSet
+    percent: float | None
+
+    def sample(self, period: Period, time: RangeSet) -> RangeSet:
+        """Returns periods of a time of whole periods, chosen at random: at least one if there is one."""
+        if self.percent is None or not time:
+            return time
+        ordinals = [ordinal for range_ in ordinals_of(period, time) for ordinal in range(range_.start, range_.end)]
+        chosen = random.sample(ordinals, math.ceil(len(ordinals) * self.percent / 100))
+        return RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in chosen)
+
+
 #: The most differences that one comparison shows; the others are counted.
 _MOST_SHOWN = 100
 _RANGES_SHOWN = 3
@@ -282,6 +301,8 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
     compared``. The result states whether any comparison ``differs``. Partitions that share time with the range are
     included. Every comparison is one query, over both sides' partitions only. NULLs in measures that are declared NOT
     NULL are differences, too.
+
+    With SAMPLE n PERCENT, each comparison is of so many periods, chosen at random, of those that could be compared.
 
     Unproven rollup partitions are compared, too. With ACCEPT, partitions that agree become proven, in one transaction
     for each (storage table, period), and are reported as ``accepted``. Partitions that were used and differ become
@@ -303,6 +324,7 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         for stored in stored_periods(fact)
     ]
     range_ = asked(statement, fact, context, extent(candidates))
+    scope = _Scope(range_, statement.percent)
     listings = [listing.complete() for _, listing in file_listings(fact, range_, context)] if statement.accept else []
     if note_changed(listings, context):
         context = context.renewed()
@@ -314,12 +336,12 @@ def check_fact(statement: s.CheckFact, context: Context) -> Result:
         for number, stored in enumerate(stored_of_fact):
             with context.progress.within(_checking(stored.table.table, number, total)):
                 if stored.table.raw is not None:
-                    rows += _check_events(stored, cube, range_, statement.start is None, context)
-                rows += _check_not_null(stored, cube, range_, context)
-                rows += _check_stored_period(stored, cube, range_, listings if statement.accept else None, context)
+                    rows += _check_events(stored, cube, scope, statement.start is None, context)
+                rows += _check_not_null(stored, cube, scope, context)
+                rows += _check_stored_period(stored, cube, scope, listings if statement.accept else None, context)
         for number, other in enumerate(facts[1:], len(stored_of_fact)):
             with context.progress.within(_checking(other.name, number, total)):
-                rows += _check_other(fact, other, cube, range_, context)
+                rows += _check_other(fact, other, cube, scope, context)
     except Error as error:
         error.position = None  # The position was in a generated query.
         raise error.at(statement.fact.span) from None
@@ -367,18 +389,41 @@ def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, 
     )
 
 
+def _bases_before(stored: StoredPeriod) -> list[StoredPeriod]:
+    """Returns the places of the base that a place is compared with: a copy, with those before it."""
+    bases = base_periods(stored.fact)
+    return bases[: bases.index(stored)] if stored in bases else bases
+
+
+def comparable_time(stored: StoredPeriod, requested: RangeSet, context: Context) -> RangeSet:
+    """Returns the time of the rollups in use that share time with a range and can be compared: their base exists."""
+    bases, period = _bases_before(stored), stored.period
+    if stored.is_base or not stored.fact.base_period.nests_in(period):
+        return RangeSet.EMPTY
+    complete_base = complete_base_time(bases, context)
+    fresh = inside(_fresh_line(stored, context).ranges(), period, requested)
+    return RangeSet(r for time in fresh for r in _periods_without(period, time, RangeSet.of(time) - complete_base))
+
+
+def comparison_with_base(stored: StoredPeriod, time: RangeSet, context: Context) -> Comparison:
+    """Returns the comparison of a place with the base in a time of whole periods, in which both exist."""
+    cube = context.snapshot.cube(stored.fact.cube)
+    dimensions, measures = carried(stored.fact, cube)
+    arm = _arm(stored, ordinals_of(stored.period, time), context)
+    base = base_arms(_bases_before(stored), time, context)
+    return Comparison(cube, stored.period, base, (arm,), stored.table.times[1:], dimensions, measures)
+
+
 def _check_stored_period(
-    stored: StoredPeriod, cube: Cube, requested: RangeSet, accepting: Sequence[Listing] | None, context: Context
+    stored: StoredPeriod, cube: Cube, scope: _Scope, accepting: Sequence[Listing] | None, context: Context
 ) -> Iterator[Row]:
     """Checks one place. ``accepting`` are the files of external tables that are compared; ``None`` where nothing is
     accepted.
     """
-    bases = base_periods(stored.fact)
-    if stored in bases:
-        bases = bases[: bases.index(stored)]  # A copy is compared with those before it.
+    bases = _bases_before(stored)
     if not bases:
         return
-    period, name = stored.period, stored.table.table
+    period, name, requested = stored.period, stored.table.table, scope.requested
     outdated = inside(context.snapshot.outdated(name, period, stored.table.time).ranges(), period, requested)
     if outdated:
         yield from _finding_rows(name, period, outdated, "outdated", cube.calendar)
@@ -401,11 +446,8 @@ def _check_stored_period(
         lacking = RangeSet.of(time) - complete_base
         reason = f"not checked: the base lacks {_shortened(lacking, cube.calendar)}"
         yield from _finding_rows(name, period, RangeSet.of(time), reason, cube.calendar)
-    dimensions, measures = carried(stored.fact, cube)
-    arm = _arm(stored, ordinals_of(period, checked), context)
-    base = base_arms(bases, checked, context)
-    times = stored.table.times[1:]
-    comparison = Comparison(cube, period, base, (arm,), times, dimensions, measures)
+    checked = scope.sample(period, checked)
+    comparison = comparison_with_base(stored, checked, context)
     # Listed before they are read: a change during the comparison is found later.
     acceptable = checked & (unproven | _without_digest(stored, checked, context)) if accepting is not None else unproven
     files = _rollup_files(stored, acceptable, context) if accepting is not None else {}
@@ -413,7 +455,10 @@ def _check_stored_period(
     yield from _compared(name, comparison, checked, differing, context)
     if accepting is not None and checked:
         declared = not_null_measures(stored.fact, cube)
-        differing |= {ordinal for ordinal, _, _ in _null_measures((*base, arm), cube, declared, period, context)}
+        differing |= {
+            ordinal
+            for ordinal, _, _ in _null_measures((*comparison.base, *comparison.other), cube, declared, period, context)
+        }
         agreeing = _periods_without_differences(period, acceptable, differing)
         rejected = RangeSet.EMPTY if stored.is_base else checked - unproven
         rejected -= _periods_without_differences(period, rejected, differing)
@@ -423,14 +468,13 @@ def _check_stored_period(
             yield from _finding_rows(name, period, rejected, "rejected", cube.calendar)
 
 
-def _check_events(
-    stored: StoredPeriod, cube: Cube, requested: RangeSet, whole: bool, context: Context
-) -> Iterator[Row]:
+def _check_events(stored: StoredPeriod, cube: Cube, scope: _Scope, whole: bool, context: Context) -> Iterator[Row]:
     """Checks that the events of a RAW table lie in the periods of their partitions; with ``whole``, also that those in
     the partition of NULL time have none.
     """
     period, name, calendar = stored.period, stored.table.table, cube.calendar
-    checked = inside(_fresh_line(stored, context).ranges(), period, requested)
+    checked = inside(_fresh_line(stored, context).ranges(), period, scope.requested)
+    checked = scope.sample(period, checked)
     arm = _arm(stored, ordinals_of(period, checked), context)
     timeless = replace(arm, ranges=(), null_time=True)
     has_timeless = whole and context.snapshot.partitions(arm.table, key_ranges(timeless))
@@ -453,12 +497,13 @@ def _check_events(
         yield (name, period.name, start, end, None, stored.table.time, None, None, finding, _count(period, checked))
 
 
-def _check_not_null(stored: StoredPeriod, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
+def _check_not_null(stored: StoredPeriod, cube: Cube, scope: _Scope, context: Context) -> Iterator[Row]:
     """Yields the periods whose rows have NULL in measures that are declared NOT NULL, and a summary if any have."""
     period, name, calendar = stored.period, stored.table.table, cube.calendar
     measures = not_null_measures(stored.fact, cube)
-    checked = inside(_fresh_line(stored, context).ranges(), period, requested)
-    checked |= inside(_unproven_line(stored, context).ranges(), period, requested)
+    checked = inside(_fresh_line(stored, context).ranges(), period, scope.requested)
+    checked |= inside(_unproven_line(stored, context).ranges(), period, scope.requested)
+    checked = scope.sample(period, checked)
     if not measures or not checked:
         return
     arm = _arm(stored, ordinals_of(period, checked), context)
@@ -505,6 +550,16 @@ def file_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator
             yield binding, list_files(binding, context.snapshot.partitions(table, keys), context)
 
 
+def reject(stored: StoredPeriod, time: RangeSet, doubt: str, context: Context) -> None:
+    """Notes in a commit of its own that the partitions of these periods differ from the base. ``doubt`` is the reason,
+    in words. Raises ``ConflictError`` where another transaction wrote one of them.
+    """
+    table = context.snapshot.table(stored.table.table)
+    keys = tuple(partition.key for partition in _partitions_in(stored, time, context))
+    with context.catalog.begin(context.snapshot) as transaction:
+        transaction.commit([RejectPartitions(table, keys, doubt)])
+
+
 def _judge(
     stored: StoredPeriod,
     agreeing: RangeSet,
@@ -525,7 +580,7 @@ def _judge(
     )
     digests = {key: files[key] for key in keys if key in files}
     changes = [AcceptPartitions(table, keys, digests)] if keys else []
-    rejections = [RejectPartitions(table, differing)] if differing else []
+    rejections = [RejectPartitions(table, differing, BY_COMPARISON)] if differing else []
     with context.catalog.begin(context.snapshot) as transaction:
         transaction.commit([*listed_again(listings, context), *changes, *rejections])
 
@@ -570,12 +625,12 @@ def _partitions_in(stored: StoredPeriod, time: RangeSet, context: Context) -> li
     return partitions
 
 
-def _check_other(fact: Fact, other: Fact, cube: Cube, requested: RangeSet, context: Context) -> Iterator[Row]:
+def _check_other(fact: Fact, other: Fact, cube: Cube, scope: _Scope, context: Context) -> Iterator[Row]:
     finer, period = sorted((fact.base_period, other.base_period))
     bases, other_bases = base_periods(fact), base_periods(other)
     common_time = complete_base_time(bases, context) & complete_base_time(other_bases, context)
     common_time = common_time if finer.nests_in(period) else RangeSet.EMPTY
-    checked = inside(ordinals_of(period, within(period, common_time)), period, requested)
+    checked = scope.sample(period, inside(ordinals_of(period, within(period, common_time)), period, scope.requested))
     (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
     comparison = Comparison(
         cube,
@@ -615,6 +670,13 @@ def _difference(name: str, comparison: Comparison, difference: Difference) -> Ro
     start, end = text(period.start(difference.ordinal)), text(period.end(difference.ordinal))
     values = (_text(difference.base), _text(difference.found_value))
     return name, period.name, start, end, row or None, difference.measure, *values, difference.finding, None
+
+
+def difference_text(comparison: Comparison, difference: Difference) -> str:
+    """Returns a difference in words."""
+    _, period, start, _, row, measure, base, found_value, finding, _ = _difference("", comparison, difference)
+    place = f"{period} {start}" if row is None else f"{period} {start}, {row}"
+    return f"{place}: {finding}" if measure is None else f"{place}: {measure} is {found_value}, the base has {base}"
 
 
 def _text(value: object, *, literal: bool = False) -> str | None:

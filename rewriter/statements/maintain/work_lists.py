@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Column, Fact
 from rewriter.catalog.storage.data_files import directory
@@ -29,7 +30,7 @@ from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods,
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
-from rewriter.timeline.ranges import RangeSet
+from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rewriter.runtime.statement_context import Context
@@ -157,10 +158,38 @@ def _of_rollups(
         time = time - filled
     else:
         time = time & _line(stored, context, state)
+    differing = _differing(stored, context) & time if state is State.UNPROVEN and time else RangeSet.EMPTY
+    yield from _of_state(stored, state, differing, "refresh", base, loadable, context)
     action = "check" if state is State.UNPROVEN else "refresh"
+    yield from _of_state(stored, state, time - differing, action, base, loadable, context)
+
+
+def _differing(stored: StoredPeriod, context: Context) -> RangeSet:
+    """Returns the time of the rollups that a comparison has found to differ from the base: no other will prove them."""
+    table = context.snapshot.table(stored.table.table)
+    keys = context.snapshot.differing_keys(table)
+    binding = TimeBinding(stored.fact, stored.table, table)
+    partitions = context.snapshot.partitions(table, None) if keys else ()
+    slots = (binding.locate(partition.values) for partition in partitions if partition.key in keys)
+    return RangeSet(
+        TimeRange(slot.start, slot.end) for slot in slots if slot is not None and slot.period == stored.period
+    )
+
+
+def _of_state(
+    stored: StoredPeriod,
+    state: State,
+    time: RangeSet,
+    action: str,
+    base: RangeSet,
+    loadable: RangeSet,
+    context: Context,
+) -> Iterator[Work]:
+    """Yields the work on the rollups of a state, whose ``action`` needs their base."""
+    period = stored.period
     table, cube = context.snapshot.table(stored.table.table), context.snapshot.cube(stored.fact.cube)
     if obstacle(stored, table, cube) is not None:
-        yield Work(stored, time, "check" if state is State.UNPROVEN else "load")
+        yield Work(stored, time, "check" if action == "check" else "load")
         return
     computable = within(period, base) & time
     after_load = (within(period, base | loadable) & time) - computable

@@ -20,7 +20,7 @@ from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.connectors.table_source import is_source
 from rewriter.errors import EngineError, Error, MissingDataError, OperationalError, Span
-from rewriter.exec.batch_stream import BatchStream
+from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
 from rewriter.grammar.families import queries as s
@@ -29,7 +29,7 @@ from rewriter.grammar.terms import Query
 from rewriter.planner.model.plan import Clock, Plan, TableUse
 from rewriter.planner.plan_query import plan_query
 from rewriter.runtime.prepared_queries import Prepared, query_key
-from rewriter.runtime.result import Amount, Result, Scan, Stats, Verification, spark_type
+from rewriter.runtime.result import Amount, Result, Scan, ShadowProof, Stats, Verification, spark_type
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.computed_pruning import prune_by_computed_predicates
 from rewriter.statements.query.engine_errors import misspelled_function, with_position
@@ -53,7 +53,10 @@ if TYPE_CHECKING:
 def select(statement: s.Select, context: Context) -> Result:
     """Runs a query. Starts the engine if none has started; rows are read as they are fetched."""
     started = time.perf_counter()
+    context, proof = _proven(statement.query, context)
     prepared, stream = _started(statement, context)
+    if proof is not None and proof.is_pending:
+        stream.on_end(partial(_start_proof, proof, prepared.plan, context))
     stream.hold(context.snapshot)
     stream.convert_errors(lambda error: _later(error, statement.query, prepared, context.snapshot))
     seconds = time.perf_counter() - started - prepared.planning_seconds
@@ -69,12 +72,35 @@ def select(statement: s.Select, context: Context) -> Result:
             planning_seconds=prepared.planning_seconds,
             execution_seconds=seconds,
             verification=prepared.verification,
+            shadow_proof=proof,
         ),
         cluster=prepared.route.cluster,
         certify=partial(_certificate, statement.query, prepared, context)
         if prepared.plan.coverage.references
         else None,
     )
+
+
+def _proven(query: Query, context: Context) -> tuple[Context, ShadowProof | None]:
+    """Draws whether the query gets a shadow proof. One that comes before the query ends here: where rollups differ, the
+    query reads the state without them.
+    """
+    proofs, settings = context.shadow_proofs, context.settings.shadow_proofs
+    if proofs is None or context.transaction is not None or not proofs.is_due(settings):
+        return context, None
+    proof = ShadowProof()
+    if settings.is_before:
+        _start_proof(proof, prepare(query, context).plan, context, None)
+        proof.wait_cancellable()
+    return context.renewed() if proof.differing else context, proof
+
+
+def _start_proof(proof: ShadowProof, plan: Plan, context: Context, failure: Failure | None) -> None:
+    """Starts the proof of a query, which ends at once where the query has failed."""
+    assert context.shadow_proofs is not None
+    references = plan.coverage.references if failure is None else ()
+    parts = [part for reference in references for part in reference.parts]
+    context.shadow_proofs.start(parts, context.settings.shadow_proofs.seconds, proof)
 
 
 def _certificate(query: Query, prepared: Prepared, context: Context) -> Mapping[str, Any]:

@@ -1,0 +1,126 @@
+"""Shadow proofs: compares the rollups that a query has read with their base, within a limit of time."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.model.proofs import BY_SHADOW_PROOF
+from rewriter.errors import ConflictError
+from rewriter.runtime.program_statements import ProveRollups
+from rewriter.runtime.result import Result
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.maintain.check_fact import (
+    Difference,
+    comparable_time,
+    comparison_with_base,
+    difference_text,
+    differences,
+    file_listings,
+    ordinals_of,
+    reject,
+)
+from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods
+from rewriter.statements.write.external_base_changes import note_changed
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    from rewriter.planner.model.plan import CoverPart
+    from rewriter.runtime.statement_context import Context
+
+#: The partitions of the first comparison. Each further one has at most so many times more as its predecessor.
+_FIRST_PARTITIONS, _GROWTH = 16, 4
+
+
+@dataclass
+class _Pending:
+    """Rollups that are not compared yet: the ordinals of a period in a table, in random order."""
+
+    stored: StoredPeriod
+    ordinals: list[int]
+
+    def take(self, most: int) -> RangeSet:
+        """Takes periods away, and returns their time."""
+        taken, self.ordinals = self.ordinals[:most], self.ordinals[most:]
+        period = self.stored.period
+        return RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in taken)
+
+
+@runs(ProveRollups)
+def prove_rollups(statement: ProveRollups, context: Context) -> Result:
+    """Compares rollups with their base, in random order, until the time is over. Rollups that differ become unproven in
+    a commit of their own for each comparison, and what was computed from them follows.
+
+    A comparison is one query, over some partitions of one table and their base, as CHECK FACT makes it. Partitions that
+    an earlier proof of the session has compared come last. The files of external tables are compared first with those
+    that were noted, so that an outdated rollup is not called wrong.
+    """
+    started = time.monotonic()
+    proof = statement.proof
+    pending = [rollups for part in statement.parts if (rollups := _pending(part, statement, context)) is not None]
+    proof.partitions = sum(len(rollups.ordinals) for rollups in pending)
+    size = _FIRST_PARTITIONS
+    while pending:
+        rollups = random.choice(pending)
+        begun = time.monotonic()
+        requested = rollups.take(size)
+        _compare(rollups.stored, requested, statement, context)
+        pending = [rollups for rollups in pending if rollups.ordinals]
+        context = context.renewed()
+        now = time.monotonic()
+        seconds_left = statement.seconds - (now - started)
+        # So large that the next comparison ends in time if it takes as long for each partition.
+        size = min(_GROWTH * size, int(size * seconds_left / max(now - begun, 1e-3)))
+        if size < 1:
+            break
+    return Result("SHADOW PROOF")
+
+
+def _pending(part: CoverPart, statement: ProveRollups, context: Context) -> _Pending | None:
+    """Returns the rollups of a part of a cover; ``None`` for base partitions, and where the fact has gone."""
+    fact = next((fact for fact in context.snapshot.facts() if fact.name == part.fact), None)
+    if fact is None:
+        return None
+    places = (
+        stored
+        for stored in stored_periods(fact)
+        if stored.table.table == part.table and stored.period == part.period and not stored.is_base
+    )
+    stored = next(places, None)
+    if stored is None:
+        return None
+    ordinals = [ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)]
+    random.shuffle(ordinals)
+    ordinals.sort(key=lambda ordinal: (part.table, part.period.name, ordinal) in statement.compared)
+    return _Pending(stored, ordinals)
+
+
+def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups, context: Context) -> None:
+    """Compares some rollups, and rejects those that differ. TRUSTED ones stay in use until the word is withdrawn."""
+    listings = [listing.complete() for _, listing in file_listings(stored.fact, requested, context)]
+    if note_changed(listings, context):
+        context = context.renewed()
+    checked = comparable_time(stored, requested, context)
+    if not checked:
+        return
+    comparison = comparison_with_base(stored, checked, context)
+    found: dict[int, Difference] = {}
+    for difference in differences(comparison, context):
+        found.setdefault(difference.ordinal, difference)
+    period, proof, table = stored.period, statement.proof, stored.table.table
+    compared = [ordinal for range_ in ordinals_of(period, checked) for ordinal in range(range_.start, range_.end)]
+    if found:
+        differing = RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in found)
+        try:
+            reject(stored, differing, BY_SHADOW_PROOF, context)
+        except ConflictError:
+            return  # Another statement is writing one of them: what was compared is not what is there.
+        names = tuple(f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in found)
+        if proof.first_difference is None:
+            proof.first_difference = difference_text(comparison, next(iter(found.values())))
+        proof.differing += names
+        proof.trusted += names if stored.table.trusted else ()
+    statement.compared.update((table, period.name, ordinal) for ordinal in compared)
+    proof.compared += len(compared)
