@@ -205,7 +205,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 #: What each kind of event records.
 EVENTS = {
     "ACCEPT_PARTITION": "CHECK FACT … ACCEPT has compared rollup partitions with the base",
-    "REJECT_PARTITION": "CHECK FACT … ACCEPT has found rollup partitions that differ from the base",
+    "REJECT_PARTITION": "CHECK FACT … ACCEPT, or a shadow proof, has found rollup partitions that differ from the base",
     "ADD_COPIES": "REPLICATE has copied partitions to a cluster",
     "ADD_PARTITION": "partitions were registered",
     "ALTER_DATABASE": "the comment, the location or the properties of a database were changed",

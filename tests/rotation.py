@@ -7,6 +7,7 @@ once are in ``regressions.toml`` and run with every share. Slow tests, listed in
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import tomllib
@@ -20,13 +21,13 @@ import pytest
 VARIABLE = "REWRITER_TEST_SEED"
 #: The most shares of a parametrized test without a mark.
 _PARTS = 8
-#: The seconds that the cases of a slow test may take in an ordinary run, on average over the commits, and the most
-#: shares for that.
-_SECONDS, _MOST_SHARES = 2, 16
-#: Tests of one case run with every second commit, but for those that read the whole tree, and the golden files.
+#: The seconds that a slow test may take in an ordinary run, on average over the commits, and the most times as many
+#: shares for that; and for tests that read the whole tree, and the golden files.
+_SECONDS, _MOST_TIMES, _MOST_TIMES_ALWAYS = 1, 64, 4
+#: Tests of one case run with every second commit, but for these.
 _ALWAYS = ("tests/unit/documents/", "tests/unit/test_", "tests/golden/", "tests/planner/")
 #: Name of a slow test → the seconds of a case.
-SLOW_TESTS: Mapping[str, int] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
+SLOW_TESTS: Mapping[str, float] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
 #: Name of a test → the cases (the text in brackets) and the seeds that failed once.
 REGRESSIONS: Mapping[str, Sequence[str | int]] = tomllib.loads(
     Path(__file__).with_name("regressions.toml").read_text(encoding="utf-8")
@@ -60,7 +61,8 @@ def share(pool: Sequence[T], parts: int) -> list[T]:
     shares. Adds the regressions of the running test, which need not be in the pool.
     """
     running_test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0].partition("[")[0]
-    selected = list(pool[turn() % parts :: parts])
+    # Beyond 64, the number is mixed with itself: a test that runs with every 16th commit does not always get one share.
+    selected = list(pool[(turn() + turn() // _MOST_TIMES) % parts :: parts])
     return [*selected, *(seed for seed in REGRESSIONS.get(running_test, ()) if seed not in selected)]  # type: ignore[list-item]
 
 
@@ -70,8 +72,8 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. A test of one case has
-    two shares, and a slow test more: it runs with some commits only, so that a case costs a commit two or three
-    seconds. Cases that are named individually run, and so do regressions and the quick tests.
+    two shares, and a slow test more: it runs with some commits only, so that it costs a commit a second on average, as
+    far as 64 times as many shares allow (four times, for tests of documents and golden files). Cases that are named individually run, and so do regressions and the quick tests.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
@@ -82,12 +84,16 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
             cases.setdefault((item.nodeid.partition("[")[0], parts), []).append(item)
     for (test, marked_parts), pool in cases.items():
         parts = marked_parts or min(len(pool), _PARTS)
-        has_one_case = not marked_parts and len(pool) == 1 and not test.startswith(_ALWAYS)
-        more = min(max(SLOW_TESTS.get(test, 0) // _SECONDS, 1 + has_one_case), _MOST_SHARES)
+        parts = parts if len(pool) >= parts else 1
+        is_always = test.startswith(_ALWAYS)
+        has_one_case = not marked_parts and len(pool) == 1 and not is_always
+        cost = SLOW_TESTS.get(test, 0) * len(pool) / parts
+        most = _MOST_TIMES_ALWAYS if is_always else _MOST_TIMES
+        times = min(max(math.ceil(cost / _SECONDS), 1 + has_one_case), most)
         if is_selection or pool[0].get_closest_marker("quick"):
-            more = 1
-        first = turn() if marked_parts and more == 1 else turn() + zlib.crc32(test.encode())
-        parts = (parts if len(pool) >= parts else 1) * more
+            times = 1
+        first = turn() if marked_parts and times == 1 else turn() + zlib.crc32(test.encode())
+        parts *= times
         now = range(first % parts, len(pool), parts)
         regressions = {f"{test}[{case}]" for case in REGRESSIONS.get(test, ())}
         for number in set(range(len(pool))) - set(now):

@@ -79,7 +79,7 @@ def test_regressions_run_with_every_share(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_slow_tests_run_with_some_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 8, "a::cases": 4, "a::marked": 90})
+    monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 4, "a::cases": 1.5, "a::marked": 8})
     runs: dict[str, int] = {}
     for number in range(32):
         monkeypatch.setenv(rotation.VARIABLE, str(number))
@@ -105,7 +105,8 @@ def test_the_listed_tests_exist(request: pytest.FixtureRequest) -> None:
     folder = request.config.rootpath
     for test in (*rotation.REGRESSIONS, *rotation.SLOW_TESTS):
         path, *_, name = test.split("::")
-        assert f"def {name}(" in (folder / path).read_text(encoding="utf-8")
+        text = (folder / path).read_text(encoding="utf-8")
+        assert f"def {name}(" in text or name == "runTest" or "dbapi20" in text, test  # Those are of packages.
 
 
 def test_the_commit_chooses_and_processes_started_from_here_choose_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
