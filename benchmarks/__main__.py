@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb] [spark] [metastore] [adoption]
-[dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [certificates] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb] [spark]
+[metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks import (
     adoption,
     cache,
+    certificates,
     clusters,
     commits,
     completion,
@@ -53,6 +54,7 @@ GROUPS = (
     "cache",
     "completion",
     "statements",
+    "certificates",
     "footers",
     "results",
     "ordered",
@@ -104,6 +106,9 @@ def main(
         print(wide_markdown(completion.measure()), flush=True)
     if not chosen or "statements" in chosen:
         show(statements.measure())
+    if not chosen or "certificates" in chosen:
+        show(certificates.measure())
+        print(wide_markdown(certificates.measure_proofs()), flush=True)
     if not chosen or "footers" in chosen:
         show(footers.measure())
     if not chosen or "results" in chosen:

@@ -241,7 +241,7 @@ def _instant(value: str) -> str:
     return ""
 
 
-_ENGINE, _FORMAT = _one_of(*ENGINES), _one_of(*FORMATS)
+_ENGINE, _FORMAT = _one_of(*ENGINES), _one_of(*(form for form in FORMATS if form != "envelope"))
 
 #: The line before the first case, about the whole file.
 _FILE_OPTIONS = "options"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from rewriter.timeline.time_bounds import parse_instant
 if TYPE_CHECKING:
     from rewriter.planner.model.plan import Settings
 
+_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,3})?", re.ASCII)
 _VERIFICATIONS = ("off", "certificate")
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 #: The most digits of a number. Clocks and databases can hold such hours as seconds, and such bytes as rows.
@@ -107,6 +109,13 @@ def _proof_time(text: str) -> str:
         hint="Use after (when the rows were read, in the background; the default) or before (the query waits, and does "
         "not read rollups that differ).",
     )
+
+
+def _seconds(text: str) -> str:
+    number = text.strip()
+    if _SECONDS.fullmatch(number) and float(number) > 0:
+        return number
+    raise DataError(f"'{text}' is no number of seconds.", hint="Write a number above 0, such as 0.5.")
 
 
 def _sink(text: str) -> str:
@@ -241,7 +250,7 @@ _SETTINGS = {
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
         ),
         _Setting("rewriter.verify", "off", _verification, "what checks queries over cubes: off, certificate, or n%"),
-        _Setting("rewriter.verify_seconds", "1", _whole_number(1, 10), "the longest time of a shadow proof"),
+        _Setting("rewriter.verify_seconds", "1", _seconds, "the longest time of a shadow proof"),
         _Setting("rewriter.verify_when", "after", _proof_time, "when a query's shadow proof is made: after, or before"),
         _Setting(
             "spark.sql.session.timeZone",
@@ -279,7 +288,7 @@ class ShadowProofSettings:
     """
 
     percent: float = 0.0
-    seconds: int = 1
+    seconds: float = 1.0
     is_before: bool = False
 
 
@@ -362,7 +371,7 @@ class SessionSettings:
         """Returns the settings of shadow proofs."""
         percent = percentage(self.get("rewriter.verify").removesuffix("%"))
         is_before = self.get("rewriter.verify_when") == "before"
-        return ShadowProofSettings(percent or 0.0, int(self.get("rewriter.verify_seconds")), is_before)
+        return ShadowProofSettings(percent or 0.0, float(self.get("rewriter.verify_seconds")), is_before)
 
     @property
     def sink(self) -> str:

@@ -3,7 +3,7 @@
 ::
 
     [shell]
-    format = "table"        # table, vertical, csv, tsv, json, jsonl, markdown
+    format = "table"        # table, vertical, csv, tsv, json, jsonl, envelope, markdown
     null = "NULL"
     expanded = "auto"       # on, off, auto
     timing = true           # the number of rows, the time, and what was read

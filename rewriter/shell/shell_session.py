@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from rewriter.display.terminal import rendering
 from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connection, write_error
-from rewriter.display.terminal.rendering import STATEMENT, Layout, render_lines
+from rewriter.display.terminal.rendering import STATEMENT, Layout, envelope_lines, render_lines
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
 from rewriter.runtime.progress import Progress
@@ -132,7 +132,9 @@ class ShellSession:
         taken = islice(result.rows(), self.display.max_rows if is_bounded else None)
         rows = _CountedRows(self._watched(taken), self.progress)
         longest = _LONGEST_CELL if self.rows.is_terminal and form in BOUNDED_FORMATS else None
-        if self.rows.is_terminal and form in ("table", "markdown") and names != [STATEMENT]:
+        if form == "envelope":
+            self.write(envelope_lines(result, rows, lambda: rows.count), form)
+        elif self.rows.is_terminal and form in ("table", "markdown") and names != [STATEMENT]:
             with self._progress_shown():
                 layout = Layout(names, rows, "NULL" if self.display.null is None else self.display.null, longest)
             with layout:

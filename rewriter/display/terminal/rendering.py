@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Self
@@ -24,6 +24,8 @@ from rewriter.terminal_text import printable, width
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rewriter.runtime.result import Result
 
 
 #: Spark's name of the column of SHOW CREATE.
@@ -241,6 +243,23 @@ def _json(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
         else:
             line += text
     yield f"{line}]"
+
+
+def envelope_lines(result: Result, rows: Iterable[Row], count: Callable[[], int]) -> Iterator[str]:
+    """Yields the lines of one object: ``columns`` with name and type, ``rows`` as in JSON, their number, what a result
+    over cubes carries beside its rows (``Result.metadata``), notes and warnings. ``rows`` are the rows of the result,
+    and ``count`` returns how many of them were taken.
+    """
+    columns = result.columns or ()
+    head = json_line([{"name": column.name, "type": column.type} for column in columns])
+    yield f'{{"columns": {head},'
+    lines = _json([column.name for column in columns], rows)
+    yield f'"rows": {next(lines)}'
+    yield from lines
+    tail = {"row_count": count(), **result.metadata(), "notes": list(result.coverage.notes)}
+    for name, value in (*tail.items(), ("warnings", list(result.warnings))):
+        yield f', "{name}": {json_line(value)}'
+    yield "}"
 
 
 def _json_lines(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:

@@ -199,7 +199,7 @@ def test_the_terminal_is_resized(warehouse: Path) -> None:
 
 def test_data_cannot_act_on_the_terminal(warehouse: Path) -> None:
     with shell(warehouse) as terminal:
-        for form in ("table", "vertical", "csv", "tsv", "json", "jsonl", "markdown"):
+        for form in ("table", "vertical", "csv", "tsv", "json", "jsonl", "envelope", "markdown"):
             terminal.run(f"\\format {form}")
             terminal.run(r"SELECT '\u001b]0;title\u0007' AS `a` , '\u009b31m\u202e' AS b;")
         terminal.run("\\echo \x1b\x1b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import stat
@@ -271,6 +272,25 @@ def test_json_is_one_document_for_each_result(options: list[str], capsys: pytest
     code, out, _ = run([*options[:-1], "json"], "SELECT n FROM hours ORDER BY n", capsys)
     assert code == 0
     assert json.loads(out) == [{"n": 1}, {"n": 2}, {"n": 4}]
+
+
+def test_an_envelope_says_what_a_result_lacks(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    options = [*options[:-1], "envelope"]
+    script = (
+        "SET rewriter.partial_data = true; SELECT SUM(n) AS n FROM c WHERE time_range_in(t, '2013-01-01', '2013-01-02')"
+    )
+    code, out, _ = run(options, script, capsys)
+    assert code == 0
+    envelopes = [json.loads(text) for text in re.split(r"(?<=^})\n", out.strip(), flags=re.MULTILINE)]
+    setting, sums = envelopes
+    assert (setting["rows"], setting["row_count"]) == ([{"key": "rewriter.partial_data", "value": "true"}], 1)
+    assert "complete" not in setting
+    assert sums["columns"] == [{"name": "n", "type": "bigint"}]
+    assert (sums["row_count"], sums["complete"], len(sums["rows"])) == (1, False, 1)
+    assert sums["missing"]
+    assert sums["warnings"]
+    _, out, _ = run(options, "SELECT n FROM hours WHERE n > 99", capsys)
+    assert json.loads(out)["rows"] == []
 
 
 def make_many(options: list[str]) -> None:

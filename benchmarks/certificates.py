@@ -1,0 +1,149 @@
+"""Certificates: their size, and the time to check them; shadow proofs: their cost, and when they find a fault."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import rewriter
+from benchmarks.timing import Figure, Table, WideTable, seconds, shown
+from rewriter.dbapi.connection import Connection
+from rewriter.statements.query.certificates import check_certificate
+
+#: A year of hours with a late event in each third week: pieces of months, days and hours, about 30 of each.
+_YEAR = """
+CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME);
+CREATE TABLE hours (carrier STRING, flights BIGINT) PARTITIONED BY (h STRING);
+CREATE TABLE days (carrier STRING, flights BIGINT) PARTITIONED BY (d DATE);
+CREATE TABLE months (carrier STRING, flights BIGINT) PARTITIONED BY (m STRING);
+CREATE FACT flown OF CUBE flights STORED IN (
+  TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (h), TABLE days PERIOD DAILY PARTITIONED BY departed AS (d),
+  TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (m = 'yyyy-MM'));
+INSERT INTO hours SELECT c, 1L,
+  date_format(TIMESTAMP '2023-01-01 00:00:00Z' + make_interval(0, 0, 0, 0, CAST(id AS INT)), 'yyyy-MM-dd-HH')
+  FROM range(8760) CROSS JOIN (VALUES ('AA'), ('UA')) AS v (c);
+REFRESH FACT flown
+"""
+_LATE = "INSERT INTO hours VALUES ('AA', 1, '2023-{:02d}-{:02d}-07')"
+_YEAR_QUERY = (
+    "SELECT carrier, SUM(flights) AS n FROM flights "
+    "WHERE departed >= '2023-01-01 05:00' AND departed < '2023-12-31 20:00' GROUP BY carrier"
+)
+
+#: Events and their sums, an hour each: 10,000 partitions of both.
+HOURS, EVENTS = 10_000, 100
+_EVENTS = f"""
+CREATE CUBE clicks (page STRING, clicks BIGINT MEASURE COUNT, spent BIGINT MEASURE SUM, at TIMESTAMP TIME);
+CREATE TABLE events (at TIMESTAMP, page STRING, spent BIGINT) PARTITIONED BY (h STRING);
+CREATE TABLE sums (page STRING, clicks BIGINT, spent BIGINT) PARTITIONED BY (h STRING);
+CREATE FACT clicked OF CUBE clicks STORED IN (
+  TABLE events PERIOD HOURLY PARTITIONED BY at AS (h) RAW, TABLE sums PERIOD HOURLY PARTITIONED BY at AS (h));
+SET rewriter.max_dynamic_partitions = 20000;
+INSERT INTO events SELECT t + make_interval(0, 0, 0, 0, 0, CAST(e AS INT) % 60), concat('page ', e % 20), e * 7,
+  date_format(t, 'yyyy-MM-dd-HH') FROM (SELECT TIMESTAMP '2023-01-01 00:00:00Z' + make_interval(0, 0, 0, 0, CAST(id AS
+  INT)) AS t FROM range({HOURS})) CROSS JOIN (SELECT id AS e FROM range({EVENTS}));
+REFRESH FACT clicked
+"""
+_EVENTS_QUERY = (
+    "SELECT page, SUM(spent) AS spent FROM clicks WHERE at >= '2023-01-01' AND at < '2024-02-21 16:00' GROUP BY page"
+)
+#: The queries of a run, and the percentage of them that gets a proof.
+QUERIES, PERCENT = 1_000, 1
+
+
+@contextmanager
+def _world(script: str) -> Iterator[Connection]:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with rewriter.connect(Path(folder) / "warehouse", engine="duckdb") as connection:
+            for statement in script.split(";"):
+                connection.execute(statement)
+            yield connection
+
+
+def measure() -> Table:
+    """Returns the figures of a certificate of a year of mixed pieces."""
+    with _world(_YEAR) as connection:
+        for week in range(17):
+            connection.execute(_LATE.format(1 + week * 3 * 7 // 31, 1 + week * 3 * 7 % 28))
+        cursor = connection.execute(_YEAR_QUERY)
+        cursor.fetchall()
+        assert cursor.stats is not None
+        made = seconds(lambda: connection.execute(f"EXPLAIN CERTIFICATE {_YEAR_QUERY}").fetchall(), 5)
+        certificate = connection.execute(_YEAR_QUERY).certificate
+        assert certificate is not None
+        size, pieces = len(json.dumps(certificate)), len(certificate["references"][0]["pieces"])
+        verdict = check_certificate(certificate, connection.session.catalog)
+        assert verdict.is_accepted, verdict
+        checked = seconds(lambda: check_certificate(certificate, connection.session.catalog), 5)
+    return Table(
+        "A certificate of a year",
+        (
+            Figure("EXPLAIN CERTIFICATE", made, f"{size / 1000:.1f} kB, {pieces} pieces"),
+            Figure("the check", checked, f"of {sum(p['partitions'] for p in certificate['references'][0]['pieces'])} "
+                   "partitions"),
+        ),
+    )  # fmt: skip
+
+
+def _plant(connection: Connection) -> None:
+    """Changes one number of the rollups, in its file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = min(Path(connection.session.catalog.warehouse).rglob("sums-*/**/*.parquet"))
+    table = pq.read_table(path)
+    spent = table["spent"].to_pylist()
+    spent[len(spent) // 2] += 1
+    pq.write_table(table.set_column(table.schema.get_field_index("spent"), "spent", pa.array(spent)), path)
+
+
+def measure_proofs(budgets: tuple[str, ...] = ("0.1", "0.25", "1"), queries: int = QUERIES) -> WideTable:
+    """Returns the cost of shadow proofs of 1 % of the queries, and the query after which a wrong row was found."""
+    rows = []
+    with _world(_EVENTS) as connection:
+
+        def run(count: int) -> tuple[float, int | None, int]:
+            """Returns the seconds of some queries, the number of the first one that did not read the wrong row, and
+            the number of partitions that were compared.
+            """
+            begun, found, compared = time.perf_counter(), None, 0
+            for number in range(1, count + 1):
+                cursor = connection.execute(_EVENTS_QUERY)
+                cursor.fetchall()
+                proof = cursor.stats.shadow_proof if cursor.stats is not None else None
+                if proof is not None:
+                    compared += proof.compared
+                    found = found or (number if proof.differing else None)
+            return time.perf_counter() - begun, found, compared
+
+        run(20)
+        for budget in budgets:
+            connection.execute("REFRESH FACT clicked FORCE")
+            _plant(connection)
+            connection.execute("SET rewriter.verify = off")
+            plain, _, _ = run(queries // 4)
+            connection.execute(f"SET rewriter.verify = {PERCENT}%")
+            connection.execute(f"SET rewriter.verify_seconds = {budget}")
+            connection.execute("SET rewriter.verify_when = before")
+            proven, found, compared = run(queries)
+            cost = proven / (plain * queries / (queries // 4)) - 1
+            rows.append(
+                (
+                    f"{budget} s",
+                    shown(plain / (queries // 4)),
+                    f"{cost:+.1%}",
+                    f"{compared:,}",
+                    str(found or "not found"),
+                )
+            )
+    return WideTable(
+        f"Shadow proofs of {PERCENT} % of {queries:,} queries over {HOURS:,} rollups of {HOURS * EVENTS:,} events",
+        ("`rewriter.verify_seconds`", "a query", "more time in all", "comparisons", "wrong row left covers with query"),
+        tuple(rows),
+    )
