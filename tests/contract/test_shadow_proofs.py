@@ -38,8 +38,8 @@ def test_a_proof_finds_the_wrong_row_and_no_other(engine: Engine, tmp_path: Path
             if expected:
                 for path in (tmp_path / "w").rglob("days-*/**/*.parquet"):
                     rows = pq.read_table(path)
-                    counts = [4 if line is None else n for line, n in zip(*map(_values, (rows["line"], rows["rides"])))]
-                    changed = pa.array(counts, rows.schema.field("rides").type)
+                    pairs = zip(rows["line"].to_pylist(), rows["rides"].to_pylist(), strict=True)
+                    changed = pa.array([4 if line is None else n for line, n in pairs], rows.schema.field("rides").type)
                     pq.write_table(rows.set_column(rows.schema.get_field_index("rides"), "rides", changed), path)
             cursor = connection.execute(QUERY)
             assert cursor.fetchall() == [(7 if expected else 4,)]
@@ -52,8 +52,3 @@ def test_a_proof_finds_the_wrong_row_and_no_other(engine: Engine, tmp_path: Path
             if expected:
                 assert connection.execute(QUERY).fetchall() == [(4,)]
                 connection.execute("REFRESH FACT log")
-
-
-def _values(column: pa.ChunkedArray) -> list[object]:
-    values: list[object] = column.to_pylist()
-    return values
