@@ -432,8 +432,13 @@ class Session:
         """Ends a shadow proof, streams after their current batch, and results; rolls an open transaction back, closes
         the engine if the session started it, drops temporary tables, and closes the catalog. Idempotent.
         """
-        with self._scope():
-            self._shadow_proofs.close()
+        try:
+            with self._scope():
+                self._shadow_proofs.close()
+        finally:
+            self._close_all()
+
+    def _close_all(self) -> None:
         engine, self._engine = self._engine, None
         catalog, self._catalog = self._catalog, None
         transaction = self._transaction.take()

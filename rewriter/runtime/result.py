@@ -129,7 +129,9 @@ class ShadowProof:
             more = f" and {count - 1:,} more" if count > 1 else ""
             verb, are = ("differs", "is") if count == 1 else ("differ", "are")
             use = f"{are} not used until REFRESH FACT has computed {'it' if count == 1 else 'them'} again"
-            if trusted:
+            if self.error is not None:
+                use = f"{are} still used, because the commit failed ({self.error.message.rstrip('.')})"
+            elif trusted:
                 use = f"{are if trusted == count else f'{trusted:,} are'} used on the word of the owner (TRUSTED)"
             return f"{self.differing[0]}{more} {verb} from the base, and {use}. {self.first_difference}"
         return None if self.error is None else f"The shadow proof of a query failed: {self.error.message}"

@@ -112,15 +112,17 @@ def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups,
     period, proof, table = stored.period, statement.proof, stored.table.table
     compared = [ordinal for range_ in ordinals_of(period, checked) for ordinal in range(range_.start, range_.end)]
     if found:
+        before = proof.differing, proof.trusted, proof.first_difference
+        names = tuple(f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in found)
+        proof.first_difference = proof.first_difference or difference_text(comparison, next(iter(found.values())))
+        proof.differing += names
+        proof.trusted += names if stored.table.trusted else ()
         differing = RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in found)
         try:
             reject(stored, differing, BY_SHADOW_PROOF, context)
         except ConflictError:
-            return  # Another statement is writing one of them: what was compared is not what is there.
-        names = tuple(f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in found)
-        if proof.first_difference is None:
-            proof.first_difference = difference_text(comparison, next(iter(found.values())))
-        proof.differing += names
-        proof.trusted += names if stored.table.trusted else ()
+            # Another statement is writing one of them: what was compared is not what is there.
+            proof.differing, proof.trusted, proof.first_difference = before
+            return
     statement.compared.update((table, period.name, ordinal) for ordinal in compared)
     proof.compared += len(compared)

@@ -239,3 +239,32 @@ def test_check_fact_refuses_no_sample(connection: Connection) -> None:
     for percent in ("0", "101", "1e1"):
         with pytest.raises(rewriter.ProgrammingError, match=f"SAMPLE {percent} PERCENT is no part"):
             connection.execute(f"CHECK FACT log SAMPLE {percent} PERCENT")
+
+
+@pytest.mark.filterwarnings("ignore:depots.days DAILY")
+def test_in_another_database(tmp_path: Path) -> None:
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        connection.execute("CREATE DATABASE depots")
+        connection.execute("USE depots")
+        for statement in WORLD.split(";"):
+            connection.execute(statement)
+        corrupt(connection)
+        connection.execute("SET rewriter.verify = 100%")
+        connection.execute("SET rewriter.verify_when = before")
+        cursor = connection.execute(QUERY)
+        assert cursor.fetchall() == RIGHT
+        assert proof_of(cursor).differing == ("depots.days DAILY 2024-01-01",)
+
+
+def test_a_difference_is_told_where_the_catalog_cannot_be_written(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise rewriter.OperationalError("The catalog cannot be written.")
+
+    corrupt(connection)
+    monkeypatch.setattr(shadow_proof, "reject", refuse)
+    connection.execute("SET rewriter.verify = 100%")
+    connection.execute("SET rewriter.verify_when = before")
+    with pytest.warns(rewriter.Warning, match=r"2024-01-01 differs .* still used, because the commit failed \(The cat"):
+        assert connection.execute(QUERY).fetchall() == WRONG
