@@ -39,6 +39,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
     with rewriter.connect(tmp_path / "w", engine="duckdb") as opened:
         for statement in WORLD.split(";"):
             opened.execute(statement)
+        opened.execute("SET rewriter.verify_seconds = 300")
         yield opened
 
 
@@ -64,7 +65,7 @@ def test_a_wrong_row_is_found_after_the_query_that_read_it(connection: Connectio
     cursor = connection.execute(QUERY)
     assert cursor.fetchall() == WRONG
     proof = proof_of(cursor)
-    assert proof.wait(30)
+    assert proof.wait(300)
     assert (proof.compared, proof.partitions, proof.error) == (40, 40, None)
     assert proof.differing == ("days DAILY 2024-01-01",)
     assert proof.first_difference == "DAILY 2024-01-01, depot='east': n is 8, the base has 1"
@@ -74,7 +75,7 @@ def test_a_wrong_row_is_found_after_the_query_that_read_it(connection: Connectio
         "days DAILY 2024-01-01 differs from the base, and is not used until REFRESH FACT has computed it again. "
         "DAILY 2024-01-01, depot='east': n is 8, the base has 1",
     ]
-    assert proof_of(later).wait(30)
+    assert proof_of(later).wait(300)
     assert connection.execute("SHOW TABLES").warnings == []
 
 
@@ -111,7 +112,7 @@ def test_a_transaction_and_a_query_of_no_cube_have_none(connection: Connection) 
     plain = connection.execute("SELECT COUNT(*) FROM hours")
     plain.fetchall()
     proof = proof_of(plain)
-    assert proof.wait(30)
+    assert proof.wait(300)
     assert (proof.compared, proof.partitions) == (0, 0)
 
 
@@ -140,6 +141,7 @@ def test_closing_a_cursor_or_the_connection_early_waits_for_the_proof(connection
     warehouse = connection.session.catalog.warehouse
     with rewriter.connect(warehouse, engine="duckdb") as other:
         other.execute("SET rewriter.verify = 100%")
+        other.execute("SET rewriter.verify_seconds = 300")
         other.execute(QUERY).close()
     assert connection.execute(QUERY).fetchall() == RIGHT
 
@@ -150,7 +152,7 @@ def test_a_lost_base_file_fails_the_proof_and_not_the_query(connection: Connecti
     cursor = connection.execute(QUERY)
     assert cursor.fetchall() == RIGHT
     proof = proof_of(cursor)
-    assert proof.wait(30)
+    assert proof.wait(300)
     assert proof.error is not None
     with pytest.warns(rewriter.Warning, match="shadow proof of a query failed"):
         connection.execute("SHOW TABLES")
@@ -163,7 +165,7 @@ def test_an_outdated_rollup_is_not_called_wrong(connection: Connection) -> None:
     connection.execute("INSERT INTO hours VALUES ('east', 1, 0.1, '2024-01-01-08')")
     assert cursor.fetchall() == RIGHT
     proof = proof_of(cursor)
-    assert proof.wait(30)
+    assert proof.wait(300)
     assert (proof.partitions, proof.compared, proof.differing) == (40, 39, ())
 
 
@@ -211,7 +213,7 @@ def test_proofs_compare_other_partitions_each_time(connection: Connection, monke
     for _ in range(3):
         cursor = connection.execute(QUERY)
         cursor.fetchall()
-        assert proof_of(cursor).wait(30)
+        assert proof_of(cursor).wait(300)
         compared.append(proof_of(cursor).compared)
     assert compared == [16, 16, 16]
     assert connection.execute(QUERY).fetchall() == RIGHT
@@ -250,6 +252,7 @@ def test_in_another_database(tmp_path: Path) -> None:
             connection.execute(statement)
         corrupt(connection)
         connection.execute("SET rewriter.verify = 100%")
+        connection.execute("SET rewriter.verify_seconds = 300")
         connection.execute("SET rewriter.verify_when = before")
         cursor = connection.execute(QUERY)
         assert cursor.fetchall() == RIGHT
