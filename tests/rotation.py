@@ -22,10 +22,11 @@ VARIABLE = "REWRITER_TEST_SEED"
 #: The most shares of a parametrized test without a mark.
 _PARTS = 8
 #: The seconds that a slow test may take in an ordinary run, on average over the commits, and the most times as many
-#: shares for that; and for tests that read the whole tree, and the golden files.
-_SECONDS, _MOST_TIMES, _MOST_TIMES_ALWAYS = 1, 64, 4
+#: shares for that: of tests in general, of tests that read the whole tree, and of recorded outputs.
+_SECONDS, _MOST_TIMES, _MOST_TIMES_OF_TREE, _MOST_TIMES_OF_GOLDENS = 1, 64, 8, 4
 #: Tests of one case run with every second commit, but for these.
-_ALWAYS = ("tests/unit/documents/", "tests/unit/test_", "tests/golden/", "tests/planner/")
+_GOLDENS = ("tests/golden/", "tests/planner/")
+_ALWAYS = ("tests/unit/documents/", "tests/unit/test_", *_GOLDENS)
 #: Name of a slow test → the seconds of a case.
 SLOW_TESTS: Mapping[str, float] = tomllib.loads(Path(__file__).with_name("slow_tests.toml").read_text(encoding="utf-8"))
 #: Name of a test → the cases (the text in brackets) and the seeds that failed once.
@@ -73,8 +74,8 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. A test of one case has
     two shares, and a slow test more: it runs with some commits only, so that it costs a commit a second on average, as
-    far as 64 times as many shares allow (four times, for tests of documents and golden files). Cases that are named
-    individually run, and so do regressions and the quick tests.
+    far as 64 times as many shares allow (eight times, for tests of documents; four times, for golden files). Cases that are
+    named individually run, and so do regressions and the quick tests.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}
@@ -89,7 +90,8 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
         is_always = test.startswith(_ALWAYS)
         has_one_case = not marked_parts and len(pool) == 1 and not is_always
         cost = SLOW_TESTS.get(test, 0) * len(pool) / parts
-        most = _MOST_TIMES_ALWAYS if is_always else _MOST_TIMES
+        is_golden = test.startswith(_GOLDENS)
+        most = _MOST_TIMES_OF_GOLDENS if is_golden else _MOST_TIMES_OF_TREE if is_always else _MOST_TIMES
         times = min(max(math.ceil(cost / _SECONDS), 1 + has_one_case), most)
         if is_selection or pool[0].get_closest_marker("quick"):
             times = 1

@@ -29,6 +29,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Storage, Table
 from rewriter.catalog.model.origins import Origin, OriginKind
+from rewriter.catalog.model.proofs import BY_COMPARISON
 
 from .support import P, Warehouse, key, layout, write
 
@@ -94,7 +95,7 @@ def test_what_was_computed_from_a_trusted_table_follows_its_declaration(w: Wareh
 
 def test_what_was_computed_from_a_partition_that_differs_follows(w: Warehouse, resting: Tables) -> None:
     quarters = resting["quarters"]
-    w.commit(lambda tx: [RejectPartitions(quarters, (key(quarters, QUARTERS[0]),))])
+    w.commit(lambda tx: [RejectPartitions(quarters, (key(quarters, QUARTERS[0]),), BY_COMPARISON)])
     assert states(w) == {YEAR: "unproven"}
     w.overwrite(resting["years"], YEAR, sources=[resting["base"]])
     assert states(w) == {YEAR: "timeline"}
