@@ -53,7 +53,7 @@ def test_a_sound_warehouse_has_no_error_and_is_left_as_it_was(warehouse: Path, t
     assert is_healthy(checks), list(lines(checks))
     assert [check.name for check in checks] == [
         "Python", "Packages", "Terminal", "Time zones", "Configuration", "Java", "DuckDB", "Spark", "Warehouse",
-        "File system", "Locks", "Free space", "Catalog", "Clock", "Leftovers",
+        "File system", "Locks", "Free space", "Catalog", "Clock", "Leftovers", "Rollups",
     ]  # fmt: skip
     assert all(check.detail for check in checks)
     assert all(bool(check.advice) == (check.status in ("warning", "error")) for check in checks)
