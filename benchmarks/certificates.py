@@ -15,7 +15,7 @@ from benchmarks.timing import Figure, Table, WideTable, seconds, shown
 from rewriter.dbapi.connection import Connection
 from rewriter.statements.query.certificates import check_certificate
 
-#: A year of hours with a late event in each third week: pieces of months, days and hours, about 30 of each.
+#: A year of hours; late events in each third week, half of them refreshed: pieces of months, days and hours.
 _YEAR = """
 CREATE CUBE flights (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME);
 CREATE TABLE hours (carrier STRING, flights BIGINT) PARTITIONED BY (h STRING);
@@ -25,7 +25,7 @@ CREATE FACT flown OF CUBE flights STORED IN (
   TABLE hours PERIOD HOURLY PARTITIONED BY departed AS (h), TABLE days PERIOD DAILY PARTITIONED BY departed AS (d),
   TABLE months PERIOD MONTHLY PARTITIONED BY departed AS (m = 'yyyy-MM'));
 INSERT INTO hours SELECT c, 1L,
-  date_format(TIMESTAMP '2023-01-01 00:00:00Z' + make_interval(0, 0, 0, 0, CAST(id AS INT)), 'yyyy-MM-dd-HH')
+  date_format(timestamp_seconds(1672531200 + 3600 * id), 'yyyy-MM-dd-HH')
   FROM range(8760) CROSS JOIN (VALUES ('AA'), ('UA')) AS v (c);
 REFRESH FACT flown
 """
@@ -44,9 +44,9 @@ CREATE TABLE sums (page STRING, clicks BIGINT, spent BIGINT) PARTITIONED BY (h S
 CREATE FACT clicked OF CUBE clicks STORED IN (
   TABLE events PERIOD HOURLY PARTITIONED BY at AS (h) RAW, TABLE sums PERIOD HOURLY PARTITIONED BY at AS (h));
 SET rewriter.max_dynamic_partitions = 20000;
-INSERT INTO events SELECT t + make_interval(0, 0, 0, 0, 0, CAST(e AS INT) % 60), concat('page ', e % 20), e * 7,
-  date_format(t, 'yyyy-MM-dd-HH') FROM (SELECT TIMESTAMP '2023-01-01 00:00:00Z' + make_interval(0, 0, 0, 0, CAST(id AS
-  INT)) AS t FROM range({HOURS})) CROSS JOIN (SELECT id AS e FROM range({EVENTS}));
+INSERT INTO events SELECT timestamp_seconds(s + 30 * e), concat('page ', e % 20), e * 7,
+  date_format(timestamp_seconds(s), 'yyyy-MM-dd-HH')
+  FROM (SELECT 1672531200 + 3600 * id AS s FROM range({HOURS})) CROSS JOIN (SELECT id AS e FROM range({EVENTS}));
 REFRESH FACT clicked
 """
 _EVENTS_QUERY = (
@@ -71,6 +71,7 @@ def measure() -> Table:
     with _world(_YEAR) as connection:
         for week in range(17):
             connection.execute(_LATE.format(1 + week * 3 * 7 // 31, 1 + week * 3 * 7 % 28))
+        connection.execute("REFRESH FACT flown FROM '2023-01-01' TO '2023-07-01'")
         cursor = connection.execute(_YEAR_QUERY)
         cursor.fetchall()
         assert cursor.stats is not None
@@ -103,7 +104,7 @@ def _plant(connection: Connection) -> None:
     pq.write_table(table.set_column(table.schema.get_field_index("spent"), "spent", pa.array(spent)), path)
 
 
-def measure_proofs(budgets: tuple[str, ...] = ("0.1", "0.25", "1"), queries: int = QUERIES) -> WideTable:
+def measure_proofs(budgets: tuple[str, ...] = ("0.25", "1"), queries: int = QUERIES) -> WideTable:
     """Returns the cost of shadow proofs of 1 % of the queries, and the query after which a wrong row was found."""
     rows = []
     with _world(_EVENTS) as connection:

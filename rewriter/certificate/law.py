@@ -41,7 +41,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.partition_conditions import holds
+from rewriter.certificate.partition_conditions import read_condition
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -750,11 +750,9 @@ def _check_arm(
     seen = [
         version for version in reference.catalog.versions(stored.table) if version.is_seen(reference.catalog.commit)
     ]
-    chosen = {
-        version.values
-        for version in seen
-        if where is None or holds(where.this, dict(zip(map(str.lower, stored.columns), version.values, strict=True)))
-    }
+    columns = [column.lower() for column in stored.columns]
+    test = (lambda _: True) if where is None else read_condition(where.this, frozenset(columns))
+    chosen = {version.values for version in seen if test(dict(zip(columns, version.values, strict=True)))}
     if chosen & selected.get(stored.name, set()):
         raise Refuted(f"partitions of {stored.name} are read twice")
     selected.setdefault(stored.name, set()).update(chosen)

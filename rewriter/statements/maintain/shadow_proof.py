@@ -36,7 +36,7 @@ _FIRST_PARTITIONS, _GROWTH = 16, 4
 
 @dataclass
 class _Pending:
-    """Rollups that are not compared yet: the ordinals of a period in a table, in random order."""
+    """Rollups that are not compared yet: the ordinals of a period in a table, in order from a random one."""
 
     stored: StoredPeriod
     ordinals: list[int]
@@ -50,12 +50,12 @@ class _Pending:
 
 @runs(ProveRollups)
 def prove_rollups(statement: ProveRollups, context: Context) -> Result:
-    """Compares rollups with their base, in random order, until the time is over. Rollups that differ become unproven in
-    a commit of their own for each comparison, and what was computed from them follows.
+    """Compares rollups with their base, beginning at a random one, until the time is over. Rollups that differ become
+    unproven in a commit of their own for each comparison, and what was computed from them follows.
 
-    A comparison is one query, over some partitions of one table and their base, as CHECK FACT makes it. Partitions that
-    an earlier proof of the session has compared come last. The files of external tables are compared first with those
-    that were noted, so that an outdated rollup is not called wrong.
+    A comparison is one query, over neighboring partitions of one table and their base, as CHECK FACT makes it.
+    Partitions that an earlier proof of the session has compared come last. The files of external tables are compared
+    first with those that were noted, so that an outdated rollup is not called wrong.
     """
     started = time.monotonic()
     proof = statement.proof
@@ -92,7 +92,9 @@ def _pending(part: CoverPart, statement: ProveRollups, context: Context) -> _Pen
     if stored is None:
         return None
     ordinals = [ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)]
-    random.shuffle(ordinals)
+    # Neighbors share files, so a comparison is of neighbors.
+    first = random.randrange(max(1, len(ordinals)))
+    ordinals = ordinals[first:] + ordinals[:first]
     ordinals.sort(key=lambda ordinal: (part.table, part.period.name, ordinal) in statement.compared)
     return _Pending(stored, ordinals)
 
