@@ -376,7 +376,7 @@ class TestRendering:
         assert lines[1] == "| --- | ---: | ---: | --- |"
         assert lines[3] == '| a,"b"\\|c\\nd | NULL | NULL | 2013-01-29 |'
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @pytest.mark.parametrize("form", [form for form in FORMATS if form != "envelope"])
     def test_no_rows(self, form: str) -> None:
         lines = list(render_lines(["a", "b"], [], form))
         assert (
