@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ProvingSession(Protocol):
-    """What a proof needs of a session."""
+    """The session in which proofs run."""
 
     def prove(self, statement: ProveRollups) -> None:
         """Runs a proof."""

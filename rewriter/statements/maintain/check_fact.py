@@ -35,7 +35,14 @@ from rewriter.runtime.transaction_errors import not_in_transaction
 from rewriter.statements.query.not_null_measures import not_null_measures
 from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.query.select import scan_files
-from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
+from rewriter.statements.resolve.fact_periods import (
+    StoredPeriod,
+    base_periods,
+    stored_periods,
+    time_of_ordinals,
+    times,
+    within,
+)
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked
 from rewriter.statements.write.external_base_changes import (
@@ -281,7 +288,7 @@ class _Scope:
             return time
         ordinals = [ordinal for range_ in ordinals_of(period, time) for ordinal in range(range_.start, range_.end)]
         chosen = random.sample(ordinals, math.ceil(len(ordinals) * self.percent / 100))
-        return RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in chosen)
+        return time_of_ordinals(period, chosen)
 
 
 #: The most differences that one comparison shows; the others are counted.
@@ -526,7 +533,7 @@ def _bounds(start: int, end: int, calendar: Calendar) -> tuple[str, str]:
 
 def _periods_without_differences(period: Period, time: RangeSet, differing: Collection[int]) -> RangeSet:
     """Returns the periods of some time, without the differing ones."""
-    return time - RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in differing)
+    return time - time_of_ordinals(period, differing)
 
 
 def file_listings(fact: Fact, requested: RangeSet, context: Context) -> Iterator[tuple[TimeBinding, Listing]]:

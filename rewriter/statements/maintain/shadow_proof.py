@@ -22,13 +22,13 @@ from rewriter.statements.maintain.check_fact import (
     ordinals_of,
     reject,
 )
-from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods
+from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods, time_of_ordinals
 from rewriter.statements.write.external_base_changes import note_changed
-from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rewriter.planner.model.plan import CoverPart
     from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.ranges import RangeSet
 
 #: The partitions of the first comparison. Each further one has at most so many times more as its predecessor.
 _FIRST_PARTITIONS, _GROWTH = 16, 4
@@ -44,8 +44,7 @@ class _Pending:
     def take(self, most: int) -> RangeSet:
         """Takes periods away, and returns their time."""
         taken, self.ordinals = self.ordinals[:most], self.ordinals[most:]
-        period = self.stored.period
-        return RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in taken)
+        return time_of_ordinals(self.stored.period, taken)
 
 
 @runs(ProveRollups)
@@ -119,9 +118,8 @@ def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups,
         proof.first_difference = proof.first_difference or difference_text(comparison, next(iter(found.values())))
         proof.differing += names
         proof.trusted += names if stored.table.trusted else ()
-        differing = RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in found)
         try:
-            reject(stored, differing, BY_SHADOW_PROOF, context)
+            reject(stored, time_of_ordinals(period, found), BY_SHADOW_PROOF, context)
         except ConflictError:
             # Another statement is writing one of them: what was compared is not what is there.
             proof.differing, proof.trusted, proof.first_difference = before

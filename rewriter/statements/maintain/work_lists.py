@@ -159,7 +159,8 @@ def _of_rollups(
     else:
         time = time & _line(stored, context, state)
     differing = _differing(stored, context) & time if state is State.UNPROVEN and time else RangeSet.EMPTY
-    yield from _of_state(stored, state, differing, "refresh", base, loadable, context)
+    if differing:
+        yield from _of_state(stored, state, differing, "refresh", base, loadable, context)
     action = "check" if state is State.UNPROVEN else "refresh"
     yield from _of_state(stored, state, time - differing, action, base, loadable, context)
 

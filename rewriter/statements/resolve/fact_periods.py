@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,11 @@ def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
     """Returns the time of periods."""
     starts, ends = period.starts(r.start for r in ordinals), period.starts(r.end for r in ordinals)
     return RangeSet.of_bounds(list(zip(starts, ends, strict=True)))
+
+
+def time_of_ordinals(period: Period, ordinals: Iterable[int]) -> RangeSet:
+    """Returns the time of single periods."""
+    return RangeSet(TimeRange(period.start(ordinal), period.end(ordinal)) for ordinal in ordinals)
 
 
 def first_periods(period: Period, time: RangeSet, count: int) -> RangeSet:
