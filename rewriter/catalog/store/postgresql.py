@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from rewriter.cancellation import waits_for
+from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import Backend, Purpose
 from rewriter.errors import ConflictError, DataError, Error, InterfaceError, OperationalError, disk_full, is_disk_full
 
@@ -107,6 +108,7 @@ def backend(url: str | sa.URL) -> Backend:
             hint="Run pip install 'rewriter[postgres]'.",
         ) from error
     sa.event.listen(engine, "connect", _check_encoding)
+    schema.use_partial_indexes_on_postgresql()
     options: Mapping[Purpose, Mapping[str, Any]] = {
         Purpose.READ: {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
         Purpose.WRITE: {"isolation_level": "READ COMMITTED"},

@@ -460,7 +460,8 @@ def _as_declared(table: pa.Table, translation: Translation) -> pa.Table:
     """Returns the table with Spark's names and types."""
     schema = _declared_schema(translation)
     _check_arrow_types(table.schema, schema, translation)
-    return table.rename_columns(schema.names).cast(schema)
+    renamed = table.rename_columns(schema.names)
+    return renamed if renamed.schema.equals(schema) else renamed.cast(schema)
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -90,6 +90,13 @@ def test_every_earlier_version_is_upgraded(tmp_path: Path, postgres_url: str) ->
     w.into(w.create("t"), "a")
 
 
+def test_the_indexes_of_few_rows_are_partial(w: Warehouse) -> None:
+    definitions = dict(w.sql("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'partitions'"))
+    assert " WHERE " in definitions["open_partitions"]
+    assert " WHERE " in definitions["partitions_with_origins"]
+    assert " WHERE " not in definitions["partitions_by_commit"]
+
+
 def test_several_processes_make_the_same_catalog(tmp_path: Path, postgres_url: str) -> None:
     code = "import sys; from rewriter.catalog import Catalog; Catalog.open(sys.argv[1], sys.argv[2]).begin()"
     runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), postgres_url]) for _ in range(3)]
