@@ -428,6 +428,11 @@ class Session:
         with only_ours():
             self._transaction.autocommit = value
 
+    def last_warnings(self) -> tuple[str, ...]:
+        """Waits for the running shadow proof, and returns the warnings that the next statement would have shown."""
+        self._shadow_proofs.wait()
+        return self._shadow_proofs.take_warnings()
+
     def close(self) -> None:
         """Ends a shadow proof, streams after their current batch, and results; rolls an open transaction back, closes
         the engine if the session started it, drops temporary tables, and closes the catalog. Idempotent.

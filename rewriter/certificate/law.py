@@ -20,7 +20,6 @@ contradicts the certificate it says REFUTED, and where the catalog no longer sho
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from rewriter.certificate.edits import bound_query, check_edit, check_name, unmarked
 from rewriter.certificate.evidence import (
     INCOMPLETE,
     OPEN,
@@ -109,8 +109,6 @@ def _check_frame(certificate: Mapping[str, Any]) -> None:
         raise NotUnderstood(f"the format {certificate.get('format')!r}")
     if not certificate["references"]:
         raise NotUnderstood("the query names no cube")
-    if certificate["parameters"]:
-        raise NotUnderstood("parameters of the query")
     if not certificate["is_typed"]:
         raise NotUnderstood("a query over views, or one that its text repeats")
     if not isinstance(certificate["commit"], int):
@@ -418,7 +416,7 @@ class _Reference:
         """The requested time is that of the conditions, and what is added up may be added up."""
         if self.cube is None:
             return
-        tree = sqlglot.parse_one(self.certificate["query"], dialect="spark")
+        tree = bound_query(self.certificate)
         place = self.stated["start"]
         node = next((table for table in tree.find_all(exp.Table) if _start(table) == place), None)
         select = node.find_ancestor(exp.Select) if node is not None else None
@@ -435,9 +433,17 @@ class _Reference:
         block = QueryBlock(select, node, self.cube, self.zone, periods)
         self._check_time(block)
         if self.is_rolled:
+            self._refuse_joined_cubes(select, node)
             block.check_additive()
             self._check_counts(tree)
         _check_arms(self, block)
+
+    def _refuse_joined_cubes(self, select: exp.Select, node: exp.Table) -> None:
+        """A cube that is joined has as many rows as its pieces have, and multiplies the other side by that."""
+        sources = [clause.this for clause in (select.args["from_"], *select.args.get("joins", ()))]
+        for source in sources:
+            if source is not node and isinstance(source, exp.Table) and self.catalog.has_cube_or_fact(source.name):
+                raise NotUnderstood(f"a join with the cube {source.name}, over rollups")
 
     def _check_counts(self, query: exp.Expr) -> None:
         """Each count and each average over rollups is replaced: a rollup has fewer rows than events."""
@@ -553,7 +559,7 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
     """
     text, made, position = certificate["query"], "", 0
     places = [reference.stated["start"] for reference in references]
-    tree = sqlglot.parse_one(text, dialect="spark")
+    tree = bound_query(certificate)
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
     named = [_start(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
@@ -566,114 +572,11 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
         made += text[position:start] + replacement
         position = end
         if start == end:
-            _check_name(text[:start], replacement)
+            check_name(text[:start], replacement)
         elif start not in places:
-            _check_edit(text[start:end], replacement, cubes)
+            check_edit(text[start:end], replacement, cubes, certificate["parameters"])
     if made + text[position:] != certificate["sql"]:
         raise Refuted("the executed text differs from the query at other places than the listed ones")
-
-
-def _check_name(before: str, inserted: str) -> None:
-    """An insertion gives an item its name: the item as typed, as Spark writes it."""
-    matched = re.fullmatch(r"\s*AS (?:`((?:[^`]|``)*)`|(\w+))\s*", inserted)
-    if matched is None:
-        raise NotUnderstood(f"the insertion {inserted.strip()[:80]!r}")
-    name = (matched[1] or matched[2]).replace("``", "`").lower()
-    # The name has no qualifiers, and counts 1 where the item counts *.
-    typed = re.sub(r"\w+\.", "", re.sub(r"\s", "", before).lower().replace("`", ""))
-    if not typed.endswith((re.sub(r"\s", "", name), re.sub(r"\s", "", name).replace("count(1)", "count(*)"))):
-        raise NotUnderstood(f"the name {name[:80]!r} of an item")
-
-
-def _check_edit(before: str, after: str, cubes: Sequence[Object]) -> None:
-    if before == after:
-        return
-    old, new = (sqlglot.parse_one(part, dialect="spark") for part in (before, after))
-    if isinstance(new, exp.Alias):
-        _check_name(before, after[after.rindex(" AS `") :])
-        new = new.this
-    new = new.unnest()
-    if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in" and _is_range(old, new):
-        return
-    if len(cubes) == 1 and isinstance(old, exp.Count) and _is_count_of_events(old, new, cubes[0]):
-        return
-    if len(cubes) == 1 and isinstance(old, exp.Avg) and _is_ratio(old, new, cubes[0]):
-        return
-    raise NotUnderstood(f"the edit of {before[:60]!r} to {after[:80]!r}")
-
-
-def _is_count_of_events(count: exp.Count, node: exp.Expr, cube: Object) -> bool:
-    """Tests for ``COALESCE(SUM(counter), 0)`` in place of ``COUNT(*)``, where ``counter`` counts the cube's events."""
-    if not isinstance(count.this, exp.Star | exp.Literal) or not isinstance(node, exp.Coalesce):
-        return False
-    column = node.this.this.unnest() if isinstance(node.this, exp.Sum) else None
-    if not isinstance(column, exp.Column) or [part.sql() for part in node.expressions] != ["0"]:
-        return False
-    measures = cube.definition["measures"]
-    # A measure is its name, type, kind, counter, NOT NULL and EVENTS.
-    of_values = {measure[3].lower() for measure in measures if measure[3] and not measure[4]}
-    counters = [measure for measure in measures if measure[2] == "COUNT"]
-    marked = [measure for measure in counters if measure[5]]
-    of_events = marked or [measure for measure in counters if measure[0].lower() not in of_values]
-    return len(of_events) == 1 and of_events[0][0].lower() == _unmarked(column.name, cube)
-
-
-def _unmarked(name: str, cube: Object) -> str:
-    """Returns the measure that ``rw_…`` names beside an item of the query's own that has the measure's name; otherwise
-    the name itself, in lower case.
-    """
-    lowered = name.lower()
-    measures = {measure[0].lower() for measure in cube.definition["measures"]}
-    others = {column[0].lower() for column in cube.definition["dimensions"]} | {
-        time.lower() for time in cube.definition["times"]
-    }
-    measure = lowered.removeprefix("rw_")
-    return measure if measure in measures and lowered not in measures | others else lowered
-
-
-def _is_ratio(average: exp.Avg, node: exp.Expr, cube: Object) -> bool:
-    """Tests for ``SUM(m) / NULLIF(SUM(counter), 0)`` in place of ``AVG(m)``, where the sum of an integer is that of a
-    DECIMAL, as a DOUBLE.
-    """
-    column = average.this.unnest()
-    measures = {measure[0].lower(): measure for measure in cube.definition["measures"]}
-    measure = measures.get(column.name.lower()) if isinstance(column, exp.Column) else None
-    if measure is None or not isinstance(node, exp.Div) or not isinstance(node.expression, exp.Nullif):
-        return False
-    above, below = node.this, node.expression.this
-    if isinstance(above, exp.Cast) and above.to.sql("spark") == "DOUBLE":
-        above = above.this.copy()
-        value = above.this
-        if not isinstance(value, exp.Cast) or value.to.sql("spark") != "DECIMAL(20, 0)":
-            return False
-        value.replace(value.this)
-    if not (isinstance(above, exp.Sum) and isinstance(below, exp.Sum) and node.expression.expression.sql() == "0"):
-        return False
-    counter = (measure[3] or "").lower()
-    return above.this.sql() == average.this.sql() and bool(counter) and _unmarked(below.this.name, cube) == counter
-
-
-def _is_range(call: exp.Anonymous, node: exp.Expr) -> bool:
-    """Tests for ``(t >= TIMESTAMP '…' AND t < TIMESTAMP '…')`` in place of ``time_range_in(t, …)``."""
-    column, *bounds = call.expressions
-    node = node.unnest()
-    if not isinstance(node, exp.And) or len(bounds) != 2:
-        return False
-    low, high = node.this, node.expression
-    if not isinstance(low, exp.GTE) or not isinstance(high, exp.LT):
-        return False
-    if low.this.sql() != column.sql() or high.this.sql() != column.sql():
-        return False
-    for bound, side in zip(bounds, (low, high), strict=True):
-        value = side.expression
-        literal = value.this if isinstance(value, exp.Cast) else value
-        if (
-            not bound.is_string
-            or read_time(bound.name, "UTC") is None
-            or read_time(bound.name, "UTC") != read_time(literal.name, "UTC")
-        ):
-            return False
-    return True
 
 
 def _check_arms(reference: _Reference, block: QueryBlock) -> None:
@@ -762,7 +665,7 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
     of the partition's period.
     """
-    name, value = _unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
+    name, value = unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
     raw = stored.definition.get("raw")
     if name == block.time and raw is None:
         _check_start(value, stored, block.zone)

@@ -31,12 +31,17 @@ _PURE = (
     exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
     exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Length, exp.Add, exp.Sub,
     exp.Mul, exp.Neg, exp.Abs, exp.Identifier, exp.Tuple, exp.Cast, exp.DataType, exp.Alias, exp.Ordered, exp.Var,
+    exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Mod, exp.Nullif, exp.Greatest,
+    exp.Least, exp.Left, exp.Right, exp.Pad, exp.Replace, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace,
+    exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
 )  # fmt: skip
 #: What may stand around them in a block that adds up.
 _CLAUSES = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
-    exp.Distinct, exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Star, exp.Div,
+    exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Star, exp.Div,
 )  # fmt: skip
+#: Functions of the rows of the result, which are computed after everything is added up.
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 _UNITS = {
     "YEAR": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "HOUR": "HOURLY",
     "MINUTE": "MINUTELY", "YYYY": "YEARLY", "MM": "MONTHLY", "MON": "MONTHLY", "YY": "YEARLY", "DD": "DAILY",
@@ -84,9 +89,13 @@ class QueryBlock:
     def check_additive(self) -> None:
         """Refuses a block whose result over rollups may differ from the one over the base."""
         select = self.select
-        if select.args.get("joins") or select.args.get("laterals") or select.args.get("windows"):
-            raise NotUnderstood("a join, over rollups")
-        is_aggregate = any(isinstance(node, exp.AggFunc) for node in select.walk())
+        if select.args.get("laterals") or select.args.get("windows"):
+            raise NotUnderstood("LATERAL VIEW or WINDOW, over rollups")
+        for join in select.args.get("joins") or ():
+            self._check_join(join)
+        is_aggregate = any(
+            isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in select.walk()
+        )
         if not is_aggregate and not select.args.get("group") and not select.args.get("distinct"):
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
@@ -99,6 +108,21 @@ class QueryBlock:
                     if name in ("having", "group"):
                         self._refuse_ambiguous(clause, output)
                     self._check(clause, names, in_where=name == "where")
+
+    def _check_join(self, join: exp.Join) -> None:
+        """Each row of a rollup joins the rows that its events join: the condition is one on what all pieces have. In an
+        outer join the cube's rows stay.
+        """
+        is_table = isinstance(join.this, exp.Table) and not join.this.args.get("joins")
+        clauses = {name for name, value in join.args.items() if value} - {"this", "on", "kind", "side"}
+        is_left = join.side == "LEFT" and self.select.args["from_"].this is self.source
+        if not is_table or clauses or join.kind not in ("", "INNER", "CROSS", "OUTER") or (join.side and not is_left):
+            raise NotUnderstood(f"{join.sql('spark')[:80].strip()}, over rollups")
+
+    def _measure(self, node: exp.Expr | None) -> list[Any] | None:
+        """Returns the measure that an expression names."""
+        is_own = isinstance(node, exp.Column) and self.is_own(node)
+        return self.measures.get(node.name.lower()) if is_own and node is not None else None
 
     def _refuse_ambiguous(self, clause: exp.Expr, output: set[str]) -> None:
         """Refuses a name that may be that of an item or that of a column of the cube; in ORDER BY it is the item."""
@@ -114,6 +138,12 @@ class QueryBlock:
         elif in_where and self.uses_time(node):
             if not _Condition(self).read(node)[1]:
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
+        elif isinstance(node, exp.Window) and isinstance(node.this, _RANKS):
+            for part in [*node.args.get("partition_by", ()), *filter(None, [node.args.get("order")])]:
+                self._check(part, output, in_where=False)
+        elif isinstance(node, exp.Join):
+            if node.args.get("on") is not None:
+                self._check(node.args["on"], set(), in_where=False)
         elif isinstance(node, exp.AggFunc):
             self._check_aggregate(node)
         elif self.unit(node) is not None:
@@ -130,6 +160,9 @@ class QueryBlock:
 
     def _check_column(self, column: exp.Column, output: set[str]) -> None:
         name = column.name.lower()
+        own_names = self.dimensions.keys() | self.measures.keys() | {self.time}
+        if self.select.args.get("joins") and (not self.is_own(column) or (not column.table and name not in own_names)):
+            return  # A column of a joined table, which is a function of dimensions.
         if name in self.dimensions:
             if self.dimensions[name].lower() in ("double", "float", "timestamp") or "<" in self.dimensions[name]:
                 raise NotUnderstood(f"the dimension {name} of type {self.dimensions[name]}")
@@ -174,7 +207,7 @@ class QueryBlock:
 
     def _check_aggregate(self, node: exp.AggFunc) -> None:
         argument = node.this.unnest() if isinstance(node.this, exp.Expr) else None
-        measure = self.measures.get(argument.name.lower()) if isinstance(argument, exp.Column) else None
+        measure = self._measure(argument)
         if isinstance(node, exp.Sum):
             if argument is None:
                 raise NotUnderstood("SUM")
@@ -199,7 +232,7 @@ class QueryBlock:
         """The argument of SUM is a measure that SUM adds up, times a number, or such a one under a condition."""
         node = argument.unnest()
         if isinstance(node, exp.Column):
-            measure = self.measures.get(node.name.lower())
+            measure = self._measure(node)
             if measure is None:
                 raise Refuted(f"SUM of {node.name}, which is no measure, counts single rows")
             if measure[2] not in ("SUM", "COUNT"):

@@ -101,13 +101,17 @@ class ShadowProofs:
             warnings.append(self._warnings.pop(0))
         return tuple(warnings)
 
-    def close(self) -> None:
-        """Waits for the running proof, which has a limit of time, and closes its session."""
-        self._is_closed = True
+    def wait(self) -> None:
+        """Waits for the running proof, which has a limit of time."""
         if self._latest is not None:
             from rewriter.exec.engine import CLOSING_SECONDS
 
             self._latest.wait(self._seconds + CLOSING_SECONDS)
+
+    def close(self) -> None:
+        """Waits for the running proof, and closes its session."""
+        self._is_closed = True
+        self.wait()
         session, self._session = self._session, None
         if session is not None:
             session.close()

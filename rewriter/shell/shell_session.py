@@ -83,6 +83,8 @@ class ShellSession:
             raise not_committed()
         with self._progress_shown():
             self.session.streams.wait(self.check_interruption)
+        for warning in self.session.last_warnings():
+            self.say(f"Warning: {warning}")
 
     def execute(self, statement: str, is_vertical: bool = False) -> None:
         """Executes a statement and shows its result. Raises its errors."""

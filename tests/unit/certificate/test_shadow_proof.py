@@ -102,6 +102,16 @@ def test_what_differs_is_shown_and_mended(connection: Connection, capsys: pytest
     assert (proof_of(cursor).compared, proof_of(cursor).differing) == (40, ())
 
 
+def test_a_script_ends_with_the_warning_of_its_last_proof(
+    connection: Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corrupt(connection)
+    warehouse = str(connection.session.catalog.warehouse)
+    settings = "SET rewriter.verify = 100%; SET rewriter.verify_seconds = 300"
+    assert main.main(["sql", "-w", warehouse, "--engine", "duckdb", "-e", f"{settings}; {QUERY}"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1].startswith("Warning: days DAILY 2024-01-01 differs from the base")
+
+
 def test_a_transaction_and_a_query_of_no_cube_have_none(connection: Connection) -> None:
     connection.execute("SET rewriter.verify = 100%")
     connection.execute("START TRANSACTION")
