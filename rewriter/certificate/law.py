@@ -143,6 +143,13 @@ class _Stored:
         """True if the table holds events."""
         return self.definition.get("raw") is not None
 
+    def has_column(self, name: str) -> bool:
+        """Tests whether the fact declares that the table has a dimension or measure, in lower case. Only a narrow
+        rollup lists its columns.
+        """
+        own = self.definition.get("columns")
+        return own is None or name in {column.lower() for column in own}
+
     def other_values(self, record: Record, period: str) -> dict[str, str | None]:
         """Returns the values of the partition columns that name no time."""
         named = self.layouts[period].positions
@@ -669,6 +676,8 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     raw = stored.definition.get("raw")
     if name == block.time and raw is None:
         _check_start(value, stored, block.zone)
+    elif name != block.time and not stored.has_column(name):
+        raise Refuted(f"{stored.name} does not have the column {name} of its cube")
     elif name not in block.measures.keys() | block.dimensions.keys() | {block.time}:
         raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
     elif isinstance(value, exp.Column):

@@ -391,6 +391,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         "others": [[other.time, _layouts_data(other.layouts)] for other in table.others],
         **({"joined": table.joined} if table.joined else {}),
         **({} if table.raw is None else {"raw": dict(table.raw)}),
+        **({} if table.columns is None else {"columns": table.columns}),
     }
 
 
@@ -402,7 +403,10 @@ def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
     others = tuple(OtherTime(time, _layouts(layouts, calendar)) for time, layouts in data.get("others", ()))
     layouts, bounds = _layouts(data["layouts"], calendar), (data.get("start"), data.get("end"))
     joined, raw = data.get("joined", 0), data.get("raw")
-    return StorageTable(data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, joined, raw)
+    columns = _names(data["columns"]) if "columns" in data else None
+    return StorageTable(
+        data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, joined, raw, columns
+    )
 
 
 def _layouts_data(layouts: Mapping[Period, TimeLayout]) -> list[dict[str, object]]:

@@ -446,6 +446,8 @@ class StorageTable:
 
     ``raw`` says that each row is an event, with the time at which it happened (``RAW``): it is the SQL of the cube's
     columns that are not columns of the table, by the names of the cube's columns. ``None`` for all other tables.
+
+    ``columns`` are the dimensions and measures that a narrow rollup has; ``None`` if it has all that the fact has.
     """
 
     table: str
@@ -458,6 +460,7 @@ class StorageTable:
     end: str | None = None
     joined: int = 0
     raw: Mapping[str, str] | None = None
+    columns: tuple[str, ...] | None = None
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -522,6 +525,10 @@ class Fact:
         """Returns the storage table of that name, in any case; ``None`` if the fact has none."""
         key = name.lower()
         return next((table for table in self.tables if table.table.lower() == key), None)
+
+    def columns_of(self, table: StorageTable) -> tuple[str, ...] | None:
+        """Returns the columns of the cube that a table of the fact has; ``None`` if it has all."""
+        return self.columns if table.columns is None else table.columns
 
     @property
     def base_period(self) -> Period:

@@ -38,7 +38,7 @@ create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
              ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+
 storage: STORED "IN" [storage_name] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
 storage_name: "STORAGE" NAME ["ON" "CLUSTER" NAME]
-fact_table: "TABLE" name _fact_table_clause+    -> named_fact_table
+fact_table: "TABLE" name [names] _fact_table_clause+  -> named_fact_table
           | _fact_table_clause+                 -> unnamed_fact_table
 _fact_table_clause: period | periods | partitioned_by_time | raw | trusted | complete | valid_from | valid_to
 period: PERIOD NAME
@@ -130,7 +130,8 @@ class FactTable:
 
     ``flags`` are read here and checked later: ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE WITH,
     ``raw`` the value of RAW; ``None`` without it.
-    ``start`` and ``end`` bound the time for which the table is used.
+    ``start`` and ``end`` bound the time for which the table is used. ``columns`` are the columns of the cube that the
+    table has; ``None`` if its own columns say that.
     """
 
     table: Name | None
@@ -141,12 +142,13 @@ class FactTable:
     start: str | None = None
     end: str | None = None
     raw: tuple[RawColumn, ...] | None = None
+    columns: tuple[str, ...] | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
 @builds("named_fact_table")
-def named_fact_table(name: Name, *clauses: Clause) -> FactTable:
-    return fact_table(name, name.span, clauses)
+def named_fact_table(name: Name, columns: tuple[str, ...] | None, *clauses: Clause) -> FactTable:
+    return fact_table(name, name.span, clauses, columns)
 
 
 @builds("unnamed_fact_table")
@@ -154,7 +156,9 @@ def unnamed_fact_table(*clauses: Clause) -> FactTable:
     return fact_table(None, clauses[0].span, clauses)
 
 
-def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> FactTable:
+def fact_table(
+    name: Name | None, span: Span, clauses: Sequence[Clause], columns: tuple[str, ...] | None = None
+) -> FactTable:
     """Returns a table of a storage block; ``ParseError`` unless it has one period clause and a layout for each time."""
     repeatable = ("PARTITIONED BY", "COMPLETE")
     values = values_by_kind(clause for clause in clauses if clause.kind not in repeatable)
@@ -179,6 +183,7 @@ def fact_table(name: Name | None, span: Span, clauses: Sequence[Clause]) -> Fact
         raw=values.get("RAW"),
         start=values.get("START"),
         end=values.get("END"),
+        columns=columns,
         span=span,
     )
 
@@ -225,6 +230,7 @@ def valid_to(word: Terminal, bound: Terminal) -> Clause:
 def fact_table_text(table: FactTable) -> str:
     return words(
         f"TABLE {name_text(table.table)}" if table.table is not None else None,
+        names_text(table.columns),
         f"PERIOD {table.periods[0]}" if len(table.periods) == 1 else f"PERIODS {listed(table.periods)}",
         *(layout_text(time, columns) for time, columns in table.partitioned_by),
         None if table.raw is None else raw_text(table.raw),

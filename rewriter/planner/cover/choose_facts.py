@@ -162,6 +162,36 @@ def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     return [name for name in demand.columns if name.lower() not in carried]
 
 
+def _missing_in_table(source: Source, demand: Demand) -> list[str]:
+    """Returns the needed columns that a table of a fact does not have: it is a narrow rollup."""
+    if source.storage_table.columns is None:
+        return []
+    own = {name.lower() for name in (*source.storage_table.columns, *source.fact.times)}
+    return [name for name in demand.columns if name.lower() not in own]
+
+
+def _row_ranks(sources: Sequence[Source], reader: CatalogReader) -> Mapping[Source, int]:
+    """Returns a rank of each source: of the sources of one period, the one whose partitions have fewer rows comes
+    first. Nothing for facts without narrow rollups, whose tables of a period have the same rows.
+
+    The mean bytes of a partition tell that, if they are known of all; otherwise the number of dimensions does.
+    """
+    if all(source.storage_table.columns is None for source in sources):
+        return {}
+    sizes = {source: reader.mean_bytes(source.storage_table.table, source.period) for source in sources}
+    unknown = {source.period for source, size in sizes.items() if size is None}
+
+    def order(source: Source) -> tuple[int, int]:
+        return 0 if source.period in unknown else sizes[source] or 0, _count_dimensions(source, reader)
+
+    return {source: rank for rank, source in enumerate(sorted(sources, key=order))}
+
+
+def _count_dimensions(source: Source, reader: CatalogReader) -> int:
+    own = source.fact.columns_of(source.storage_table)
+    return sum(own is None or dimension.name in own for dimension in reader.cube(source.fact.cube).dimensions)
+
+
 def touched(requested: RangeSet, base: Period) -> RangeSet:
     """Returns the base periods that have an instant in common with ``requested``, as ranges."""
     touched_ranges = []
@@ -295,7 +325,10 @@ def _judge(
     sources = [source for source in sources if source not in straddling]
     causes += [_straddling(source) for source in straddling]
     serving = {source: _serving(source, lines[source].fresh, base, demand.requested) for source in sources}
-    best = cover(target, [_candidate(source, timeline, priced) for source, timeline in serving.items()])
+    ranks = _row_ranks(sources, doubts.reader)
+    best = cover(
+        target, [_candidate(source, timeline, priced, ranks.get(source, 0)) for source, timeline in serving.items()]
+    )
     outdated = RangeSet.EMPTY
     for source in sources:
         timelines = lines[source]
@@ -325,6 +358,9 @@ def _excluded(source: Source, base: _Base, demand: Demand, settings: Settings) -
     period, unnamed = source.period, undeclared(demand.secondary_uses, source.storage_table)
     if unnamed:
         return Cause(PruneCause.COLUMN_MISSING, str(source), f"is not partitioned by {', '.join(unnamed)}")
+    lacking = _missing_in_table(source, demand)
+    if lacking:
+        return Cause(PruneCause.COLUMN_MISSING, str(source), f"lacks {', '.join(lacking)}")
     if not base.holds(source):
         # The base period always serves: its rows are the reference, however their time is used.
         if demand.raw:
@@ -442,11 +478,13 @@ def _badness(choice: Choice) -> tuple[int, int, int, int, tuple[str, ...]]:
     return missing, cost, partitions, weight, tuple(fact.name.lower() for fact in choice.facts)
 
 
-def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs) -> Candidate:
+def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs, row_rank: int) -> Candidate:
     table, period = source.storage_table.table, source.period
     cost = priced.of_partition(table, period)
     is_raw = source.storage_table.raw is not None
-    return Candidate(source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost, is_raw)
+    return Candidate(
+        source.fact.name, source.storage.name, table, period, timeline, source.fact.weight, cost, is_raw, row_rank
+    )
 
 
 def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimeline]:

@@ -4,8 +4,8 @@ A *slot* is a partition of a candidate that lies wholly inside one range of the 
 candidate's validity. A cover is a set of disjoint slots. The best cover is the least in this order:
 
 1. microseconds missing, 2. cost, 3. number of partitions, 4. weight, each summed over the cover;
-5. names: its slots in order of time, each as (start, rollups before events, fact, storage, table, coarser period
-   first), compared like lists:
+5. names: its slots in order of time, each as (start, rollups before events, fewer rows before more, fact, storage,
+   table, coarser period first), compared like lists:
    at the first slot that differs, the one that starts earlier, then the one that is first by name.
 
 No two covers are equal in 5 if no two candidates agree in (fact, storage, table, period), so there is one best cover.
@@ -84,7 +84,7 @@ class Candidate:
     count partitions, or their mean bytes, rounded up. It is positive, because opening a partition has a cost even if
     the partition is empty; other values raise ``ValueError``. The timeline is cut to the window of
     validity (``validity.cut``). The partitions of a RAW table hold ``events``: at the same price, rollups of their
-    period come before them.
+    period come before them. Of rollups at the same price, the one with the least ``row_rank`` comes first.
     """
 
     fact: str
@@ -95,6 +95,7 @@ class Candidate:
     weight: int = 0
     cost: int = 1
     events: bool = False
+    row_rank: int = 0
 
     def __post_init__(self) -> None:
         if self.cost < 1:
@@ -186,13 +187,14 @@ def extent(candidates: Sequence[Candidate]) -> TimeRange | None:
     return TimeRange(min(starts), max(ends)) if starts else None
 
 
-def _rank(candidate: Candidate) -> tuple[int, int, int, bool, str, str, str]:
+def _rank(candidate: Candidate) -> tuple[int, int, int, bool, int, str, str, str]:
     """Returns the sort key: coarse before fine, then cheap before expensive, then by name."""
-    return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:4]
+    return -int(candidate.period), candidate.cost, candidate.weight, *_name(candidate)[:5]
 
 
-def _name(candidate: Candidate) -> tuple[bool, str, str, str, int]:
-    return candidate.events, candidate.fact, candidate.storage, candidate.table, -int(candidate.period)
+def _name(candidate: Candidate) -> tuple[bool, int, str, str, str, int]:
+    place = candidate.fact, candidate.storage, candidate.table
+    return candidate.events, candidate.row_rank, *place, -int(candidate.period)
 
 
 def _price(target: RangeSet, sorted_candidates: Sequence[Candidate]) -> tuple[list[PricedCandidate], int]:

@@ -12,6 +12,7 @@ from rewriter.catalog.model.objects import (
     Column,
     Completeness,
     Cube,
+    Fact,
     OtherTime,
     StorageTable,
     Table,
@@ -97,8 +98,7 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
     complete = _completeness(clause, cube, table, times)
     other_columns = tuple(column.column for column in complete)
     raw = raw_columns(clause, cube, columns, table, other_columns)
-    if raw is None:
-        _check_carried(clause.table, cube, columns, table, other_columns)
+    own = _own_columns(clause, clause.table, cube, columns, table, other_columns) if raw is None else None
     leading, *other_times = layouts
     stored = StorageTable(
         table.name,
@@ -110,6 +110,7 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         clause.start,
         clause.end,
         raw=raw,
+        columns=own,
     )
     check_storage_table(table, stored, clause.table.span)
     return stored
@@ -281,28 +282,38 @@ def _listed_values(column: Column, rule: s.CompleteWith) -> Completeness:
     return Completeness(column.name, tuple(dict.fromkeys(value_of(column, value) for value in rule.values)))
 
 
-def _check_carried(
-    name: Name, cube: Cube, columns: tuple[str, ...] | None, table: Table, other_columns: Sequence[str]
-) -> None:
-    """Checks that the table has the fact's dimensions and measures, with the cube's types, in its files or as
-    ``other_columns``.
+def _own_columns(
+    clause: s.FactTable,
+    name: Name,
+    cube: Cube,
+    columns: tuple[str, ...] | None,
+    table: Table,
+    other_columns: Sequence[str],
+) -> tuple[str, ...] | None:
+    """Returns the dimensions and measures that the table has, of the cube's types, in its files or as
+    ``other_columns``: those that the clause lists, or else those among its columns; ``None`` for all of the fact.
 
     Time columns do not count: their values differ from period to period. A measure may have another number of the same
     kind (``measure_columns``).
     """
     carried = {c.name.lower(): c for c in table.all_columns if c in table.columns or c.name in other_columns}
+    listed = None if clause.columns is None else {column.lower() for column in clause.columns}
     declared = [*cube.dimensions, *(Column(measure.name, measure.type) for measure in cube.measures)]
+    of_fact = [column for column in declared if columns is None or column.name in columns]
+    _check_listed(clause, name, of_fact, other_columns)
     measures = {measure.name for measure in cube.measures}
-    for column in declared:
-        if columns is not None and column.name not in columns:
-            continue
+    own: list[str] = []
+    for column in of_fact:
         stored = carried.get(column.name.lower())
+        if listed is not None and column.name.lower() not in listed:
+            continue
+        if stored is None and listed is None:
+            continue
         if stored is None:
             raise invalid_fact(
-                f"The table {table.name} lacks the column {column.name} of the cube {cube.name}.",
+                f"The table {table.name} has no column {column.name}.",
                 name.span,
-                "Add it to the table: all tables of a fact have the same columns. If no table of the fact has it, list "
-                "the fact's columns: CREATE FACT f OF CUBE c (columns).",
+                "List the columns of the cube that the table has, or leave the list out.",
                 column.name,
             )
         is_alike = is_wider(stored.type, column.type) or is_wider(column.type, stored.type)
@@ -312,6 +323,67 @@ def _check_carried(
                 name.span,
                 "Declare both with the same type.",
                 column.name,
+            )
+        own.append(column.name)
+    return None if len(own) == len(of_fact) else tuple(own)
+
+
+def _check_listed(clause: s.FactTable, name: Name, of_fact: Sequence[Column], other_columns: Sequence[str]) -> None:
+    """Checks that the columns that a clause lists are dimensions and measures of the fact. A partition column that
+    names no time is one of them.
+    """
+    names = [column.name for column in of_fact]
+    listed = {column.lower() for column in clause.columns or ()}
+    for column in clause.columns or ():
+        if column.lower() not in {own.lower() for own in names}:
+            raise invalid_fact(
+                f"{column} is no dimension and no measure of the fact.",
+                name.span,
+                f"The dimensions and measures are {', '.join(names)}.",
+                column,
+            )
+    for column in other_columns if clause.columns is not None else ():
+        if column.lower() not in listed:
+            raise invalid_fact(
+                f"The table is partitioned by {column}, which its list of columns lacks.",
+                name.span,
+                f"Add {column} to the list.",
+                column,
+            )
+
+
+def check_width(fact: Fact, cube: Cube, statement: s.CreateFact) -> None:
+    """Checks that the tables of a fact that hold base rows have all of its columns, and that no two rollups are equal.
+
+    Rollups may have fewer columns: the base computes them, and serves what needs others. ``statement`` is the fact's
+    CREATE FACT. Raises INVALID_FACT.
+    """
+    clauses = [clause for block in statement.storages for clause in block.tables]
+    for stored, clause in zip(fact.tables, clauses, strict=True):
+        if stored.columns is None:
+            continue
+        at = clause.table.span if clause.table is not None else clause.span
+        own = {name.lower() for name in stored.columns}
+        of_fact = [
+            *(dimension.name for dimension in cube.dimensions),
+            *(measure.name for measure in cube.measures),
+        ]
+        lacking = [name for name in of_fact if (fact.columns is None or name in fact.columns) and name.lower() not in own]
+        if any(fact.is_base(stored, period) for period in stored.layouts):
+            raise invalid_fact(
+                f"The table {stored.table} lacks the column {lacking[0]} of the cube {cube.name}, and it holds the "
+                f"base period {fact.base_period.name}.",
+                at,
+                "Add it to the table: only rollups may have fewer columns. If no table of the fact has it, list the "
+                "fact's columns: CREATE FACT f OF CUBE c (columns).",
+                lacking[0],
+            )
+        if not any(measure.name.lower() in own for measure in cube.measures):
+            raise invalid_fact(
+                f"The table {stored.table} has no measure of the cube {cube.name}.",
+                at,
+                "A rollup has one measure at least.",
+                stored.table,
             )
 
 

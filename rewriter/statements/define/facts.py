@@ -16,7 +16,7 @@ from rewriter.planner.cover.validity import between, described, window
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.fact_storage import invalid_fact, storage_table, with_table_names
+from rewriter.statements.define.fact_storage import check_width, invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.tables import already_exists, plain_name
@@ -65,6 +65,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             statement.lateness,
         )
         _check_nesting(fact, statement.name.span)
+        check_width(fact, cube, statement)
         check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
         check_measure_types(statement, fact, cube, context)
         try:
@@ -109,6 +110,7 @@ def check_storages(statement: s.CreateFact, fact: Fact, cube: Cube, context: Con
     _check_distinct(statement, fact.storages)
     _check_times(statement, fact.storages, fact.columns, cube)
     _check_nesting(fact, statement.name.span)
+    check_width(fact, cube, statement)
     check_measure_types(statement, fact, cube, context)
 
 

@@ -25,10 +25,10 @@ def check_measure_types(statement: s.CreateFact, fact: Fact, cube: Cube, context
     siblings = (fact, *context.snapshot.facts_of(cube.name))
     finest = min(sibling.base_period for sibling in siblings)
     has_events = any(sibling.is_raw and sibling.base_period is finest for sibling in siblings)
-    measures = [measure for measure in cube.measures if fact.columns is None or measure.name in fact.columns]
     first_base: Table | None = None
     for stored, span in zip(fact.tables, _find_table_spans(statement), strict=True):
-        table = context.snapshot.table(stored.table)
+        table, own = context.snapshot.table(stored.table), fact.columns_of(stored)
+        measures = [measure for measure in cube.measures if own is None or measure.name in own]
         is_oldest = stored.raw is not None or not has_events
         rolled_up = [period.name for period in sorted(stored.layouts) if period is not finest or not is_oldest]
         if stored.raw is None:

@@ -178,6 +178,7 @@ def _storage_table(table: StorageTable) -> FactTable:
         table.start,
         table.end,
         None if table.raw is None else tuple(RawColumn(column, sql) for column, sql in table.raw.items()),
+        table.columns,
     )
 
 

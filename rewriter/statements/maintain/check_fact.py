@@ -387,9 +387,9 @@ def base_arms(bases: Sequence[StoredPeriod], time: RangeSet, context: Context) -
     return tuple(_arm(tables[part.table], part.ranges, context) for part in parts)
 
 
-def carried(fact: Fact, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
-    """Returns the dimensions and measures that a fact carries."""
-    names = None if fact.columns is None else {name.lower() for name in fact.columns}
+def carried(columns: Collection[str] | None, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
+    """Returns the dimensions and measures of a cube among some columns; all of them for ``None``."""
+    names = None if columns is None else {name.lower() for name in columns}
     return (
         tuple(column for column in cube.dimensions if names is None or column.name.lower() in names),
         tuple(measure for measure in cube.measures if names is None or measure.name.lower() in names),
@@ -415,7 +415,7 @@ def comparable_time(stored: StoredPeriod, requested: RangeSet, context: Context)
 def comparison_with_base(stored: StoredPeriod, time: RangeSet, context: Context) -> Comparison:
     """Returns the comparison of a place with the base in a time of whole periods, in which both exist."""
     cube = context.snapshot.cube(stored.fact.cube)
-    dimensions, measures = carried(stored.fact, cube)
+    dimensions, measures = carried(stored.fact.columns_of(stored.table), cube)
     arm = _arm(stored, ordinals_of(stored.period, time), context)
     base = base_arms(_bases_before(stored), time, context)
     return Comparison(cube, stored.period, base, (arm,), stored.table.times[1:], dimensions, measures)
@@ -461,7 +461,7 @@ def _check_stored_period(
     differing: set[int] = set()
     yield from _compared(name, comparison, checked, differing, context)
     if accepting is not None and checked:
-        declared = not_null_measures(stored.fact, cube)
+        declared = not_null_measures(stored.fact.columns_of(stored.table), cube)
         differing |= {
             ordinal
             for ordinal, _, _ in _null_measures((*comparison.base, *comparison.other), cube, declared, period, context)
@@ -507,7 +507,7 @@ def _check_events(stored: StoredPeriod, cube: Cube, scope: _Scope, whole: bool, 
 def _check_not_null(stored: StoredPeriod, cube: Cube, scope: _Scope, context: Context) -> Iterator[Row]:
     """Yields the periods whose rows have NULL in measures that are declared NOT NULL, and a summary if any have."""
     period, name, calendar = stored.period, stored.table.table, cube.calendar
-    measures = not_null_measures(stored.fact, cube)
+    measures = not_null_measures(stored.fact.columns_of(stored.table), cube)
     checked = inside(_fresh_line(stored, context).ranges(), period, scope.requested)
     checked |= inside(_unproven_line(stored, context).ranges(), period, scope.requested)
     checked = scope.sample(period, checked)
@@ -638,7 +638,7 @@ def _check_other(fact: Fact, other: Fact, cube: Cube, scope: _Scope, context: Co
     common_time = complete_base_time(bases, context) & complete_base_time(other_bases, context)
     common_time = common_time if finer.nests_in(period) else RangeSet.EMPTY
     checked = scope.sample(period, inside(ordinals_of(period, within(period, common_time)), period, scope.requested))
-    (dimensions, measures), (their_dimensions, their_measures) = carried(fact, cube), carried(other, cube)
+    (dimensions, measures), (their_dimensions, their_measures) = carried(fact.columns, cube), carried(other.columns, cube)
     comparison = Comparison(
         cube,
         period,

@@ -356,7 +356,7 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
         return "skipped: the table is external"
     if stored.table.trusted:
         return "skipped: the table is TRUSTED"
-    dimensions, measures = carried(stored.fact, cube)
+    dimensions, measures = carried(stored.fact.columns_of(stored.table), cube)
     columns = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
     columns |= {time.lower() for time in stored.table.times}
     columns |= {column.lower() for layout in _layouts_of(stored).values() for column in layout.columns}
@@ -364,7 +364,8 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     if rounded:
         return f"skipped: {min(rounded)} is FLOAT in this table, which would round its sums"
     surplus = [column.name for column in table.all_columns if column.name.lower() not in columns]
-    return f"skipped: the fact has no column {surplus[0]}" if surplus else None
+    owner = "the fact" if stored.table.columns is None else "the fact's list of columns of this table"
+    return f"skipped: {owner} has no column {surplus[0]}" if surplus else None
 
 
 def _write(
@@ -469,7 +470,7 @@ def _lacking(
 
 def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence[Arm]) -> SqlTemplate:
     """Returns the base aggregated to the period, with the columns in the table's order, then the partition columns."""
-    dimensions, measures = carried(stored.fact, cube)
+    dimensions, measures = carried(stored.fact.columns_of(stored.table), cube)
     layouts = _layouts_of(stored)
     starts = {time: f"t{number}" for number, time in enumerate(layouts)}
     groups = [*starts.values(), *(f"d{number}" for number in range(len(dimensions)))]

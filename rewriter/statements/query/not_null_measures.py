@@ -63,14 +63,14 @@ def check_moved_not_null(
 def check_stored_not_null(stored: StorageTable, fact: Fact, cube: Cube, context: Context) -> None:
     """Raises the error of ``check_not_null`` for a managed table that is about to join a fact, and has rows."""
     table = context.snapshot.table(stored.table)
-    if not table.external and not_null_measures(fact, cube):
+    if not table.external and not_null_measures(fact.columns_of(stored), cube):
         files = (scan_file(file, partition.values) for partition, file in context.snapshot.files(table))
         _check(table, stored, fact, cube, files, context)
 
 
-def not_null_measures(fact: Fact, cube: Cube) -> tuple[Measure, ...]:
-    """Returns the measures of a fact that are declared NOT NULL."""
-    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
+def not_null_measures(columns: Iterable[str] | None, cube: Cube) -> tuple[Measure, ...]:
+    """Returns the measures among some columns of a cube, all for ``None``, that are declared NOT NULL."""
+    carried = None if columns is None else {name.lower() for name in columns}
     return tuple(
         measure
         for measure in cube.measures
@@ -89,7 +89,7 @@ def _check(
         measure.name: quote_identifier(measure.name)
         if stored.raw is None
         else raw_expression(stored.raw, table, cube, measure.name)
-        for measure in not_null_measures(fact, cube)
+        for measure in not_null_measures(fact.columns_of(stored), cube)
         if stored.raw is None or has_own_values(stored.raw, table, measure.name)
     }
     if not expressions:

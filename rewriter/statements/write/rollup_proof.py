@@ -521,7 +521,8 @@ def _check_columns(
 ) -> None:
     """Checks that dimensions stay as they are and measures use their aggregates. Covers all columns of the fact."""
     fact, types = binding.fact, {column.name.lower(): column.type for column in target.table.all_columns}
-    carried = None if fact.columns is None else {name.lower() for name in fact.columns}
+    own = fact.columns_of(binding.storage_table)
+    carried = None if own is None else {name.lower() for name in own}
     static = {target.table.partition_columns[index].name.lower() for index in target.spec.static}
     for measure in cube.measures:
         name = measure.name.lower()
