@@ -364,11 +364,8 @@ def check_width(fact: Fact, cube: Cube, statement: s.CreateFact) -> None:
             continue
         at = clause.table.span if clause.table is not None else clause.span
         own = {name.lower() for name in stored.columns}
-        of_fact = [
-            *(dimension.name for dimension in cube.dimensions),
-            *(measure.name for measure in cube.measures),
-        ]
-        lacking = [name for name in of_fact if (fact.columns is None or name in fact.columns) and name.lower() not in own]
+        of_fact = fact.columns or [column.name for column in (*cube.dimensions, *cube.measures)]
+        lacking = [name for name in of_fact if name.lower() not in own and name not in cube.times]
         if any(fact.is_base(stored, period) for period in stored.layouts):
             raise invalid_fact(
                 f"The table {stored.table} lacks the column {lacking[0]} of the cube {cube.name}, and it holds the "

@@ -638,7 +638,8 @@ def _check_other(fact: Fact, other: Fact, cube: Cube, scope: _Scope, context: Co
     common_time = complete_base_time(bases, context) & complete_base_time(other_bases, context)
     common_time = common_time if finer.nests_in(period) else RangeSet.EMPTY
     checked = scope.sample(period, inside(ordinals_of(period, within(period, common_time)), period, scope.requested))
-    (dimensions, measures), (their_dimensions, their_measures) = carried(fact.columns, cube), carried(other.columns, cube)
+    dimensions, measures = carried(fact.columns, cube)
+    their_dimensions, their_measures = carried(other.columns, cube)
     comparison = Comparison(
         cube,
         period,
