@@ -232,10 +232,13 @@ class _Reference:
         )
 
     def _has_base(self, stored: _Stored) -> bool:
-        """Tests whether a table holds base rows: events where a table of the fact is RAW, else the shortest period."""
+        """Tests whether a table holds base rows: events where a table of the fact is RAW, else all columns of the
+        shortest period.
+        """
         has_events = any(other.is_raw for other in self._tables_of(stored.fact))
         has_period = self.bases[stored.fact.name.lower()] in stored.layouts
-        return has_period and (stored.is_raw or not has_events)
+        is_wide = stored.definition.get("columns") is None
+        return has_period and (stored.is_raw or (is_wide and not has_events))
 
     def check_ranges(self) -> None:
         """The pieces and the missing time are disjoint, and together they are the requested time."""

@@ -392,6 +392,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         **({"joined": table.joined} if table.joined else {}),
         **({} if table.raw is None else {"raw": dict(table.raw)}),
         **({} if table.columns is None else {"columns": table.columns}),
+        **({"made": True} if table.made else {}),
     }
 
 
@@ -405,7 +406,17 @@ def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
     joined, raw = data.get("joined", 0), data.get("raw")
     columns = _names(data["columns"]) if "columns" in data else None
     return StorageTable(
-        data["table"], data["time"], layouts, data["trusted"], complete, others, *bounds, joined, raw, columns
+        data["table"],
+        data["time"],
+        layouts,
+        data["trusted"],
+        complete,
+        others,
+        *bounds,
+        joined,
+        raw,
+        columns,
+        data.get("made", False),
     )
 
 

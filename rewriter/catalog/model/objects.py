@@ -448,6 +448,7 @@ class StorageTable:
     columns that are not columns of the table, by the names of the cube's columns. ``None`` for all other tables.
 
     ``columns`` are the dimensions and measures that a narrow rollup has; ``None`` if it has all that the fact has.
+    ``made`` says that the statement that declared the rollup has created its table.
     """
 
     table: str
@@ -461,6 +462,7 @@ class StorageTable:
     joined: int = 0
     raw: Mapping[str, str] | None = None
     columns: tuple[str, ...] | None = None
+    made: bool = False
 
     @property
     def times(self) -> tuple[str, ...]:
@@ -543,9 +545,11 @@ class Fact:
     def is_base(self, table: StorageTable, period: Period) -> bool:
         """Tests whether a table's partitions of a period hold base rows.
 
-        If a table is declared RAW, its events are the base, and other tables of the same period hold rollups.
+        If a table is declared RAW, its events are the base, and other tables of the same period hold rollups. So do
+        tables of the same period that have fewer columns than the fact.
         """
-        return period == self.base_period and (table.raw is not None or not self.is_raw)
+        is_wide = table.raw is not None or (table.columns is None and not self.is_raw)
+        return is_wide and period == self.base_period
 
     @property
     def times(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import Span
-from rewriter.grammar.families.facts import FactStorage, fact_table_text
+from rewriter.grammar.families.facts import FactStorage, Rollup, fact_table_text, rollup_text
 from rewriter.grammar.statement_parts import Terminal, from_to
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import listed, literal_text, name_text, option, quote, quote_name, words
@@ -18,7 +18,8 @@ RULES = r"""
 ?statement: alter_fact
 
 alter_fact: "ALTER" "FACT" name _fact_action
-_fact_action: set_lateness | unset_lateness | set_trusted | unset_trusted | mark_complete | add_storage | drop_storage
+_fact_action: set_lateness | unset_lateness | set_trusted | unset_trusted | mark_complete | add_storage | drop_storage \
+            | add_rollups | drop_rollup
 set_lateness: "SET" "LATENESS" STRING
 unset_lateness: "UNSET" "LATENESS"
 set_trusted: "TABLE" name "SET" "TRUSTED"
@@ -26,6 +27,8 @@ unset_trusted: "TABLE" name "UNSET" "TRUSTED"
 mark_complete: "MARK" "COMPLETE" "FROM" bound "TO" bound
 add_storage: "ADD" "STORAGE" [NAME] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
 drop_storage: "DROP" "STORAGE" name
+add_rollups: "ADD" "ROLLUP" rollup ("," rollup)*
+drop_rollup: "DROP" "ROLLUP" rollup
 """
 
 
@@ -116,8 +119,32 @@ def drop_storage(table: Name) -> DropStorage:
     return DropStorage(table)
 
 
+@dataclass(frozen=True)
+class AddRollups:
+    """``ADD ROLLUP DAILY (page), MONTHLY``: creates the tables of the rollups, as ROLLUPS of CREATE FACT does."""
+
+    rollups: tuple[Rollup, ...]
+
+
+@builds("add_rollups")
+def add_rollups(*rollups: Rollup) -> AddRollups:
+    return AddRollups(rollups)
+
+
+@dataclass(frozen=True)
+class DropRollup:
+    """``DROP ROLLUP DAILY (page)``: drops a rollup that ROLLUPS has made, and its table."""
+
+    rollup: Rollup
+
+
+@builds("drop_rollup")
+def drop_rollup(rollup: Rollup) -> DropRollup:
+    return DropRollup(rollup)
+
+
 #: What ALTER FACT does.
-FactAction = SetLateness | SetTrusted | MarkComplete | AddStorage | DropStorage
+FactAction = SetLateness | SetTrusted | MarkComplete | AddStorage | DropStorage | AddRollups | DropRollup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +177,10 @@ def fact_action_text(action: FactAction) -> str:
         return "UNSET LATENESS" if action.lateness is None else f"SET LATENESS {quote(action.lateness)}"
     if isinstance(action, DropStorage):
         return f"DROP STORAGE {name_text(action.table)}"
+    if isinstance(action, AddRollups):
+        return f"ADD ROLLUP {', '.join(map(rollup_text, action.rollups))}"
+    if isinstance(action, DropRollup):
+        return f"DROP ROLLUP {rollup_text(action.rollup)}"
     storage = action.storage
     return words(
         "ADD STORAGE",

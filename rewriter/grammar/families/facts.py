@@ -35,7 +35,9 @@ RULES = r"""
 ?statement: create_fact | drop_fact
 
 create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
-             ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+
+             ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+ [rollups]
+rollups: ROLLUPS "(" rollup ("," rollup)* ")"
+rollup: NAME [names]
 storage: STORED "IN" [storage_name] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
 storage_name: "STORAGE" NAME ["ON" "CLUSTER" NAME]
 fact_table: "TABLE" name [names] _fact_table_clause+  -> named_fact_table
@@ -52,7 +54,7 @@ complete: COMPLETE "WITH" "ANY" NAME                                -> complete_
         | COMPLETE "WITH" NAME "IN" "(" literal ("," literal)* ")"  -> complete_with
 valid_from: START STRING
 valid_to: END STRING
-drop_fact: "DROP" "FACT" [if_exists] name
+drop_fact: "DROP" "FACT" [if_exists] name [CASCADE]
 """
 
 
@@ -287,6 +289,31 @@ def storage_text(storage: FactStorage) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Rollup:
+    """``MONTHLY (page, country)`` of ROLLUPS: a period, and the dimensions of the rollup; all of them for ``None``."""
+
+    period: str
+    dimensions: tuple[str, ...] | None = None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("rollup")
+def rollup(name: Terminal, dimensions: tuple[str, ...] | None) -> Rollup:
+    if dimensions is not None:
+        refuse_duplicates([(dimension, name.span) for dimension in dimensions], str.lower)
+    return Rollup(period_name(name), dimensions, name.span)
+
+
+@builds("rollups")
+def rollups(_word: Terminal, *items: Rollup) -> tuple[Rollup, ...]:
+    return items
+
+
+def rollup_text(rollup: Rollup) -> str:
+    return words(rollup.period, names_text(rollup.dimensions))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CreateFact(Statement):
     name: Name
@@ -296,6 +323,7 @@ class CreateFact(Statement):
     weight: int = 0
     lateness: str | None = None
     if_not_exists: bool = False
+    rollups: tuple[Rollup, ...] = ()
     lateness_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -304,7 +332,7 @@ class CreateFact(Statement):
 
 @builds("create_fact")
 def create_fact(if_not_exists: bool | None, name: Name, cube: Name, *rest: Any) -> CreateFact:
-    columns, weight, lateness, *storages = rest
+    columns, weight, lateness, *storages, rollups = rest
     refuse_duplicates([(storage.name, storage.span) for storage in storages], str.lower)
     size = 0 if weight is None else whole_number(weight)
     if size is None:
@@ -319,6 +347,7 @@ def create_fact(if_not_exists: bool | None, name: Name, cube: Name, *rest: Any) 
         weight=size,
         lateness=lateness.string if lateness else None,
         if_not_exists=bool(if_not_exists),
+        rollups=rollups or (),
         lateness_span=lateness.span if lateness else Span(0, 0),
     )
 
@@ -333,23 +362,27 @@ def create_fact_text(s: CreateFact) -> str:
         f"WEIGHT {s.weight}" if s.weight else None,
         option("LATENESS", s.lateness),
         *map(storage_text, s.storages),
+        f"ROLLUPS {listed(map(rollup_text, s.rollups))}" if s.rollups else None,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DropFact(Statement):
+    """``DROP FACT f``, with CASCADE also the tables that ROLLUPS has created."""
+
     name: Name
     if_exists: bool = False
+    cascade: bool = False
 
     def permanent_names(self) -> tuple[str, ...]:
         return ("name",)
 
 
 @builds("drop_fact")
-def drop_fact(if_exists: bool | None, name: Name) -> DropFact:
-    return DropFact(name=name, if_exists=bool(if_exists))
+def drop_fact(if_exists: bool | None, name: Name, cascade: Terminal | None) -> DropFact:
+    return DropFact(name=name, if_exists=bool(if_exists), cascade=cascade is not None)
 
 
 @renders(DropFact)
 def drop_fact_text(s: DropFact) -> str:
-    return dropping("FACT", s.name, s.if_exists)
+    return words(dropping("FACT", s.name, s.if_exists), "CASCADE" if s.cascade else None)

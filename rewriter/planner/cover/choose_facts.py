@@ -94,7 +94,9 @@ class _Base:
 
     def holds(self, source: Source) -> bool:
         """Tests whether the rows of a source are the base rows."""
-        return source.period is self.period and (not self.is_raw or source.storage_table.raw is not None)
+        table = source.storage_table
+        is_wide = table.raw is not None or (table.columns is None and not self.is_raw)
+        return is_wide and source.period is self.period
 
     def begins(self, fact: Fact) -> bool:
         """Tests whether a fact has base rows."""

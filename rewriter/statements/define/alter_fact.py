@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import assert_never
 
-from rewriter.catalog.model.changes import AlterStorages, Change, SetLateness, SetTrusted
+from rewriter.catalog.model.changes import AlterStorages, Change, DropObject, SetLateness, SetTrusted
 from rewriter.catalog.model.objects import Column, Fact, Storage, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
+from rewriter.grammar.families.facts import FactStorage
 from rewriter.grammar.terms import Name
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -17,12 +18,10 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, with_table_names
 from rewriter.statements.define.facts import check_lateness, check_storages, read_storage
 from rewriter.statements.define.mark_complete import additions
+from rewriter.statements.define.rollups import check_rollups, make_tables, table_of_rollup
 from rewriter.statements.define.show_create import declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_fact
-
-if TYPE_CHECKING:
-    from rewriter.grammar.families.facts import FactStorage
 
 
 @runs(s.AlterFact)
@@ -47,9 +46,39 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
     elif isinstance(action, s.AddStorage):
         change = AlterStorages(fact, _added_storages(fact, action.storage, context))
         _check_added(change, statement, context)
-    else:
+    elif isinstance(action, s.AddRollups):
+        return _add_rollups(fact, action, statement, context)
+    elif isinstance(action, s.DropRollup):
+        return _drop_rollup(fact, action, statement, context)
+    elif isinstance(action, s.DropStorage):
         change = AlterStorages(fact, _left(fact, action.table))
+    else:
+        assert_never(action)
     _commit([change], statement, context)
+    return Result("ALTER FACT")
+
+
+def _add_rollups(fact: Fact, action: s.AddRollups, statement: s.AlterFact, context: Context) -> Result:
+    """Creates the tables of rollups, and adds them to the fact's first storage, in one commit."""
+    cube, first = context.snapshot.cube(fact.cube), fact.storages[0]
+    with context.catalog.begin(context.snapshot) as transaction:
+        made = make_tables(action.rollups, Name(parts_of(fact.name)), cube, fact.columns, transaction, context)
+        block = FactStorage(first.name, made.clauses, span=action.rollups[0].span)
+        storages = made.mark(_added_storages(fact, block, made.context))
+        check_rollups(action.rollups, replace(fact, storages=storages))
+        try:
+            transaction.commit([*made.changes, AlterStorages(fact, storages)])
+        except Error as error:
+            raise error.at(statement.fact.span) from None
+    return Result("ALTER FACT")
+
+
+def _drop_rollup(fact: Fact, action: s.DropRollup, statement: s.AlterFact, context: Context) -> Result:
+    """Drops a rollup of ROLLUPS and its table, in one commit."""
+    stored = table_of_rollup(action.rollup, fact, context.snapshot.cube(fact.cube))
+    table = context.snapshot.table(stored.table)
+    left = _left(fact, Name(parts_of(table.name), action.rollup.span))
+    _commit([AlterStorages(fact, left), DropObject(table)], statement, context)
     return Result("ALTER FACT")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure
+from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Table, seen_from
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube
 from rewriter.grammar.families.facts import DropFact
@@ -130,22 +132,29 @@ def drop_cube(statement: DropCube, context: Context) -> Result:
     if statement.if_exists and not isinstance(context.snapshot.find(single(statement.name)), Cube):
         return Result("DROP CUBE")
     cube = named_cube(statement.name, context)
-    return _drop(cube, "DROP CUBE", statement.name, context)
+    return _drop((cube,), "DROP CUBE", statement.name, context)
 
 
 @runs(DropFact)
 def drop_fact(statement: DropFact, context: Context) -> Result:
-    """DROP FACT; its storage tables stay."""
+    """DROP FACT; its storage tables stay, but CASCADE drops the tables that ROLLUPS has made."""
     if statement.if_exists and not isinstance(context.snapshot.find(single(statement.name)), Fact):
         return Result("DROP FACT")
     fact = named_fact(statement.name, context)
-    return _drop(fact, "DROP FACT", statement.name, context)
+    made = [context.snapshot.table(table.table) for table in fact.tables if table.made]
+    if statement.cascade:
+        return _drop((fact, *made), "DROP FACT", statement.name, context)
+    result = _drop((fact,), "DROP FACT", statement.name, context)
+    if not made:
+        return result
+    names = ", ".join(seen_from(context.snapshot.current, table.name) for table in made)
+    return replace(result, warnings=(f"ROLLUPS has made {names}, which stay: DROP TABLE drops them",))
 
 
-def _drop(object_: Cube | Fact, kind: str, name: Name, context: Context) -> Result:
+def _drop(objects: Iterable[Cube | Fact | Table], kind: str, name: Name, context: Context) -> Result:
     with context.catalog.begin(context.snapshot) as transaction:
         try:
-            transaction.commit([DropObject(object_)])
+            transaction.commit([DropObject(object_) for object_ in objects])
         except Error as error:
             raise error.at(name.span) from None
     return Result(kind)

@@ -353,20 +353,22 @@ def _check_listed(clause: s.FactTable, name: Name, of_fact: Sequence[Column], ot
 
 
 def check_width(fact: Fact, cube: Cube, statement: s.CreateFact) -> None:
-    """Checks that the tables of a fact that hold base rows have all of its columns, and that no two rollups are equal.
+    """Checks that a table of the base period has all columns of the fact, and that each narrow table has a measure.
 
     Rollups may have fewer columns: the base computes them, and serves what needs others. ``statement`` is the fact's
     CREATE FACT. Raises INVALID_FACT.
     """
     clauses = [clause for block in statement.storages for clause in block.tables]
+    has_base = any(fact.is_base(table, period) for table in fact.tables for period in table.layouts)
     for stored, clause in zip(fact.tables, clauses, strict=True):
         if stored.columns is None:
             continue
         at = clause.table.span if clause.table is not None else clause.span
         own = {name.lower() for name in stored.columns}
-        of_fact = fact.columns or [column.name for column in (*cube.dimensions, *cube.measures)]
+        of_cube = [*(d.name for d in cube.dimensions), *(m.name for m in cube.measures)]
+        of_fact = of_cube if fact.columns is None else fact.columns
         lacking = [name for name in of_fact if name.lower() not in own and name not in cube.times]
-        if any(fact.is_base(stored, period) for period in stored.layouts):
+        if not has_base and fact.base_period in stored.layouts:
             raise invalid_fact(
                 f"The table {stored.table} lacks the column {lacking[0]} of the cube {cube.name}, and it holds the "
                 f"base period {fact.base_period.name}.",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.clusters.definitions import not_on
 from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
+from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import facts as s
+from rewriter.grammar.terms import Name
 from rewriter.planner.cover.validity import between, described, window
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
@@ -19,6 +20,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import check_width, invalid_fact, storage_table, with_table_names
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
+from rewriter.statements.define.rollups import check_rollups, make_tables
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.query.words_relied_on import new_fact
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @runs(s.CreateFact, without_warehouse=True)
 def create_fact(statement: s.CreateFact, context: Context) -> Result:
     """CREATE FACT: its storage tables must exist, carry its columns, and name their partitions as the layouts say.
+    ROLLUPS creates tables in the same commit.
 
     Raises NOT_NULL_ASSERT_VIOLATION if a managed table has NULL in a measure that is declared NOT NULL, which costs a
     footer for each file, or a query (``check_not_null``). Raises ``ConflictError`` (retryable) if another transaction
@@ -50,20 +53,26 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     statement = replace(statement, storages=blocks)
     check_lateness(statement.lateness, statement.lateness_span, cube.calendar, context)
     columns = _fact_columns(statement, cube)
-    storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)
-    _check_distinct(statement, storages)
-    _check_times(statement, storages, columns, cube)
     with context.catalog.begin(context.snapshot) as transaction:
+        full_name = Name(parts_of(name), statement.name.span)
+        made = make_tables(statement.rollups, full_name, cube, columns, transaction, context)
+        context = made.context
+        first, *others = statement.storages
+        statement = replace(statement, storages=(made.into(first), *others))
+        storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)
+        _check_distinct(statement, storages)
         fact = Fact(
             transaction.allocate_id(),
             name,
             cube.name,
-            storages,
+            made.mark(storages),
             columns,
             statement.weight,
             cube.zone,
             statement.lateness,
         )
+        check_rollups(statement.rollups, fact)
+        _check_times(statement, storages, columns, cube)
         _check_nesting(fact, statement.name.span)
         check_width(fact, cube, statement)
         check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
@@ -71,7 +80,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
         try:
             for stored in fact.tables:
                 check_stored_not_null(stored, fact, cube, context)
-            transaction.commit([CreateObject(fact)])
+            transaction.commit([*made.changes, CreateObject(fact)])
         except Error as error:
             raise error.at(statement.name.span) from None
     return Result("CREATE FACT", warnings=(*_unproven_tables(fact, context), *new_fact(fact, context)))

@@ -7,6 +7,7 @@ depend on the current one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import is_reserved
@@ -29,6 +30,7 @@ from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.rollups import made_rollup
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.timeline.layouts import SPELLINGS, TimeLayout
 
@@ -52,7 +54,8 @@ def show_create(statement: ShowCreate, context: Context) -> Result:
     if statement.kind == "CUBE":
         text = laid_out(render(_cube(named_cube(statement.name, context))))
     elif statement.kind == "FACT":
-        text = laid_out(render(declared_fact(named_fact(statement.name, context))))
+        fact = named_fact(statement.name, context)
+        text = laid_out(render(declared_fact(fact, context.snapshot.cube(fact.cube))))
     else:
         object_ = context.named(statement.name)
         if statement.kind == "VIEW" or (isinstance(object_, View) and not statement.as_serde):
@@ -144,15 +147,24 @@ def _cube(cube: Cube) -> CreateCube:
     return CreateCube(name=_name(cube.name), columns=tuple(columns), time_zone=zone)
 
 
-def declared_fact(fact: Fact) -> CreateFact:
-    """Returns the statement that creates the fact."""
+def declared_fact(fact: Fact, cube: Cube | None = None) -> CreateFact:
+    """Returns the statement that creates the fact. With its ``cube``, ROLLUPS stands for the tables that it has made;
+    without, each table has a TABLE clause.
+    """
+    storages, rollups = fact.storages, []
+    if cube is not None:
+        by_table = {table.table: made_rollup(table, cube) for table in storages[0].tables}
+        rollups = [rollup for rollup in by_table.values() if rollup is not None]
+        left = tuple(table for table in storages[0].tables if by_table[table.table] is None)
+        storages = (replace(storages[0], tables=left), *storages[1:])
     return CreateFact(
         name=_name(fact.name),
         cube=_name(fact.cube),
-        storages=tuple(map(_storage, fact.storages)),
+        storages=tuple(map(_storage, storages)),
         columns=fact.columns,
         weight=fact.weight,
         lateness=fact.lateness,
+        rollups=tuple(rollups),
     )
 
 
@@ -206,6 +218,7 @@ _CLAUSES = (
     "LOCATION",
     "TBLPROPERTIES",
     "STORED",
+    "ROLLUPS",
     "TIME",
     "WEIGHT",
     "LATENESS",

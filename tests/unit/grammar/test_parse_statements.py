@@ -34,8 +34,10 @@ from rewriter.grammar.families.descriptions import (
     ShowTableProperties,
 )
 from rewriter.grammar.families.fact_changes import (
+    AddRollups,
     AddStorage,
     AlterFact,
+    DropRollup,
     DropStorage,
     MarkComplete,
     SetLateness,
@@ -49,6 +51,7 @@ from rewriter.grammar.families.facts import (
     FactTable,
     LayoutColumn,
     RawColumn,
+    Rollup,
 )
 from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
@@ -730,6 +733,27 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("DROP CUBE c", DropCube(name=name("c"))),
     ("DROP CUBE IF EXISTS c", DropCube(name=name("c"), if_exists=True)),
     ("DROP FACT IF EXISTS f", DropFact(name=name("f"), if_exists=True)),
+    ("DROP FACT f CASCADE", DropFact(name=name("f"), cascade=True)),
+    (
+        "CREATE FACT f OF CUBE c STORED IN (TABLE d (k, n) PERIOD DAILY PARTITIONED BY t AS (p)) "
+        "ROLLUPS (daily, MONTHLY (k, `a b`))",
+        CreateFact(
+            name=name("f"),
+            cube=name("c"),
+            storages=(
+                FactStorage(
+                    "default",
+                    (FactTable(name("d"), ("DAILY",), (("t", (LayoutColumn("p"),)),), columns=("k", "n")),),
+                ),
+            ),
+            rollups=(Rollup("DAILY"), Rollup("MONTHLY", ("k", "a b"))),
+        ),
+    ),
+    (
+        "ALTER FACT f ADD ROLLUP DAILY, WEEKLY (k)",
+        AlterFact(fact=name("f"), action=AddRollups((Rollup("DAILY"), Rollup("WEEKLY", ("k",))))),
+    ),
+    ("ALTER FACT f DROP ROLLUP DAILY", AlterFact(fact=name("f"), action=DropRollup(Rollup("DAILY")))),
     ("SHOW TIMELINES OF f", ShowTimelines(fact=name("f"))),
     ("SHOW TIMELINES OF f STORAGE s PERIOD daily", ShowTimelines(fact=name("f"), storage="s", period="DAILY")),
     ("SHOW COVERAGE OF f", ShowCoverage(fact=name("f"))),

@@ -35,8 +35,10 @@ from rewriter.grammar.families.descriptions import (
     ShowTableProperties,
 )
 from rewriter.grammar.families.fact_changes import (
+    AddRollups,
     AddStorage,
     AlterFact,
+    DropRollup,
     DropStorage,
     MarkComplete,
     SetLateness,
@@ -50,6 +52,7 @@ from rewriter.grammar.families.facts import (
     FactTable,
     LayoutColumn,
     RawColumn,
+    Rollup,
 )
 from rewriter.grammar.families.functions import DescribeFunction, ShowFunctions
 from rewriter.grammar.families.maintenance import (
@@ -176,8 +179,16 @@ periods = some.sampled_from(["MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY",
 complete = tuples(some.builds(CompleteWith, names, optional(tuples(literals))), unique("column"), least=0)
 expressions = some.sampled_from(["a", "f(a, b) + 1", "CASE WHEN a IN (1, 2) THEN ',' ELSE ')' END", "m['k, (']"])
 fact_tables = some.builds(
-    lambda table, many, by, flags, complete, start, end, raw: FactTable(
-        table, many, by, (*flags, "COMPLETE") if complete else flags, complete, start, end, raw
+    lambda table, many, by, flags, complete, start, end, raw, columns: FactTable(
+        table,
+        many,
+        by,
+        (*flags, "COMPLETE") if complete else flags,
+        complete,
+        start,
+        end,
+        raw,
+        None if table is None else columns,
     ),
     optional(qualified),
     tuples(periods, str),
@@ -187,7 +198,9 @@ fact_tables = some.builds(
     optional(texts),
     optional(texts),
     optional(tuples(some.builds(RawColumn, names, expressions), unique("column"), least=0)),
+    optional(tuples(names, str.lower)),
 )
+rollups = some.builds(Rollup, periods, optional(tuples(names, str.lower)))
 storages = some.builds(
     FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
 )
@@ -477,9 +490,10 @@ statements = some.one_of(
         columns=optional(tuples(names)),
         weight=some.integers(0, 10**6),
         if_not_exists=flags,
+        rollups=some.just(()) | tuples(rollups),
     ),
     some.builds(DropCube, name=qualified, if_exists=flags),
-    some.builds(DropFact, name=qualified, if_exists=flags),
+    some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
     some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(
         lambda kind, fact, bounds: kind(fact=fact, start=bounds[0], end=bounds[1]),
@@ -518,6 +532,8 @@ statements = some.one_of(
                 ),
             ),
             some.builds(DropStorage, qualified),
+            some.builds(AddRollups, tuples(rollups)),
+            some.builds(DropRollup, rollups),
         ),
     ),
     some.builds(ShowLatest, fact=qualified),

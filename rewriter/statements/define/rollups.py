@@ -1,0 +1,202 @@
+"""ROLLUPS of CREATE FACT and ALTER FACT: makes the tables of rollups, with their names, columns and layouts."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.model.changes import CreateObject
+from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, parts_of
+from rewriter.catalog.reading.pending_changes import Pending
+from rewriter.errors import Error
+from rewriter.grammar.families import facts as s
+from rewriter.grammar.families.tables import CreateTable
+from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.statements.define.fact_storage import invalid_fact
+from rewriter.statements.define.tables import CreationTarget, new_column
+
+if TYPE_CHECKING:
+    from rewriter.catalog.commit.transaction import Writer
+    from rewriter.runtime.statement_context import Context
+
+#: The partition column that names the period of a rollup that ROLLUPS makes.
+_TIME_COLUMN = "dt"
+#: The longest readable part of a table's name, in characters.
+_LONGEST = 80
+
+
+@dataclass(frozen=True)
+class MadeTables:
+    """The tables of rollups: the changes that create them, their TABLE clauses, and a context that shows them."""
+
+    changes: tuple[CreateObject, ...]
+    clauses: tuple[s.FactTable, ...]
+    context: Context
+
+    def into(self, block: s.FactStorage) -> s.FactStorage:
+        """Returns a storage block with the tables."""
+        return replace(block, tables=(*block.tables, *self.clauses))
+
+    def mark(self, storages: Sequence[Storage]) -> tuple[Storage, ...]:
+        """Returns storages whose tables of this value are marked as made by the statement."""
+        names = {change.object.name for change in self.changes}
+        return tuple(
+            replace(storage, tables=tuple(replace(t, made=True) if t.table in names else t for t in storage.tables))
+            for storage in storages
+        )
+
+
+def make_tables(
+    rollups: Sequence[s.Rollup],
+    fact: Name,
+    cube: Cube,
+    columns: tuple[str, ...] | None,
+    transaction: Writer,
+    context: Context,
+) -> MadeTables:
+    """Returns the tables of rollups of a fact, in the fact's database: parquet, one partition for each period.
+
+    The table of ``MONTHLY (page)`` of the fact ``views`` is ``views_monthly_page``. It has the dimensions, all measures
+    of the fact in the types of their sums, and the partition column ``dt``. Raises INVALID_FACT for a dimension that
+    the fact does not have and for two equal rollups, and TABLE_OR_VIEW_ALREADY_EXISTS.
+    """
+    changes: list[CreateObject] = []
+    clauses: list[s.FactTable] = []
+    for number, rollup in enumerate(rollups):
+        dimensions = _dimensions(rollup, cube, columns)
+        if any(_key(rollup, cube, columns) == _key(other, cube, columns) for other in rollups[:number]):
+            raise invalid_fact(
+                f"The rollup {s.rollup_text(rollup)} occurs twice.", rollup.span, "Name each rollup once."
+            )
+        table = _table(rollup, dimensions, fact, cube, columns, transaction.allocate_id(), context)
+        changes.append(CreateObject(table))
+        layout = (cube.times[0], (s.LayoutColumn(_time_column(cube)),))
+        clause_name = Name(parts_of(table.name), rollup.span)
+        clauses.append(s.FactTable(clause_name, (rollup.period,), (layout,), span=rollup.span))
+    shown = context.snapshot.over(Pending.of(changes)) if changes else context.snapshot
+    return MadeTables(tuple(changes), tuple(clauses), context.over(shown))
+
+
+def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
+    """Raises INVALID_FACT for a rollup of a fact that is finer than the base, or equal to another table.
+
+    ``fact`` has the tables of the rollups.
+    """
+    declared = [table for table in fact.tables if not table.made]
+    base = min(period for table in declared for period in table.layouts)
+    for rollup in rollups:
+        period = next(p for table in fact.tables for p in table.layouts if p.name == rollup.period)
+        if period < base:
+            raise invalid_fact(
+                f"The rollup {rollup.period} is finer than the base period {base.name} of the fact {fact.name}.",
+                rollup.span,
+                f"Name {base.name} or a longer period.",
+            )
+    stored: dict[tuple[object, frozenset[str] | None], StorageTable] = {}
+    for table in fact.tables:
+        own = None if table.columns is None else frozenset(table.columns)
+        for period in table.layouts:
+            other = None if table.raw is not None else stored.setdefault((period, own), table)
+            if table.made and other is not None and other is not table:
+                rollup = next(r for r in rollups if r.period == period.name)
+                raise invalid_fact(
+                    f"{other.table} holds the same rollup: {period.name}, with the same columns.",
+                    rollup.span,
+                    "Leave it out, or name fewer dimensions: DAILY (page).",
+                    other.table,
+                )
+
+
+def made_rollup(table: StorageTable, cube: Cube) -> s.Rollup | None:
+    """Returns the rollup of ROLLUPS that stands for a table; ``None`` for a table that needs a TABLE clause."""
+    if not table.made or table.trusted or table.start is not None or table.end is not None:
+        return None
+    (period,) = table.layouts
+    if table.columns is None:
+        return s.Rollup(period.name)
+    return s.Rollup(period.name, tuple(d.name for d in cube.dimensions if d.name in table.columns))
+
+
+def table_of_rollup(rollup: s.Rollup, fact: Fact, cube: Cube) -> StorageTable:
+    """Returns the table that ROLLUPS has made for a rollup of a fact. Raises INVALID_FACT if there is none."""
+    wanted = _key(rollup, cube, fact.columns)
+    for table in fact.tables:
+        own = made_rollup(replace(table, trusted=False, start=None, end=None), cube)
+        if own is not None and _key(own, cube, fact.columns) == wanted:
+            return table
+    existing = [made_rollup(table, cube) for table in fact.tables]
+    shown = ", ".join(s.rollup_text(own) for own in existing if own is not None) or "there are none"
+    raise invalid_fact(
+        f"The fact {fact.name} has no rollup {s.rollup_text(rollup)} that ROLLUPS has made.",
+        rollup.span,
+        f"Its rollups: {shown}. A table of STORED IN leaves with DROP STORAGE.",
+    )
+
+
+def _key(rollup: s.Rollup, cube: Cube, columns: tuple[str, ...] | None) -> tuple[str, frozenset[str]]:
+    return rollup.period, frozenset(_dimensions(rollup, cube, columns))
+
+
+def _dimensions(rollup: s.Rollup, cube: Cube, columns: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Returns the dimensions of a rollup, in the cube's spelling and order."""
+    own = {d.name.lower(): d.name for d in cube.dimensions if columns is None or d.name in columns}
+    if rollup.dimensions is None:
+        return tuple(own.values())
+    wanted = {name.lower() for name in rollup.dimensions}
+    for name in rollup.dimensions:
+        if name.lower() not in own:
+            raise invalid_fact(
+                f"{name} is not a dimension of the fact.",
+                rollup.span,
+                f"The dimensions are {', '.join(own.values()) or 'none'}. A rollup has all measures.",
+                name,
+            )
+    return tuple(name for key, name in own.items() if key in wanted)
+
+
+def _table(
+    rollup: s.Rollup,
+    dimensions: Sequence[str],
+    fact: Name,
+    cube: Cube,
+    columns: tuple[str, ...] | None,
+    id: int,
+    context: Context,
+) -> Table:
+    time = _time_column(cube)
+    statement = CreateTable(
+        table=Name((*fact.parts[:-1], _name(rollup, dimensions, fact)), rollup.span),
+        columns=tuple(_columns(dimensions, cube, columns)),
+        partitioned_by=(ColumnDef(time, "string"),),
+    )
+    try:
+        target = CreationTarget.of(statement, context)
+        return target.table(id, tuple(map(new_column, statement.columns)), (new_column(ColumnDef(time, "string")),))
+    except Error as error:
+        if error.condition == "TABLE_OR_VIEW_ALREADY_EXISTS":
+            error.hint = "The table of the rollup would have this name. Drop it, or name a table in STORED IN."
+        raise error.at(rollup.span) from None
+
+
+def _columns(dimensions: Sequence[str], cube: Cube, columns: tuple[str, ...] | None) -> Iterator[ColumnDef]:
+    for dimension in cube.dimensions:
+        if dimension.name in dimensions:
+            yield ColumnDef(dimension.name, dimension.type)
+    for measure in cube.measures:
+        if columns is None or measure.name in columns:
+            yield ColumnDef(measure.name, measure.rollup_type)
+
+
+def _name(rollup: s.Rollup, dimensions: Sequence[str], fact: Name) -> str:
+    listed = () if rollup.dimensions is None else dimensions
+    name = re.sub(r"\W", "_", "_".join([fact.last, rollup.period.lower(), *listed]))
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{zlib.crc32(name.encode()):08x}"
+
+
+def _time_column(cube: Cube) -> str:
+    """Returns the name of the partition column, which is no column of the cube."""
+    names = {name.lower() for name in cube.column_order}
+    return next(name for n in range(len(names) + 1) if (name := _TIME_COLUMN + "_" * n) not in names)
