@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.model.objects import database_of
 from rewriter.catalog.model.stored_paths import READ_FILES
 from rewriter.errors import Error
+from rewriter.grammar.families.cube_from import CreateCubeFrom
 from rewriter.grammar.families.cubes import CreateCube
 from rewriter.grammar.families.facts import CreateFact
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike
@@ -35,7 +36,7 @@ def check_database(statement: Statement, context: Context) -> None:
             name = statement.table
         case CreateView():
             name = statement.view
-        case CreateCube() | CreateFact():
+        case CreateCube() | CreateCubeFrom() | CreateFact():
             name = statement.name
         case _:
             return

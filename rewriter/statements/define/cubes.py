@@ -22,6 +22,7 @@ from rewriter.timeline.calendars import calendar_of
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Name
+    from rewriter.timeline.calendars import Calendar
 
 
 @runs(CreateCube, without_warehouse=True)
@@ -40,28 +41,33 @@ def create_cube(statement: CreateCube, context: Context) -> Result:
         if statement.if_not_exists:
             return Result("CREATE CUBE")
         raise already_exists(statement.name)
-    plain_name(statement.name, "cube")
-    _check_columns(statement)
     with context.catalog.begin(context.snapshot) as transaction:
-        cube = Cube(
-            id=transaction.allocate_id(),
-            name=name,
-            dimensions=tuple(Column(c.name, c.type) for c in statement.columns if c.role == "DIMENSION"),
-            measures=tuple(
-                Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events)
-                for c in statement.columns
-                if c.role not in ("DIMENSION", "TIME")
-            ),
-            times=tuple(c.name for c in statement.columns if c.role == "TIME"),
-            column_order=tuple(c.name for c in statement.columns),
-            zone=calendar.zone,
-        )
+        cube = build_cube(statement, transaction.allocate_id(), calendar)
         try:
             transaction.commit([CreateObject(cube)])
         except Error as error:
             raise error.at(statement.name.span) from None
     warnings = (f"COUNT(*) is refused. {ambiguity(cube)} {declaration_hint(cube)}",) if cube.count_is_ambiguous else ()
     return Result("CREATE CUBE", warnings=warnings)
+
+
+def build_cube(statement: CreateCube, id: int, calendar: Calendar) -> Cube:
+    """Returns the cube that a statement declares, under its id. Raises INVALID_CUBE, and the errors of the name."""
+    plain_name(statement.name, "cube")
+    _check_columns(statement)
+    return Cube(
+        id=id,
+        name=single(statement.name),
+        dimensions=tuple(Column(c.name, c.type) for c in statement.columns if c.role == "DIMENSION"),
+        measures=tuple(
+            Measure(c.name, c.type, Aggregate(c.role), c.counted_by, c.not_null, c.events)
+            for c in statement.columns
+            if c.role not in ("DIMENSION", "TIME")
+        ),
+        times=tuple(c.name for c in statement.columns if c.role == "TIME"),
+        column_order=tuple(c.name for c in statement.columns),
+        zone=calendar.zone,
+    )
 
 
 def _check_columns(statement: CreateCube) -> None:

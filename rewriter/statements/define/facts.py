@@ -29,6 +29,7 @@ from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import earlier
 
 if TYPE_CHECKING:
+    from rewriter.catalog.commit.transaction import Writer
     from rewriter.timeline.calendars import Calendar
     from rewriter.timeline.ranges import RangeSet
 
@@ -52,41 +53,58 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     blocks = tuple(with_table_names(block, statement.name, context) for block in statement.storages)
     statement = replace(statement, storages=blocks)
     check_lateness(statement.lateness, statement.lateness_span, cube.calendar, context)
-    columns = _fact_columns(statement, cube)
     with context.catalog.begin(context.snapshot) as transaction:
-        full_name = Name(parts_of(name), statement.name.span)
-        made = make_tables(statement.rollups, full_name, cube, columns, transaction, context)
-        context = made.context
-        first, *others = statement.storages
-        statement = replace(statement, storages=(made.into(first), *others))
-        storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)
-        _check_distinct(statement, storages)
-        fact = Fact(
-            transaction.allocate_id(),
-            name,
-            cube.name,
-            made.mark(storages),
-            columns,
-            statement.weight,
-            cube.zone,
-            statement.lateness,
-        )
-        check_rollups(statement.rollups, fact)
-        _check_times(statement, storages, columns, cube)
-        _check_nesting(fact, statement.name.span)
-        check_width(fact, cube, statement)
-        check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
-        check_measure_types(statement, fact, cube, context)
+        changes, fact, context = build_fact(statement, cube, transaction, context)
         try:
-            for stored in fact.tables:
-                check_stored_not_null(stored, fact, cube, context)
-            transaction.commit([*made.changes, CreateObject(fact)])
+            transaction.commit(changes)
         except Error as error:
             raise error.at(statement.name.span) from None
-    return Result("CREATE FACT", warnings=(*_unproven_tables(fact, context), *new_fact(fact, context)))
+    return Result("CREATE FACT", warnings=(*unproven_tables(fact, context), *new_fact(fact, context)))
 
 
-def _unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
+def build_fact(
+    statement: s.CreateFact,
+    cube: Cube,
+    transaction: Writer,
+    context: Context,
+    earlier: Sequence[CreateObject] = (),
+) -> tuple[list[CreateObject], Fact, Context]:
+    """Returns the changes that create the fact of a statement and the tables of its ROLLUPS, the fact, and a context
+    that shows the tables. ``earlier`` are the other objects that the same commit creates. Raises as CREATE FACT does.
+    """
+    columns = _fact_columns(statement, cube)
+    name = Name(parts_of(single(statement.name)), statement.name.span)
+    made = make_tables(statement.rollups, name, cube, columns, transaction, context, earlier)
+    context = made.context
+    first, *others = statement.storages
+    statement = replace(statement, storages=(made.into(first), *others))
+    storages = tuple(read_storage(block, cube, columns, context) for block in statement.storages)
+    _check_distinct(statement, storages)
+    fact = Fact(
+        transaction.allocate_id(),
+        single(statement.name),
+        cube.name,
+        made.mark(storages),
+        columns,
+        statement.weight,
+        cube.zone,
+        statement.lateness,
+    )
+    check_rollups(statement.rollups, fact)
+    _check_times(statement, storages, columns, cube)
+    _check_nesting(fact, statement.name.span)
+    check_width(fact, cube, statement)
+    check_raw_siblings(fact, context.snapshot.facts_of(cube.name), statement.name.span)
+    check_measure_types(statement, fact, cube, context)
+    try:
+        for stored in fact.tables:
+            check_stored_not_null(stored, fact, cube, context)
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    return [*earlier, *made.changes, CreateObject(fact)], fact, context
+
+
+def unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
     """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external tables,
     and tables that already have partitions (of events: with files).
     """

@@ -56,9 +56,11 @@ def make_tables(
     columns: tuple[str, ...] | None,
     transaction: Writer,
     context: Context,
+    earlier: Sequence[CreateObject] = (),
 ) -> MadeTables:
     """Returns the tables of rollups of a fact, in the fact's database: parquet, one partition for each period.
 
+    ``earlier`` are the other objects that the same commit creates, which the context shows, too.
     The table of ``MONTHLY (page)`` of the fact ``views`` is ``views_monthly_page``. It has the dimensions, all measures
     of the fact in the types of their sums, and the partition column ``dt``. Raises INVALID_FACT for a dimension that
     the fact does not have and for two equal rollups, and TABLE_OR_VIEW_ALREADY_EXISTS.
@@ -76,7 +78,8 @@ def make_tables(
         layout = (cube.times[0], (s.LayoutColumn(_time_column(cube)),))
         clause_name = Name(parts_of(table.name), rollup.span)
         clauses.append(s.FactTable(clause_name, (rollup.period,), (layout,), span=rollup.span))
-    shown = context.snapshot.over(Pending.of(changes)) if changes else context.snapshot
+    created = [*earlier, *changes]
+    shown = context.snapshot.over(Pending.of(created)) if created else context.snapshot
     return MadeTables(tuple(changes), tuple(clauses), context.over(shown))
 
 

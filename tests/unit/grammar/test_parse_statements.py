@@ -17,6 +17,7 @@ from rewriter.grammar.families.clusters import (
     UseCluster,
 )
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
+from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
@@ -733,6 +734,24 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("DROP CUBE c", DropCube(name=name("c"))),
     ("DROP CUBE IF EXISTS c", DropCube(name=name("c"), if_exists=True)),
     ("DROP FACT IF EXISTS f", DropFact(name=name("f"), if_exists=True)),
+    ("CREATE CUBE c FROM db.t", CreateCubeFrom(name=name("c"), source=name("db", "t"))),
+    (
+        "CREATE CUBE c FROM parquet.`a/b.c` MEASURES (COUNT(*) AS n, sum(ms), MAX(f(a, b) + 1) AS `x y`) TIME at "
+        "DIMENSIONS (k, `l m`) TIME ZONE 'UTC' ROLLUPS (DAILY (k))",
+        CreateCubeFrom(
+            name=name("c"),
+            source=name("parquet", "a/b.c"),
+            time="at",
+            dimensions=("k", "l m"),
+            measures=(
+                EventMeasure("COUNT", None, "n"),
+                EventMeasure("SUM", "ms", "ms"),
+                EventMeasure("MAX", "f(a, b) + 1", "x y"),
+            ),
+            rollups=(Rollup("DAILY", ("k",)),),
+            time_zone="UTC",
+        ),
+    ),
     ("DROP FACT f CASCADE", DropFact(name=name("f"), cascade=True)),
     (
         "CREATE FACT f OF CUBE c STORED IN (TABLE d (k, n) PERIOD DAILY PARTITIONED BY t AS (p)) "

@@ -18,6 +18,7 @@ from rewriter.grammar.families.clusters import (
     UseCluster,
 )
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
+from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
@@ -203,6 +204,10 @@ fact_tables = some.builds(
 rollups = some.builds(Rollup, periods, optional(tuples(names, str.lower)))
 storages = some.builds(
     FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
+)
+event_measures = some.one_of(
+    some.builds(EventMeasure, some.just("COUNT"), some.none(), names),
+    some.builds(EventMeasure, some.sampled_from(["COUNT", "SUM", "MIN", "MAX"]), expressions, names),
 )
 cube_columns = some.one_of(
     some.builds(CubeColumn, names, types, some.sampled_from(["DIMENSION", "TIME"])),
@@ -491,6 +496,16 @@ statements = some.one_of(
         weight=some.integers(0, 10**6),
         if_not_exists=flags,
         rollups=some.just(()) | tuples(rollups),
+    ),
+    some.builds(
+        CreateCubeFrom,
+        name=qualified,
+        source=qualified,
+        time=optional(names),
+        dimensions=optional(tuples(names, str.lower)),
+        measures=optional(tuples(event_measures, unique("name"))),
+        rollups=some.just(()) | tuples(rollups),
+        time_zone=optional(texts),
     ),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),

@@ -1,0 +1,408 @@
+"""CREATE CUBE … FROM: one statement from files, or a table of events, to a cube with rollups.
+
+It stands for CREATE TABLE, CREATE CUBE, CREATE FACT, INSERT and REFRESH FACT, which it prints. The objects come in one
+commit; then the events are copied, and the rollups computed. After an error, all of it is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rewriter.catalog.facts.time_binding import declared_period
+from rewriter.catalog.model.changes import CreateObject, DropObject
+from rewriter.catalog.model.objects import Column, Fact, Table, parts_of
+from rewriter.data_formats import DATA_FORMATS
+from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
+from rewriter.grammar.families.cubes import CreateCube, CubeColumn
+from rewriter.grammar.families.facts import CreateFact, FactStorage, FactTable, LayoutColumn, RawColumn
+from rewriter.grammar.families.tables import CreateTable
+from rewriter.grammar.families.timelines import RefreshFact
+from rewriter.grammar.families.writes import Insert
+from rewriter.grammar.terms import ColumnDef, Name, Query
+from rewriter.grammar.unparse import name_text, quote_name, render
+from rewriter.planner.text.literals import string_literal
+from rewriter.runtime.result import Result, listing, strings
+from rewriter.runtime.statement_context import single
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.cubes import build_cube
+from rewriter.statements.define.facts import build_fact, unproven_tables
+from rewriter.statements.define.show_create import laid_out
+from rewriter.statements.define.tables import CreationTarget, already_exists, new_column
+from rewriter.statements.maintain.refresh_fact import refresh_fact
+from rewriter.statements.query.select import prepare
+from rewriter.statements.write.insert import insert
+from rewriter.timeline.calendars import calendar_of
+from rewriter.timeline.periods import UpdatePeriod
+
+if TYPE_CHECKING:
+    from rewriter.grammar.statements import Statement
+    from rewriter.runtime.statement_context import Context
+
+_TIMES = ("timestamp", "date")
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_TEXTS = ("string", "boolean", "date")
+#: The pattern of the partitions of events, by their period.
+_PATTERNS = {
+    UpdatePeriod.MINUTELY: "yyyy-MM-dd-HH-mm",
+    UpdatePeriod.HOURLY: "yyyy-MM-dd-HH",
+    UpdatePeriod.DAILY: "yyyy-MM-dd",
+}
+#: The period of text that names partitions, by its form.
+_FORMS = {
+    r"\d{4}-\d\d-\d\d-\d\d-\d\d": UpdatePeriod.MINUTELY,
+    r"\d{4}-\d\d-\d\d-\d\d": UpdatePeriod.HOURLY,
+    r"\d{4}-\d\d-\d\d": UpdatePeriod.DAILY,
+    r"\d{4}-\d\d": UpdatePeriod.MONTHLY,
+}
+_CONVERT = (
+    "A time as text or as a number is converted first: CREATE TABLE t AS SELECT *, to_timestamp(c) AS happened FROM …."
+)
+
+
+@dataclass(frozen=True)
+class _Events:
+    """The source: its columns without partition columns, and the table; ``None`` for files, which are copied."""
+
+    columns: tuple[Column, ...]
+    table: Table | None
+
+    def named(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    """The statements that the statement stands for; no table and no copy where the events are a table already."""
+
+    table: CreateTable | None
+    cube: CreateCube
+    fact: CreateFact
+    copy: Insert | None
+    refresh: RefreshFact | None
+
+    def texts(self) -> Iterator[str]:
+        definitions: list[Statement | None] = [self.table, self.cube, self.fact]
+        for definition in definitions:
+            if definition is not None:
+                yield f"{laid_out(render(definition))};"
+        writes: list[Statement | None] = [self.copy, self.refresh]
+        for write in writes:
+            if write is not None:
+                yield f"{render(write)};"
+
+
+@runs(CreateCubeFrom, without_warehouse=True)
+def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
+    """CREATE CUBE c FROM source: returns the statements that it stands for, one row of (createtab_stmt) each.
+
+    Costs the copy of the files, and one query for each rollup. Raises INVALID_CUBE where nothing says which column is
+    the time, the errors of the statements that it stands for, and leaves nothing behind then.
+    """
+    if context.snapshot.named(single(statement.name)) is not None:
+        raise already_exists(statement.name)
+    events = _events(statement, context)
+    declaration = _declare(statement, events, context)
+    fact, created, warnings = _create(declaration, context)
+    try:
+        if declaration.copy is not None:
+            insert(declaration.copy, context.renewed())
+        if declaration.refresh is not None:
+            refresh_fact(declaration.refresh, context.renewed())
+    except BaseException as error:
+        _drop(fact, created, context.renewed())
+        if isinstance(error, Error):
+            error.position = None  # The position was in a statement that the user did not type.
+            raise error.at(statement.name.span) from None
+        raise
+    result = listing("CREATE CUBE", strings("createtab_stmt"), [(text,) for text in declaration.texts()])
+    return replace(result, warnings=warnings)
+
+
+def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[CreateObject], tuple[str, ...]]:
+    """Creates the table of events, the cube, the fact and the tables of its rollups in one commit."""
+    with context.catalog.begin(context.snapshot) as transaction:
+        created: list[CreateObject] = []
+        if declaration.table is not None:
+            columns, partitioned_by = declaration.table.columns, declaration.table.partitioned_by
+            target = CreationTarget.of(declaration.table, context)
+            names = {column.name for column in partitioned_by}
+            table = target.table(
+                transaction.allocate_id(),
+                tuple(new_column(column) for column in columns if column.name not in names),
+                tuple(map(new_column, partitioned_by)),
+            )
+            created.append(CreateObject(table))
+        cube = declaration.cube
+        try:
+            calendar = calendar_of(cube.time_zone or "UTC")
+        except Error as error:
+            raise error.at(cube.name.span) from None
+        new = build_cube(cube, transaction.allocate_id(), calendar)
+        created.append(CreateObject(new))
+        changes, fact, shown = build_fact(declaration.fact, new, transaction, context, created)
+        transaction.commit(changes)
+    return fact, changes, tuple(unproven_tables(fact, shown))
+
+
+def _drop(fact: Fact, created: Sequence[CreateObject], context: Context) -> None:
+    """Drops what ``_create`` has created, in one commit: the fact, the cube, then the tables."""
+    objects = sorted((change.object for change in created), key=lambda o: (o.id != fact.id, isinstance(o, Table)))
+    with context.catalog.begin(context.snapshot) as transaction:
+        live = [context.snapshot.named(object_.name) for object_ in objects]
+        pairs = zip(objects, live, strict=True)
+        transaction.commit([DropObject(now) for then, now in pairs if now is not None and now.id == then.id])
+
+
+# What the statement stands for.
+
+
+def _events(statement: CreateCubeFrom, context: Context) -> _Events:
+    source = statement.source
+    names_format = len(source.parts) == 2 and source.parts[0].lower() in DATA_FORMATS
+    is_path = names_format and not source.last.isidentifier()
+    table = None if is_path else context.snapshot.named(single(source))
+    if isinstance(table, Table):
+        return _Events(table.columns, table)
+    if table is None and not names_format:
+        context.table(source)  # Raises that it cannot be found.
+    return _Events(_columns_of(f"SELECT * FROM {name_text(source)}", source.span, context), None)
+
+
+def _columns_of(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
+    query = Query(sql, span)
+    try:
+        prepared = prepare(query, context)
+        return context.engine().columns(prepared.query)
+    except Error as error:
+        error.position = None  # The position was in the text of the query.
+        raise error.at(span) from None
+
+
+def _declare(statement: CreateCubeFrom, events: _Events, context: Context) -> _Declaration:
+    name, span = statement.name, statement.name.span
+    time = _time(statement, events)
+    measures, dimensions = _measures_and_dimensions(statement, events, time)
+    types = _measure_types(measures, statement, context)
+    period, layout = _layout(statement, events, context)
+    fact_name, events_name = (Name((*name.parts[:-1], f"{name.last}_{end}"), span) for end in ("all", "events"))
+    table_name = events_name if events.table is None else Name(parts_of(events.table.name), statement.source.span)
+    raw = tuple(_raw(measures, types, events))
+    storage = FactTable(table_name, (period.name,), ((time.name, (layout,)),), raw=raw, span=span)
+    fact = CreateFact(
+        name=fact_name,
+        cube=name,
+        storages=(FactStorage("default", (storage,), span=span),),
+        rollups=statement.rollups,
+    )
+    cube = CreateCube(
+        name=name,
+        columns=tuple(_cube_columns(dimensions, measures, types, time, span)),
+        time_zone=statement.time_zone,
+    )
+    refresh = RefreshFact(fact=fact_name) if statement.rollups else None
+    if events.table is not None:
+        return _Declaration(None, cube, fact, None, refresh)
+    table = CreateTable(
+        table=events_name,
+        columns=tuple(ColumnDef(column.name, column.type) for column in events.columns),
+        partitioned_by=(ColumnDef(layout.column, "string"),),
+    )
+    at = quote_name(time.name)
+    if statement.time_zone is not None and period >= UpdatePeriod.DAILY:
+        at = f"from_utc_timestamp({at}, {string_literal(statement.time_zone)})"
+    listed = ", ".join(quote_name(column.name) for column in events.columns)
+    query = f"SELECT {listed}, date_format({at}, '{_PATTERNS[period]}') FROM {name_text(statement.source)}"
+    return _Declaration(table, cube, fact, Insert(table=events_name, query=Query(query, span)), refresh)
+
+
+def _time(statement: CreateCubeFrom, events: _Events) -> Column:
+    """Returns the time of an event: the named column, or the only one of the type TIMESTAMP, or else of DATE."""
+    if statement.time is not None:
+        column = events.named(statement.time)
+        if column is None:
+            raise _unresolved(statement.time, statement.time_span, events)
+        if column.type not in _TIMES:
+            raise _invalid(f"{column.name} is {column.type.upper()}, and no time.", statement.time_span, _CONVERT)
+        return column
+    for type_ in _TIMES:
+        candidates = [column for column in events.columns if column.type == type_]
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            names = ", ".join(column.name for column in candidates)
+            hint = f"Name one: TIME {candidates[0].name}."
+            raise _invalid(f"{names} are {type_.upper()}: nothing says which is the time of an event.",
+                           statement.source.span, hint)  # fmt: skip
+    names = ", ".join(f"{column.name} {column.type.upper()}" for column in events.columns)
+    raise _invalid(f"No column is a TIMESTAMP or DATE: {names}.", statement.source.span, _CONVERT)
+
+
+def _measures_and_dimensions(
+    statement: CreateCubeFrom, events: _Events, time: Column
+) -> tuple[tuple[EventMeasure, ...], tuple[Column, ...]]:
+    """Returns the measures and dimensions that are named, or else inferred.
+
+    Texts, booleans, dates, and integers whose name is id or ends in _id are dimensions. Other numbers are summed, and
+    events are counted. A column that a named measure uses by itself is no dimension.
+    """
+    others = [column for column in events.columns if column is not time]
+    used = {measure.expression.lower() for measure in statement.measures or () if measure.expression is not None}
+    if statement.dimensions is not None:
+        dimensions = []
+        for name in statement.dimensions:
+            column = events.named(name)
+            if column is None:
+                raise _unresolved(name, statement.source.span, events)
+            dimensions.append(column)
+    else:
+        dimensions = [column for column in others if _is_dimension(column) and column.name.lower() not in used]
+    if statement.measures is not None:
+        measures = statement.measures
+    else:
+        numbers = [column for column in others if column not in dimensions and _is_number(column.type)]
+        count = EventMeasure("COUNT", None, _free_name("events", events), statement.name.span)
+        measures = (count, *(_sum(column, statement.name.span) for column in numbers))
+    for measure in measures:
+        column = events.named(measure.name)
+        if measure.expression is None and column is not None:
+            raise _invalid(
+                f"The events have a column {column.name}: it would be read as the number of events.",
+                measure.span,
+                "Give COUNT(*) another name.",
+            )
+    return measures, tuple(dimensions)
+
+
+def _is_dimension(column: Column) -> bool:
+    name = column.name.lower()
+    return column.type in _TEXTS or (column.type in _INTEGERS and (name == "id" or name.endswith("_id")))
+
+
+def _is_number(type_: str) -> bool:
+    return type_ in (*_INTEGERS, "float", "double") or type_.startswith("decimal")
+
+
+def _sum(column: Column, span: Span) -> EventMeasure:
+    return EventMeasure("SUM", quote_name(column.name), column.name, span)
+
+
+def _free_name(name: str, events: _Events) -> str:
+    return next(free for n in range(1, 1000) if events.named(free := name if n == 1 else f"{name}_{n}") is None)
+
+
+def _measure_types(
+    measures: Sequence[EventMeasure], statement: CreateCubeFrom, context: Context
+) -> dict[str, tuple[str, str]]:
+    """Returns by measure the type of its expression and the type that it is declared with: of a sum, the wider one."""
+    computed = [measure for measure in measures if measure.expression is not None]
+    if not computed:
+        return {}
+    items = ", ".join(f"{measure.expression} AS {quote_name(measure.name)}" for measure in computed)
+    columns = _columns_of(f"SELECT {items} FROM {name_text(statement.source)}", computed[0].span, context)
+    types = {}
+    for measure, column in zip(computed, columns, strict=True):
+        if measure.aggregate == "SUM" and not _is_number(column.type):
+            raise _invalid(
+                f"SUM({measure.expression}) adds up {column.type.upper()} values.", measure.span, "Sum numbers only."
+            )
+        types[measure.name] = column.type, _declared_type(measure.aggregate, column.type)
+    return types
+
+
+def _declared_type(aggregate: str, type_: str) -> str:
+    if aggregate == "COUNT":
+        return "bigint"
+    if aggregate != "SUM":
+        return type_
+    digits = re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", type_)
+    if digits is not None:
+        return f"decimal({min(38, int(digits[1]) + 10)},{digits[2]})"
+    return "bigint" if type_ in _INTEGERS else type_
+
+
+def _raw(measures: Sequence[EventMeasure], types: dict[str, tuple[str, str]], events: _Events) -> Iterator[RawColumn]:
+    """Yields what an event gives a measure that is not its column of that name. COUNT(*) counts without it."""
+    for measure in measures:
+        expression = measure.expression
+        if expression is None:
+            continue
+        type_, declared = types[measure.name]
+        if measure.aggregate == "COUNT":
+            counted = f"CAST(CASE WHEN {expression} IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+            yield RawColumn(measure.name, counted)
+        elif expression.strip("`").lower() != measure.name.lower() or type_ != declared:
+            cast = expression if type_ == declared else f"CAST({expression} AS {declared.upper()})"
+            yield RawColumn(measure.name, cast)
+
+
+def _cube_columns(
+    dimensions: Sequence[Column],
+    measures: Sequence[EventMeasure],
+    types: dict[str, tuple[str, str]],
+    time: Column,
+    span: Span,
+) -> Iterator[CubeColumn]:
+    for dimension in dimensions:
+        yield CubeColumn(dimension.name, dimension.type, span=span)
+    counters = {m.expression.lower(): m.name for m in measures if m.aggregate == "COUNT" and m.expression is not None}
+    for measure in measures:
+        expression = measure.expression
+        declared = "bigint" if expression is None else types[measure.name][1]
+        counter = counters.get(expression.lower()) if expression is not None and measure.aggregate == "SUM" else None
+        is_events = expression is None and bool(counters)
+        yield CubeColumn(
+            measure.name, declared, measure.aggregate, counter, not_null=False, events=is_events, span=measure.span
+        )
+    yield CubeColumn(time.name, "timestamp", "TIME", span=span)
+
+
+def _layout(statement: CreateCubeFrom, events: _Events, context: Context) -> tuple[UpdatePeriod, LayoutColumn]:
+    """Returns the period of the partitions of events, and the column that names it. Copied events are in days, or in
+    shorter periods where a rollup has them.
+    """
+    if events.table is None:
+        periods = [UpdatePeriod.named(rollup.period) for rollup in statement.rollups]
+        names = {column.name.lower() for column in events.columns}
+        free_name = next(name for n in range(len(names) + 1) if (name := "dt" + "_" * n) not in names)
+        return min([UpdatePeriod.DAILY, *periods]), LayoutColumn(free_name)
+    table = events.table
+    if len(table.partition_columns) != 1:
+        listed = ", ".join(column.name for column in table.partition_columns) or "no column"
+        raise _unknown_layout(table, f"is partitioned by {listed}", statement)
+    (column,) = table.partition_columns
+    period = declared_period(table.properties) or (UpdatePeriod.DAILY if column.type == "date" else None)
+    if period is None:
+        first = next(iter(context.snapshot.lookup(table, None).partitions()), None)
+        text = None if first is None else str(first.values[0])
+        period = next((found for form, found in _FORMS.items() if text and re.fullmatch(form, text)), None)
+        if period is None:
+            reason = f"has partitions such as {column.name} = {text}" if text else "has no partition yet"
+            raise _unknown_layout(table, reason, statement)
+    return period, LayoutColumn(column.name)
+
+
+def _unknown_layout(table: Table, reason: str, statement: CreateCubeFrom) -> AnalysisError:
+    return _invalid(
+        f"Nothing says which time the partitions of {table.name} hold: it {reason}.",
+        statement.source.span,
+        "Write CREATE CUBE and CREATE FACT, whose PARTITIONED BY says it.",
+    )
+
+
+def _unresolved(name: str, span: Span, events: _Events) -> AnalysisError:
+    return AnalysisError(
+        f"The events have no column {name}.",
+        condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        sqlstate="42703",
+        position=span,
+        object=name,
+        hint=f"The columns are {', '.join(column.name for column in events.columns)}.",
+    )
+
+
+def _invalid(message: str, span: Span, hint: str) -> AnalysisError:
+    return AnalysisError(message, condition="INVALID_CUBE", position=span, hint=hint)

@@ -1,0 +1,215 @@
+"""CREATE CUBE … FROM: what it stands for, what it infers, what it refuses, and that an error leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rewriter.errors import DataError, Error
+from rewriter.exec.engine import Engine
+from rewriter.session import Session
+from rewriter.statements.maintain import create_cube_from
+
+START = datetime(2024, 1, 1)
+
+
+def write_events(directory: Path) -> None:
+    """Writes two files of 90 events, of which one has no time."""
+    directory.mkdir()
+    for number in range(2):
+        numbers = range(number * 45, number * 45 + 45)
+        columns: dict[str, Any] = {
+            "viewed_at": pa.array(
+                [START + timedelta(minutes=50 * n) if n != 44 else None for n in numbers], pa.timestamp("us", "UTC")
+            ),
+            "page": [f"p{n % 4}" for n in numbers],
+            "country": [None if n % 7 == 0 else f"c{n % 3}" for n in numbers],
+            "user_id": pa.array([n % 20 for n in numbers], pa.int64()),
+            "ms": pa.array([None if n % 5 == 0 else n for n in numbers], pa.int32()),
+            "price": pa.array([Decimal(n) for n in numbers], pa.decimal128(10, 2)),
+        }
+        pq.write_table(pa.table(columns), directory / f"part-{number}.parquet")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> str:
+    write_events(tmp_path / "web.events")
+    return f"parquet.`{tmp_path / 'web.events'}`"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    with Session(tmp_path / "w", engine="duckdb") as opened:
+        yield opened
+
+
+def rows(session: Session, statement: str) -> list[tuple[object, ...]]:
+    return list(session.execute(statement).rows())
+
+
+def objects(session: Session) -> list[object]:
+    shown = (rows(session, f"SHOW {kind}") for kind in ("TABLES", "CUBES", "FACTS"))
+    return [row[0] for kind in shown for row in kind]
+
+
+FULL = (
+    "CREATE CUBE page_views FROM {} TIME viewed_at DIMENSIONS (page, country, user_id) MEASURES (COUNT(*) AS views, "
+    "SUM(ms) AS ms, COUNT(ms) AS timed, MAX(ms * 2) AS slowest) ROLLUPS (DAILY, DAILY (country), MONTHLY (page))"
+)
+
+
+def check_queries(session: Session, files: str) -> None:
+    where = "viewed_at >= '2024-01-01' AND viewed_at < '2024-01-03 07:00'"
+    for keys in ("country", "page, user_id", "to_date(viewed_at)"):
+        calls = "COUNT(*), SUM(ms), AVG(ms)"
+        cube = rows(session, f"SELECT {keys}, {calls}, MAX(slowest) FROM page_views WHERE {where} GROUP BY {keys}")
+        base = rows(session, f"SELECT {keys}, {calls}, MAX(ms * 2) FROM {files} WHERE {where} GROUP BY {keys}")
+        assert sorted(map(str, cube)) == sorted(map(str, base))
+    assert rows(session, "SELECT COUNT(*) FROM page_views") == [(90,)]
+
+
+def check_statement(session: Session, files: str, other: Session) -> None:
+    texts = [str(text) for (text,) in rows(session, FULL.format(files))]
+    assert [text.split(" ", 2)[:2] for text in texts] == [
+        ["CREATE", "TABLE"], ["CREATE", "CUBE"], ["CREATE", "FACT"], ["INSERT", "INTO"], ["REFRESH", "FACT"]
+    ]  # fmt: skip
+    check_queries(session, files)
+    list(other.script("\n".join(texts)))
+    check_queries(other, files)
+    for shown in ("TABLE page_views_events", "CUBE page_views", "FACT page_views_all"):
+        assert rows(other, f"SHOW CREATE {shown}") == rows(session, f"SHOW CREATE {shown}")
+    findings = {row[8] for row in rows(session, "CHECK FACT page_views_all")}
+    assert findings <= {"agrees", "nothing compared"}
+
+
+def test_files_become_a_covered_cube(session: Session, files: str, tmp_path: Path) -> None:
+    with Session(tmp_path / "other", engine="duckdb") as other:
+        check_statement(session, files, other)
+    session.execute("SET rewriter.verify = certificate")
+    days = "viewed_at >= '2024-01-01' AND viewed_at < '2024-01-03'"
+    query = f"SELECT country, COUNT(*) FROM page_views WHERE {days} GROUP BY 1"
+    session.execute(query)
+    assert "page_views_all_daily_country" in session.plan(query).sql
+
+
+def test_files_become_a_covered_cube_on_spark(spark: Engine, files: str, tmp_path: Path) -> None:
+    with Session(tmp_path / "w", engine=spark) as session, Session(tmp_path / "other", engine=spark) as other:
+        check_statement(session, files, other)
+
+
+def test_what_is_left_out_is_inferred(session: Session, files: str) -> None:
+    texts = [str(text) for (text,) in rows(session, f"CREATE CUBE v FROM {files}")]
+    assert texts[1] == (
+        "CREATE CUBE v (\n  page string,\n  country string,\n  user_id bigint,\n  `events` bigint MEASURE COUNT,\n"
+        "  ms bigint MEASURE SUM,\n  price decimal(20,2) MEASURE SUM,\n  viewed_at timestamp TIME);"
+    )
+    assert len(texts) == 4  # Without ROLLUPS nothing is refreshed.
+    assert rows(session, "SELECT SUM(events), SUM(price) FROM v") == [(90, Decimal("4005.00"))]
+
+
+@pytest.mark.parametrize(("rollup", "period"), [("HOURLY (page)", "HOURLY"), ("WEEKLY (page)", "DAILY")])
+def test_days_of_a_zone(session: Session, files: str, rollup: str, period: str) -> None:
+    texts = rows(session, f"CREATE CUBE v FROM {files} ROLLUPS ({rollup}) TIME ZONE 'America/New_York'")
+    assert f"TABLE v_events PERIOD {period} " in str(texts[2][0])
+    # A partition that does not hold its events would be found.
+    assert {row[8] for row in rows(session, "CHECK FACT v_all")} <= {"agrees", "nothing compared"}
+    ((count,),) = rows(session, "SELECT COUNT(*) FROM v WHERE viewed_at >= '2024-01-01' AND viewed_at < '2024-01-02'")
+    ((wanted,),) = rows(
+        session,
+        f"SELECT COUNT(*) FROM {files} WHERE viewed_at >= TIMESTAMP '2024-01-01 05:00:00' "
+        "AND viewed_at < TIMESTAMP '2024-01-02 05:00:00'",
+    )
+    assert count == wanted
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    ("clauses", "message"),
+    [
+        ("TIME page", "page is STRING, and no time."),
+        ("TIME user_id", "user_id is BIGINT, and no time."),
+        ("TIME nope", "The events have no column nope."),
+        ("DIMENSIONS (nope)", "The events have no column nope."),
+        ("DIMENSIONS (viewed_at)", "The column viewed_at already exists."),
+        ("MEASURES (SUM(page) AS x)", "SUM(page) adds up STRING values."),
+        ("MEASURES (COUNT(*) AS ms)", "The events have a column ms: it would be read as the number of events."),
+        ("MEASURES (SUM(ms) AS page)", "The column page already exists."),
+        ("ROLLUPS (DAILY (city))", "city is not a dimension of the fact."),
+        ("ROLLUPS (DAILY, DAILY)", "The rollup DAILY occurs twice."),
+        ("ROLLUPS (MINUTELY, FORTNIGHTLY)", "'FORTNIGHTLY' is not an update period"),
+        ("TIME ZONE 'Mars/Olympus'", "'Mars/Olympus' is not a time zone"),
+        ("MEASURES (AVG(ms) AS x)", "AVG(ms) AS x is not a measure."),
+        ("MEASURES (SUM(ms) + 1 AS x)", "SUM(ms) + 1 AS x is not a measure."),
+        ("MEASURES (COUNT(*))", "COUNT(*) is not a measure."),
+        ("MEASURES (SUM(*) AS x)", "SUM(*) AS x is not a measure."),
+        ("MEASURES (SUM(ms), MAX(ms))", None),
+    ],
+)
+def test_a_wrong_declaration_leaves_nothing_behind(
+    session: Session, files: str, clauses: str, message: str | None
+) -> None:
+    session.execute("CREATE DATABASE made")
+    with pytest.raises(Error) as caught:
+        session.execute(f"CREATE CUBE v FROM {files} {clauses}")
+    assert message is None or message in caught.value.message
+    assert caught.value.hint
+    assert caught.value.position is not None
+    assert objects(session) == []
+
+
+def test_no_column_is_the_time(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "e").mkdir()
+    pq.write_table(pa.table({"at": ["2024-01-01"], "n": [1]}), tmp_path / "e" / "a.parquet")
+    with pytest.raises(Error, match=r"No column is a TIMESTAMP or DATE: at STRING, n BIGINT\."):
+        session.execute(f"CREATE CUBE v FROM parquet.`{tmp_path / 'e'}`")
+    two = {name: pa.array([START], pa.timestamp("us", "UTC")) for name in ("sent", "came")}
+    pq.write_table(pa.table(two), tmp_path / "e" / "a.parquet")
+    with pytest.raises(Error, match="sent, came are TIMESTAMP: nothing says which is the time of an event"):
+        session.execute(f"CREATE CUBE v FROM parquet.`{tmp_path / 'e'}`")
+    session.execute(f"CREATE CUBE v FROM parquet.`{tmp_path / 'e'}` TIME came")
+
+
+@pytest.mark.parametrize("step", ["insert", "refresh_fact"])
+def test_an_error_of_a_step_leaves_nothing_behind(
+    session: Session, files: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DataError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(create_cube_from, step, fail)
+        with pytest.raises(DataError, match="the disk is full"):
+            session.execute(FULL.format(files))
+    assert objects(session) == []
+    session.execute(FULL.format(files))
+    check_queries(session, files)
+
+
+def test_a_table_of_events_becomes_the_base_as_it_is(session: Session) -> None:
+    session.execute("CREATE TABLE ev (k STRING, n INT, at TIMESTAMP) PARTITIONED BY (day STRING)")
+    with pytest.raises(Error, match="Nothing says which time the partitions of ev hold: it has no partition yet"):
+        session.execute("CREATE CUBE c FROM ev")
+    session.execute("INSERT INTO ev VALUES ('a', 3, TIMESTAMP '2024-01-01 05:00:00', '2024-01-01')")
+    result = session.execute("CREATE CUBE c FROM ev ROLLUPS (DAILY (k))")
+    assert "on your word" in result.warnings[0]
+    session.execute("INSERT INTO ev VALUES ('a', 4, TIMESTAMP '2024-01-02 05:00:00', '2024-01-02')")
+    session.execute("REFRESH FACT c_all")
+    query = "SELECT k, SUM(n) FROM c WHERE at >= '2024-01-01' AND at < '2024-01-03' GROUP BY k"
+    assert rows(session, query) == [("a", 7)]
+    assert "c_all_daily_k" in session.plan(query).sql
+    with pytest.raises(Error, match="already belongs to the fact c_all"):
+        session.execute("CREATE CUBE d FROM ev")
+    session.execute("CREATE TABLE flat (k STRING, at TIMESTAMP)")
+    with pytest.raises(Error, match="is partitioned by no column"):
+        session.execute("CREATE CUBE d FROM flat")
+    with pytest.raises(Error, match="already exists"):
+        session.execute("CREATE CUBE c FROM flat")
+    with pytest.raises(Error, match="cannot be found"):
+        session.execute("CREATE CUBE d FROM nowhere")
