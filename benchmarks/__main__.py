@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [certificates] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb] [spark]
-[metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [certificates] [rollups] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb]
+[spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from benchmarks import (
     planning,
     querying,
     results,
+    rollups,
     scanning,
     shell,
     sinks,
@@ -55,6 +56,7 @@ GROUPS = (
     "completion",
     "statements",
     "certificates",
+    "rollups",
     "footers",
     "results",
     "ordered",
@@ -109,6 +111,8 @@ def main(
     if not chosen or "certificates" in chosen:
         show(certificates.measure())
         print(wide_markdown(certificates.measure_proofs()), flush=True)
+    if not chosen or "rollups" in chosen:
+        show(rollups.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
     if not chosen or "results" in chosen:

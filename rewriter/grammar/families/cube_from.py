@@ -86,7 +86,14 @@ def _event_measure(item: Terminal) -> EventMeasure:
     is_call = len(call) > 3 and call[0].is_word(*_AGGREGATES) and call[1].is_operator("(") and _closes(call)
     inner = item.token.text[call[1].end : call[-1].start].strip() if is_call else ""
     is_star = inner == "*" and is_call and call[0].upper == "COUNT"
-    if not is_call or (inner == "*" and not is_star) or not (named or len(call) == 4) or (is_star and not named):
+    is_distinct = is_call and call[2].is_word("DISTINCT")
+    if (
+        not is_call
+        or is_distinct
+        or (inner == "*" and not is_star)
+        or not (named or len(call) == 4)
+        or (is_star and not named)
+    ):
         raise ParseError(
             f"{item.token.shown} is not a measure.",
             position=item.span,

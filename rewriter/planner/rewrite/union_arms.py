@@ -266,7 +266,9 @@ def raw_expression(expressions: Mapping[str, str], table: Table, cube: Cube, nam
         if problem is not None:
             raise damaged(f"the column '{name}' of the table '{table.name}' in a fact", name, f"it {problem}")
         return f"CAST({expression} AS {type_name})"
-    stored_column = next((column for column in table.all_columns if column.name.lower() == name.lower()), None)
+    # A partition column is no count of events: facts of earlier versions may have one of that name.
+    columns = table.columns if is_count(cube, name) else table.all_columns
+    stored_column = next((column for column in columns if column.name.lower() == name.lower()), None)
     if stored_column is not None:
         column_name = quote_identifier(stored_column.name)
         is_same = stored_column.type.upper() == type_name

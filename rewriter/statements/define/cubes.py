@@ -154,7 +154,7 @@ def drop_fact(statement: DropFact, context: Context) -> Result:
     if not made:
         return result
     names = ", ".join(seen_from(context.snapshot.current, table.name) for table in made)
-    return replace(result, warnings=(f"ROLLUPS has made {names}, which stay: DROP TABLE drops them",))
+    return replace(result, warnings=(f"the tables that ROLLUPS has made stay, until DROP TABLE drops them: {names}",))
 
 
 def _drop(objects: Iterable[Cube | Fact | Table], kind: str, name: Name, context: Context) -> Result:

@@ -39,6 +39,13 @@ def raw_columns(
         if name in expressions or not _is_carried(name, cube, columns):
             continue
         column_in_table = stored.get(name.lower())
+        if column_in_table is None and any(c.name.lower() == name.lower() for c in table.partition_columns):
+            raise _invalid(
+                f"The partition column {name} of {table.name} names the time, and is no {name} of an event.",
+                clause.span,
+                f"Give the cube's column another name, or write how an event gives it: RAW ({name} AS expression).",
+                name,
+            )
         if column_in_table is None:
             _check_counts_events(name, clause, cube, table)
         else:

@@ -170,8 +170,10 @@ def _table(
     context: Context,
 ) -> Table:
     time = _time_column(cube)
+    # A list of all dimensions is the same as no list.
+    is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
     statement = CreateTable(
-        table=Name((*fact.parts[:-1], _name(rollup, dimensions, fact)), rollup.span),
+        table=Name((*fact.parts[:-1], _name(rollup, () if is_whole else dimensions, fact)), rollup.span),
         columns=tuple(_columns(dimensions, cube, columns)),
         partitioned_by=(ColumnDef(time, "string"),),
     )
@@ -194,8 +196,7 @@ def _columns(dimensions: Sequence[str], cube: Cube, columns: tuple[str, ...] | N
 
 
 def _name(rollup: s.Rollup, dimensions: Sequence[str], fact: Name) -> str:
-    listed = () if rollup.dimensions is None else dimensions
-    name = re.sub(r"\W", "_", "_".join([fact.last, rollup.period.lower(), *listed]))
+    name = re.sub(r"\W", "_", "_".join([fact.last, rollup.period.lower(), *dimensions]))
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{zlib.crc32(name.encode()):08x}"
 
 

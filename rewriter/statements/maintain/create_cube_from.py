@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Column, Fact, Table, parts_of
+from rewriter.catalog.model.objects import Column, Cube, Fact, Table, parts_of
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
@@ -31,7 +31,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.facts import build_fact, unproven_tables
 from rewriter.statements.define.show_create import laid_out
-from rewriter.statements.define.tables import CreationTarget, already_exists, new_column
+from rewriter.statements.define.tables import CreationTarget, already_exists, new_column, plain_name
 from rewriter.statements.maintain.refresh_fact import refresh_fact
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.insert import insert
@@ -104,6 +104,7 @@ def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
     """
     if context.snapshot.named(single(statement.name)) is not None:
         raise already_exists(statement.name)
+    plain_name(statement.name, "cube")
     events = _events(statement, context)
     declaration = _declare(statement, events, context)
     fact, created, warnings = _create(declaration, context)
@@ -119,7 +120,25 @@ def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
             raise error.at(statement.name.span) from None
         raise
     result = listing("CREATE CUBE", strings("createtab_stmt"), [(text,) for text in declaration.texts()])
-    return replace(result, warnings=warnings)
+    return replace(result, warnings=(*warnings, *_gaps(fact, context.renewed())))
+
+
+def _gaps(fact: Fact, context: Context) -> Iterator[str]:
+    """Yields a warning if periods between the first and the last event have none."""
+    (stored,) = (table for table in fact.tables if table.raw is not None)
+    (period,) = stored.layouts
+    ranges = context.snapshot.timeline(stored.table, period, stored.time).ranges()
+    if not ranges:
+        return
+    first, end = ranges[0].start, ranges[-1].end
+    absent = end - first - sum(map(len, ranges))
+    if absent:
+        start, behind = (fact.calendar.text(period.start(ordinal)) for ordinal in (first, end))
+        yield (
+            f"{absent:,} of {end - first:,} {period.name} periods have no events: a query of them fails, and no rollup "
+            f"over them is computed, until ALTER FACT {fact.name} MARK COMPLETE FROM '{start}' TO '{behind}' says that "
+            "nothing happened"
+        )
 
 
 def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[CreateObject], tuple[str, ...]]:
@@ -167,6 +186,12 @@ def _events(statement: CreateCubeFrom, context: Context) -> _Events:
     table = None if is_path else context.snapshot.named(single(source))
     if isinstance(table, Table):
         return _Events(table.columns, table)
+    if isinstance(table, Cube | Fact):
+        raise _invalid(
+            f"{source.last} is a {'cube' if isinstance(table, Cube) else 'fact'}: its rows are sums, and no events.",
+            source.span,
+            "Name files, or a table or view in which each row is an event.",
+        )
     if table is None and not names_format:
         context.table(source)  # Raises that it cannot be found.
     return _Events(_columns_of(f"SELECT * FROM {name_text(source)}", source.span, context), None)
@@ -179,6 +204,7 @@ def _columns_of(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
         return context.engine().columns(prepared.query)
     except Error as error:
         error.position = None  # The position was in the text of the query.
+        error.hint = error.hint or "SELECT * FROM the same source shows its columns."
         raise error.at(span) from None
 
 
@@ -187,7 +213,7 @@ def _declare(statement: CreateCubeFrom, events: _Events, context: Context) -> _D
     time = _time(statement, events)
     measures, dimensions = _measures_and_dimensions(statement, events, time)
     types = _measure_types(measures, statement, context)
-    period, layout = _layout(statement, events, context)
+    period, layout = _layout(statement, events, measures, time, context)
     fact_name, events_name = (Name((*name.parts[:-1], f"{name.last}_{end}"), span) for end in ("all", "events"))
     table_name = events_name if events.table is None else Name(parts_of(events.table.name), statement.source.span)
     raw = tuple(_raw(measures, types, events))
@@ -250,7 +276,9 @@ def _measures_and_dimensions(
     events are counted. A column that a named measure uses by itself is no dimension.
     """
     others = [column for column in events.columns if column is not time]
-    used = {measure.expression.lower() for measure in statement.measures or () if measure.expression is not None}
+    given = statement.measures or ()
+    used = {m.expression.lower() for m in given if m.expression is not None and m.aggregate == "SUM"}
+    used |= {m.name.lower() for m in given if m.expression is not None and m.expression.lower() == m.name.lower()}
     if statement.dimensions is not None:
         dimensions = []
         for name in statement.dimensions:
@@ -259,11 +287,11 @@ def _measures_and_dimensions(
                 raise _unresolved(name, statement.source.span, events)
             dimensions.append(column)
     else:
-        dimensions = [column for column in others if _is_dimension(column) and column.name.lower() not in used]
+        dimensions = [column for column in others if is_dimension(column) and column.name.lower() not in used]
     if statement.measures is not None:
         measures = statement.measures
     else:
-        numbers = [column for column in others if column not in dimensions and _is_number(column.type)]
+        numbers = [column for column in others if column not in dimensions and is_number(column.type)]
         count = EventMeasure("COUNT", None, _free_name("events", events), statement.name.span)
         measures = (count, *(_sum(column, statement.name.span) for column in numbers))
     for measure in measures:
@@ -277,12 +305,14 @@ def _measures_and_dimensions(
     return measures, tuple(dimensions)
 
 
-def _is_dimension(column: Column) -> bool:
+def is_dimension(column: Column) -> bool:
+    """Tests whether a column is a dimension where no clause says so."""
     name = column.name.lower()
     return column.type in _TEXTS or (column.type in _INTEGERS and (name == "id" or name.endswith("_id")))
 
 
-def _is_number(type_: str) -> bool:
+def is_number(type_: str) -> bool:
+    """Tests whether values of a type are added up."""
     return type_ in (*_INTEGERS, "float", "double") or type_.startswith("decimal")
 
 
@@ -305,7 +335,7 @@ def _measure_types(
     columns = _columns_of(f"SELECT {items} FROM {name_text(statement.source)}", computed[0].span, context)
     types = {}
     for measure, column in zip(computed, columns, strict=True):
-        if measure.aggregate == "SUM" and not _is_number(column.type):
+        if measure.aggregate == "SUM" and not is_number(column.type):
             raise _invalid(
                 f"SUM({measure.expression}) adds up {column.type.upper()} values.", measure.span, "Sum numbers only."
             )
@@ -360,14 +390,22 @@ def _cube_columns(
     yield CubeColumn(time.name, "timestamp", "TIME", span=span)
 
 
-def _layout(statement: CreateCubeFrom, events: _Events, context: Context) -> tuple[UpdatePeriod, LayoutColumn]:
+def _layout(
+    statement: CreateCubeFrom, events: _Events, measures: Sequence[EventMeasure], time: Column, context: Context
+) -> tuple[UpdatePeriod, LayoutColumn]:
     """Returns the period of the partitions of events, and the column that names it. Copied events are in days, or in
     shorter periods where a rollup has them.
     """
     if events.table is None:
         periods = [UpdatePeriod.named(rollup.period) for rollup in statement.rollups]
-        names = {column.name.lower() for column in events.columns}
+        names = {name.lower() for name in (*(c.name for c in events.columns), *(m.name for m in measures))}
         free_name = next(name for n in range(len(names) + 1) if (name := "dt" + "_" * n) not in names)
+        if time.type == "date" and min([UpdatePeriod.DAILY, *periods]) < UpdatePeriod.DAILY:
+            raise _invalid(
+                f"{time.name} is a DATE: the events have no {min(periods).name} periods.",
+                statement.rollups[0].span,
+                "Name DAILY or a longer period.",
+            )
         return min([UpdatePeriod.DAILY, *periods]), LayoutColumn(free_name)
     table = events.table
     if len(table.partition_columns) != 1:

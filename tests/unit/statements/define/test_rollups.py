@@ -73,9 +73,17 @@ def test_the_shown_fact_makes_the_same(session: Session) -> None:
     assert list(session.execute("SHOW CREATE FACT v").rows()) == [(shown,)]
     (warning,) = session.execute("DROP FACT v").warnings
     assert warning == (
-        "ROLLUPS has made v_hourly_country, v_daily, v_monthly_page_country, v_daily_country, which stay: "
-        "DROP TABLE drops them"
+        "the tables that ROLLUPS has made stay, until DROP TABLE drops them: "
+        "v_hourly_country, v_daily, v_monthly_page_country, v_daily_country"
     )
+
+
+def test_a_list_of_all_dimensions_is_no_list(session: Session) -> None:
+    session.execute(f"{FACT} ROLLUPS (DAILY (country, page, user_id))")
+    ((shown,),) = session.execute("SHOW CREATE FACT v").rows()
+    session.execute("DROP FACT v CASCADE")
+    session.execute(str(shown))
+    assert tables(session) == ["hours", "v_daily"]
 
 
 def test_a_trusted_rollup_is_shown_with_its_table(session: Session) -> None:
@@ -137,3 +145,15 @@ def test_a_narrow_table_of_the_base_period_is_a_rollup(session: Session) -> None
     session.execute("SET rewriter.verify = certificate")
     session.execute("REFRESH FACT v")
     assert list(session.execute(query).rows()) == [("x", 9)]
+
+
+def test_a_count_of_events_is_not_read_from_the_partition_column(session: Session) -> None:
+    """The values of such a column, such as 2024, would be added up in place of the events."""
+    session.execute("CREATE TABLE years (k STRING, seen TIMESTAMP) PARTITIONED BY (n STRING)")
+    session.execute("CREATE CUBE c (k STRING, n BIGINT MEASURE COUNT, seen TIMESTAMP TIME)")
+    fact = "CREATE FACT f OF CUBE c STORED IN (TABLE years PERIOD YEARLY PARTITIONED BY seen AS (n) RAW{})"
+    with pytest.raises(Error, match="The partition column n of years names the time, and is no n of an event"):
+        session.execute(fact.format(""))
+    session.execute(fact.format(" (n AS CAST(1 AS BIGINT))"))
+    session.execute("INSERT INTO years VALUES ('a', TIMESTAMP '2023-05-01 00:00:00', '2023'), ('a', NULL, NULL)")
+    assert list(session.execute("SELECT COUNT(*), SUM(n) FROM c").rows()) == [(2, 2)]
