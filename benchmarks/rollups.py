@@ -40,6 +40,7 @@ def measure() -> Table:
         warnings.simplefilter("ignore")
         files = Path(folder) / "events"
         with rewriter.connect(Path(folder) / "source", engine="duckdb") as connection:
+            connection.execute("CREATE TABLE none (n INT)")
             connection.execute(_FILES.format(files))
         texts: list[str] = []
         with rewriter.connect(Path(folder) / "wide", engine="duckdb") as wide:
