@@ -41,7 +41,7 @@ def test_a_killed_create_is_right_or_refused(tmp_path: Path, duckdb: DuckDBEngin
                 seen["nothing"] += 1
             else:
                 assert made == ["CUBES", "FACTS"], f"moment {moment}"
-                assert tables == ["c_all_daily_k", "c_all_monthly", "c_events", "source"], f"moment {moment}"
+                assert tables == ["c_all_daily", "c_all_monthly", "c_events", "source"], f"moment {moment}"
                 try:
                     assert session.execute(QUERY).fetch() == RIGHT, f"moment {moment}"
                     seen["right"] += 1
