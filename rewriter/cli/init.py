@@ -73,7 +73,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Events:
-    """What a sample of the events has: the columns, and by column the number of its values and of its NULLs."""
+    """The columns of the events, and figures of a sample: each column's number of values and of NULLs."""
 
     columns: tuple[Column, ...]
     rows: int

@@ -162,7 +162,7 @@ def run(seed: int, engine: Engine | str, path: Path, steps: int = 6) -> None:
     source = random.Random(seed)
     with rewriter.connect(path, engine=engine) as connection:
         world = World(connection, source)
-        # What the law as a program refutes is an error of the query.
+        # A cover that the checker of certificates refutes is an error of the query.
         connection.execute("SET rewriter.verify = certificate")
         for _ in range(steps):
             for _ in range(5):

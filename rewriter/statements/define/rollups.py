@@ -16,7 +16,7 @@ from rewriter.grammar.families import facts as s
 from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.statements.define.fact_storage import invalid_fact
-from rewriter.statements.define.tables import CreationTarget, new_column
+from rewriter.statements.define.tables import build_table
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.transaction import Writer
@@ -169,17 +169,15 @@ def _table(
     id: int,
     context: Context,
 ) -> Table:
-    time = _time_column(cube)
     # A list of all dimensions is the same as no list.
     is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
     statement = CreateTable(
         table=Name((*fact.parts[:-1], _name(rollup, () if is_whole else dimensions, fact)), rollup.span),
         columns=tuple(_columns(dimensions, cube, columns)),
-        partitioned_by=(ColumnDef(time, "string"),),
+        partitioned_by=(ColumnDef(_time_column(cube), "string"),),
     )
     try:
-        target = CreationTarget.of(statement, context)
-        return target.table(id, tuple(map(new_column, statement.columns)), (new_column(ColumnDef(time, "string")),))
+        return build_table(statement, id, context)
     except Error as error:
         if error.condition == "TABLE_OR_VIEW_ALREADY_EXISTS":
             error.hint = "The table of the rollup would have this name. Drop it, or name a table in STORED IN."

@@ -72,6 +72,12 @@ def create_table(statement: s.CreateTable, context: Context) -> Result:
     return Result("CREATE TABLE", warnings=another_directory(location, table.location) if location else ())
 
 
+def build_table(statement: s.CreateTable, id: int, context: Context) -> Table:
+    """Returns the table that a statement declares, under its id. Raises the errors of CREATE TABLE."""
+    columns, partition_columns = _columns(statement)
+    return CreationTarget.of(statement, context).table(id, columns, partition_columns)
+
+
 @dataclass(frozen=True)
 class CreationTarget:
     """The place of a new table: its name, format and location, and the object that has the name already."""

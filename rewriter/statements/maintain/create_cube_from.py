@@ -31,7 +31,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.facts import build_fact, unproven_tables
 from rewriter.statements.define.show_create import laid_out
-from rewriter.statements.define.tables import CreationTarget, already_exists, new_column, plain_name
+from rewriter.statements.define.tables import already_exists, build_table, plain_name
 from rewriter.statements.maintain.refresh_fact import refresh_fact
 from rewriter.statements.query.select import prepare
 from rewriter.statements.write.insert import insert
@@ -146,15 +146,7 @@ def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[Cre
     with context.catalog.begin(context.snapshot) as transaction:
         created: list[CreateObject] = []
         if declaration.table is not None:
-            columns, partitioned_by = declaration.table.columns, declaration.table.partitioned_by
-            target = CreationTarget.of(declaration.table, context)
-            names = {column.name for column in partitioned_by}
-            table = target.table(
-                transaction.allocate_id(),
-                tuple(new_column(column) for column in columns if column.name not in names),
-                tuple(map(new_column, partitioned_by)),
-            )
-            created.append(CreateObject(table))
+            created.append(CreateObject(build_table(declaration.table, transaction.allocate_id(), context)))
         cube = declaration.cube
         try:
             calendar = calendar_of(cube.time_zone or "UTC")
@@ -176,7 +168,7 @@ def _drop(fact: Fact, created: Sequence[CreateObject], context: Context) -> None
         transaction.commit([DropObject(now) for then, now in pairs if now is not None and now.id == then.id])
 
 
-# What the statement stands for.
+# The statements that CREATE CUBE … FROM stands for.
 
 
 def _events(statement: CreateCubeFrom, context: Context) -> _Events:
@@ -273,7 +265,7 @@ def _measures_and_dimensions(
     """Returns the measures and dimensions that are named, or else inferred.
 
     Texts, booleans, dates, and integers whose name is id or ends in _id are dimensions. Other numbers are summed, and
-    events are counted. A column that a named measure uses by itself is no dimension.
+    events are counted. A column that a SUM adds up, or that is a measure under its own name, is no dimension.
     """
     others = [column for column in events.columns if column is not time]
     given = statement.measures or ()
