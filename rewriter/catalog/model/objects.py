@@ -482,6 +482,12 @@ class StorageTable:
             if part.type == TIMESTAMP
         )
 
+    def holds_base(self, has_events: bool) -> bool:
+        """Tests whether its partitions of the base period hold base rows: events where the base has events, otherwise
+        all columns of the fact.
+        """
+        return self.raw is not None or (self.columns is None and not has_events)
+
     @property
     def parted(self) -> bool:
         """True if a period consists of several partitions: by columns that name no time, or by another time."""
@@ -548,8 +554,7 @@ class Fact:
         If a table is declared RAW, its events are the base, and other tables of the same period hold rollups. So do
         tables of the same period that have fewer columns than the fact.
         """
-        is_wide = table.raw is not None or (table.columns is None and not self.is_raw)
-        return is_wide and period == self.base_period
+        return table.holds_base(self.is_raw) and period == self.base_period
 
     @property
     def times(self) -> tuple[str, ...]:

@@ -94,9 +94,7 @@ class _Base:
 
     def holds(self, source: Source) -> bool:
         """Tests whether the rows of a source are the base rows."""
-        table = source.storage_table
-        is_wide = table.raw is not None or (table.columns is None and not self.is_raw)
-        return is_wide and source.period is self.period
+        return source.period is self.period and source.storage_table.holds_base(self.is_raw)
 
     def begins(self, fact: Fact) -> bool:
         """Tests whether a fact has base rows."""
