@@ -20,12 +20,13 @@ RULES = r"""
 ?statement: create_cube_from
 
 create_cube_from: "CREATE" "CUBE" name "FROM" name _cube_from_clause*
-_cube_from_clause: event_time | event_dimensions | event_measures | event_rollups | event_zone
+_cube_from_clause: event_time | event_dimensions | event_measures | event_rollups | event_zone | event_files
 event_time: TIME NAME
 event_dimensions: DIMENSIONS names
 event_measures: MEASURES "(" EXPRESSION ("," EXPRESSION)* ")"
 event_rollups: rollups
 event_zone: TIME "ZONE" STRING
+event_files: EXTERNAL
 """
 _AGGREGATES = ("COUNT", "SUM", "MIN", "MAX")
 
@@ -42,9 +43,10 @@ class EventMeasure:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateCubeFrom(Statement):
-    """``CREATE CUBE c FROM source [TIME t] [DIMENSIONS (…)] [MEASURES (…)] [ROLLUPS (…)] [TIME ZONE '…']``.
+    """``CREATE CUBE c FROM source [EXTERNAL] [TIME t] [DIMENSIONS (…)] [MEASURES (…)] [ROLLUPS (…)] [TIME ZONE '…']``.
 
-    ``source`` is a table, or files: ``parquet.`path```. What is ``None`` is inferred.
+    ``source`` is a table, or files: ``parquet.`path```; with ``external`` they stay where they are. What is ``None`` is
+    inferred.
     """
 
     name: Name
@@ -54,6 +56,7 @@ class CreateCubeFrom(Statement):
     measures: tuple[EventMeasure, ...] | None = None
     rollups: tuple[Rollup, ...] = ()
     time_zone: str | None = None
+    external: bool = False
     time_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -123,6 +126,11 @@ def event_zone(word: Terminal, zone: Terminal) -> Clause:
     return Clause("TIME ZONE", zone.string, word.span)
 
 
+@builds("event_files")
+def event_files(word: Terminal) -> Clause:
+    return Clause("EXTERNAL", True, word.span)
+
+
 @builds("create_cube_from")
 def create_cube_from(name: Name, source: Name, *clauses: Clause) -> CreateCubeFrom:
     values = values_by_kind(clauses)
@@ -135,6 +143,7 @@ def create_cube_from(name: Name, source: Name, *clauses: Clause) -> CreateCubeFr
         measures=values.get("MEASURES"),
         rollups=values.get("ROLLUPS", ()),
         time_zone=values.get("TIME ZONE"),
+        external=values.get("EXTERNAL", False),
         time_span=time.span if time else name.span,
     )
 
@@ -147,6 +156,7 @@ def _measure_text(measure: EventMeasure) -> str:
 def create_cube_from_text(s: CreateCubeFrom) -> str:
     return words(
         f"CREATE CUBE {name_text(s.name)} FROM {name_text(s.source)}",
+        "EXTERNAL" if s.external else None,
         f"TIME {quote_name(s.time)}" if s.time is not None else None,
         f"DIMENSIONS {names_text(s.dimensions)}" if s.dimensions is not None else None,
         f"MEASURES {listed(map(_measure_text, s.measures))}" if s.measures is not None else None,

@@ -1,41 +1,50 @@
 """CREATE CUBE … FROM: one statement from files, or a table of events, to a cube with rollups.
 
-It stands for CREATE TABLE, CREATE CUBE, CREATE FACT, INSERT and REFRESH FACT, which it prints. The objects come in one
-commit; then the events are copied, and the rollups computed. After an error, all of it is dropped.
+It stands for CREATE TABLE, CREATE CUBE, CREATE FACT, INSERT or MSCK REPAIR TABLE, and REFRESH FACT, which it prints.
+The objects come in one commit; then the events are copied or registered, and the rollups computed. After an error, all
+of it is dropped.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.model.changes import CreateObject, DropObject
-from rewriter.catalog.model.objects import Column, Cube, Fact, Table, parts_of
-from rewriter.data_formats import DATA_FORMATS
+from rewriter.catalog.model.objects import Column, Fact, Table, parts_of
+from rewriter.catalog.store import stream_runs
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.facts import CreateFact, FactStorage, FactTable, LayoutColumn, RawColumn
+from rewriter.grammar.families.maintenance import RepairTable
+from rewriter.grammar.families.streams import InsertStream, streamed
 from rewriter.grammar.families.tables import CreateTable
-from rewriter.grammar.families.timelines import RefreshFact
+from rewriter.grammar.families.timelines import CheckFact, RefreshFact
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import ColumnDef, Name, Query
-from rewriter.grammar.unparse import name_text, quote_name, render
+from rewriter.grammar.unparse import quote_name, render
 from rewriter.planner.text.literals import string_literal
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_context import single
 from rewriter.runtime.statement_runners import runs
+from rewriter.safe_removal import discard_tree
 from rewriter.statements.define.cubes import build_cube
-from rewriter.statements.define.facts import build_fact, unproven_tables
+from rewriter.statements.define.facts import build_fact
 from rewriter.statements.define.show_create import laid_out
 from rewriter.statements.define.tables import already_exists, build_table, plain_name
+from rewriter.statements.maintain.check_fact import check_fact
+from rewriter.statements.maintain.event_sources import EventSource, columns_of, event_source, invalid_cube
 from rewriter.statements.maintain.refresh_fact import refresh_fact
-from rewriter.statements.query.select import prepare
+from rewriter.statements.partitions.repair_table import ADDED, repair_table
+from rewriter.statements.stream.insert_stream import insert_stream
+from rewriter.statements.stream.stream_options import MOST_FILES, default_checkpoint
 from rewriter.statements.write.insert import insert
 from rewriter.timeline.calendars import calendar_of
+from rewriter.timeline.layouts import SPELLINGS, LayoutPart, TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
 
 if TYPE_CHECKING:
@@ -45,43 +54,21 @@ if TYPE_CHECKING:
 _TIMES = ("timestamp", "date")
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TEXTS = ("string", "boolean", "date")
-#: The pattern of the partitions of events, by their period.
-_PATTERNS = {
-    UpdatePeriod.MINUTELY: "yyyy-MM-dd-HH-mm",
-    UpdatePeriod.HOURLY: "yyyy-MM-dd-HH",
-    UpdatePeriod.DAILY: "yyyy-MM-dd",
-}
-#: The period of text that names partitions, by its form.
-_FORMS = {
-    r"\d{4}-\d\d-\d\d-\d\d-\d\d": UpdatePeriod.MINUTELY,
-    r"\d{4}-\d\d-\d\d-\d\d": UpdatePeriod.HOURLY,
-    r"\d{4}-\d\d-\d\d": UpdatePeriod.DAILY,
-    r"\d{4}-\d\d": UpdatePeriod.MONTHLY,
-}
 _CONVERT = (
     "A time as text or as a number is converted first: CREATE TABLE t AS SELECT *, to_timestamp(c) AS happened FROM …."
 )
 
 
 @dataclass(frozen=True)
-class _Events:
-    """The source: its columns without partition columns, and the table; ``None`` for files, which are copied."""
-
-    columns: tuple[Column, ...]
-    table: Table | None
-
-    def named(self, name: str) -> Column | None:
-        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
-
-
-@dataclass(frozen=True)
 class _Declaration:
-    """The statements that the statement stands for; no table and no copy where the events are a table already."""
+    """The statements that the statement stands for; no table where the events are one already. ``load`` copies files,
+    or registers the directories of external ones.
+    """
 
     table: CreateTable | None
     cube: CreateCube
     fact: CreateFact
-    copy: Insert | None
+    load: Insert | InsertStream | RepairTable | None
     refresh: RefreshFact | None
 
     def texts(self) -> Iterator[str]:
@@ -89,7 +76,7 @@ class _Declaration:
         for definition in definitions:
             if definition is not None:
                 yield f"{laid_out(render(definition))};"
-        writes: list[Statement | None] = [self.copy, self.refresh]
+        writes: list[Statement | None] = [self.load, self.refresh]
         for write in writes:
             if write is not None:
                 yield f"{render(write)};"
@@ -105,22 +92,51 @@ def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
     if context.snapshot.named(single(statement.name)) is not None:
         raise already_exists(statement.name)
     plain_name(statement.name, "cube")
-    events = _events(statement, context)
+    events = event_source(statement, context)
     declaration = _declare(statement, events, context)
-    fact, created, warnings = _create(declaration, context)
+    fact, created = _create(declaration, context)
+    warnings: tuple[str, ...] = ()
     try:
-        if declaration.copy is not None:
-            insert(declaration.copy, context.renewed())
+        if declaration.load is not None:
+            warnings += _load(declaration.load, context.renewed())
+        if events.copied is None:
+            _check_places(declaration.fact, statement, context.renewed())
         if declaration.refresh is not None:
             refresh_fact(declaration.refresh, context.renewed())
     except BaseException as error:
         _drop(fact, created, context.renewed())
+        if isinstance(declaration.load, InsertStream):
+            _drop_stream(created, context)
         if isinstance(error, Error):
             error.position = None  # The position was in a statement that the user did not type.
             raise error.at(statement.name.span) from None
         raise
     result = listing("CREATE CUBE", strings("createtab_stmt"), [(text,) for text in declaration.texts()])
     return replace(result, warnings=(*warnings, *_gaps(fact, context.renewed())))
+
+
+def _load(load: Insert | InsertStream | RepairTable, context: Context) -> tuple[str, ...]:
+    """Runs the statement that brings the events, and returns its warnings. Raises INVALID_CUBE for a directory of
+    external files that is no partition.
+    """
+    match load:
+        case Insert():
+            return insert(load, context).warnings
+        case InsertStream():
+            # One batch is one commit: no query sees a day of which some files are copied.
+            one_batch = ("max files", str(MOST_FILES), load.span)
+            return insert_stream(replace(load, options=(one_batch,)), context).warnings
+        case RepairTable():
+            result = repair_table(load, context)
+            for _, status, location, reason in result.rows():
+                if status != ADDED:
+                    raise invalid_cube(
+                        f"The directory {location} is no partition: {reason}.",
+                        load.table.span,
+                        "Rename it, or leave EXTERNAL out: the files are copied once, into partitions.",
+                    )
+            return result.warnings
+    assert_never(load)
 
 
 def _gaps(fact: Fact, context: Context) -> Iterator[str]:
@@ -141,7 +157,7 @@ def _gaps(fact: Fact, context: Context) -> Iterator[str]:
         )
 
 
-def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[CreateObject], tuple[str, ...]]:
+def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[CreateObject]]:
     """Creates the table of events, the cube, the fact and the tables of its rollups in one commit."""
     with context.catalog.begin(context.snapshot) as transaction:
         created: list[CreateObject] = []
@@ -154,9 +170,21 @@ def _create(declaration: _Declaration, context: Context) -> tuple[Fact, list[Cre
             raise error.at(cube.name.span) from None
         new = build_cube(cube, transaction.allocate_id(), calendar)
         created.append(CreateObject(new))
-        changes, fact, shown = build_fact(declaration.fact, new, transaction, context, created)
+        changes, fact, _ = build_fact(declaration.fact, new, transaction, context, created)
         transaction.commit(changes)
-    return fact, changes, tuple(unproven_tables(fact, shown))
+    return fact, changes
+
+
+def _check_places(fact: CreateFact, statement: CreateCubeFrom, context: Context) -> None:
+    """Raises INVALID_CUBE for events that lie in the partition of another time. Costs a scan of their times."""
+    result = check_fact(CheckFact(fact=fact.name), context)
+    if result.differs:
+        table, _, start, end, _, _, _, _, finding, _ = next(iter(result.rows()))
+        raise invalid_cube(
+            f"The partition of {table} from {start} to {end} has {finding}.",
+            statement.time_span,
+            "Correct the partitions, name another column with TIME, or copy the events: CREATE TABLE t AS SELECT ….",
+        )
 
 
 def _drop(fact: Fact, created: Sequence[CreateObject], context: Context) -> None:
@@ -168,48 +196,33 @@ def _drop(fact: Fact, created: Sequence[CreateObject], context: Context) -> None
         transaction.commit([DropObject(now) for then, now in pairs if now is not None and now.id == then.id])
 
 
+def _drop_stream(created: Sequence[CreateObject], context: Context) -> None:
+    """Removes the stream that has begun to copy files, and its checkpoint."""
+    table = next(change.object for change in created if isinstance(change.object, Table))
+    warehouse = context.catalog.warehouse
+    with suppress(AnalysisError), context.catalog.database.write() as connection:
+        stream_runs.forget(connection, table.name)
+    discard_tree(default_checkpoint(table.name, table, warehouse), (str(warehouse),))
+
+
 # The statements that CREATE CUBE … FROM stands for.
 
 
-def _events(statement: CreateCubeFrom, context: Context) -> _Events:
-    source = statement.source
-    names_format = len(source.parts) == 2 and source.parts[0].lower() in DATA_FORMATS
-    is_path = names_format and not source.last.isidentifier()
-    table = None if is_path else context.snapshot.named(single(source))
-    if isinstance(table, Table):
-        return _Events(table.columns, table)
-    if isinstance(table, Cube | Fact):
-        raise _invalid(
-            f"{source.last} is a {'cube' if isinstance(table, Cube) else 'fact'}: its rows are sums, and no events.",
-            source.span,
-            "Name files, or a table or view in which each row is an event.",
-        )
-    if table is None and not names_format:
-        context.table(source)  # Raises that it cannot be found.
-    return _Events(_columns_of(f"SELECT * FROM {name_text(source)}", source.span, context), None)
-
-
-def _columns_of(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
-    query = Query(sql, span)
-    try:
-        prepared = prepare(query, context)
-        return context.engine().columns(prepared.query)
-    except Error as error:
-        error.position = None  # The position was in the text of the query.
-        error.hint = error.hint or "SELECT * FROM the same source shows its columns."
-        raise error.at(span) from None
-
-
-def _declare(statement: CreateCubeFrom, events: _Events, context: Context) -> _Declaration:
+def _declare(statement: CreateCubeFrom, events: EventSource, context: Context) -> _Declaration:
     name, span = statement.name, statement.name.span
     time = _time(statement, events)
     measures, dimensions = _measures_and_dimensions(statement, events, time)
-    types = _measure_types(measures, statement, context)
-    period, layout = _layout(statement, events, measures, time, context)
+    types = _measure_types(measures, events, context)
+    layout = events.layout or _copy_layout(statement, events, measures, time)
     fact_name, events_name = (Name((*name.parts[:-1], f"{name.last}_{end}"), span) for end in ("all", "events"))
     table_name = events_name if events.table is None else Name(parts_of(events.table.name), statement.source.span)
-    raw = tuple(_raw(measures, types, events))
-    storage = FactTable(table_name, (period.name,), ((time.name, (layout,)),), raw=raw, span=span)
+    storage = FactTable(
+        table_name,
+        (layout.period.name,),
+        ((time.name, tuple(map(_layout_column, layout.parts))),),
+        raw=tuple(_raw(measures, types, events)),
+        span=span,
+    )
     fact = CreateFact(
         name=fact_name,
         cube=name,
@@ -224,27 +237,40 @@ def _declare(statement: CreateCubeFrom, events: _Events, context: Context) -> _D
     refresh = RefreshFact(fact=fact_name) if statement.rollups else None
     if events.table is not None:
         return _Declaration(None, cube, fact, None, refresh)
-    table = CreateTable(
-        table=events_name,
-        columns=tuple(ColumnDef(column.name, column.type) for column in events.columns),
-        partitioned_by=(ColumnDef(layout.column, "string"),),
-    )
+    columns = tuple(ColumnDef(column.name, column.type) for column in events.columns)
+    if events.external is not None:
+        files = events.external
+        table = CreateTable(
+            table=events_name,
+            columns=columns,
+            partitioned_by=tuple(ColumnDef(column.name, column.type) for column in files.partition_columns),
+            external=True,
+            format=files.format,
+            location=files.location,
+        )
+        return _Declaration(table, cube, fact, RepairTable(table=events_name, repair=True, what="ADD"), refresh)
+    (part,) = layout.parts
+    table = CreateTable(table=events_name, columns=columns, partitioned_by=(ColumnDef(part.column, "string"),))
     at = quote_name(time.name)
-    if statement.time_zone is not None and period >= UpdatePeriod.DAILY:
+    if statement.time_zone is not None and layout.period >= UpdatePeriod.DAILY:
         at = f"from_utc_timestamp({at}, {string_literal(statement.time_zone)})"
     listed = ", ".join(quote_name(column.name) for column in events.columns)
-    query = f"SELECT {listed}, date_format({at}, '{_PATTERNS[period]}') FROM {name_text(statement.source)}"
-    return _Declaration(table, cube, fact, Insert(table=events_name, query=Query(query, span)), refresh)
+    query = Query(f"SELECT {listed}, date_format({at}, '{part.pattern}') FROM {events.copied}", span)
+    return _Declaration(table, cube, fact, streamed(Insert(table=events_name, query=query)), refresh)
 
 
-def _time(statement: CreateCubeFrom, events: _Events) -> Column:
+def _layout_column(part: LayoutPart) -> LayoutColumn:
+    return LayoutColumn(part.column, None if part.type in SPELLINGS else part.pattern)
+
+
+def _time(statement: CreateCubeFrom, events: EventSource) -> Column:
     """Returns the time of an event: the named column, or the only one of the type TIMESTAMP, or else of DATE."""
     if statement.time is not None:
         column = events.named(statement.time)
         if column is None:
             raise _unresolved(statement.time, statement.time_span, events)
         if column.type not in _TIMES:
-            raise _invalid(f"{column.name} is {column.type.upper()}, and no time.", statement.time_span, _CONVERT)
+            raise invalid_cube(f"{column.name} is {column.type.upper()}, and no time.", statement.time_span, _CONVERT)
         return column
     for type_ in _TIMES:
         candidates = [column for column in events.columns if column.type == type_]
@@ -253,14 +279,14 @@ def _time(statement: CreateCubeFrom, events: _Events) -> Column:
         if candidates:
             names = ", ".join(column.name for column in candidates)
             hint = f"Name one: TIME {candidates[0].name}."
-            raise _invalid(f"{names} are {type_.upper()}: nothing says which is the time of an event.",
+            raise invalid_cube(f"{names} are {type_.upper()}: nothing says which is the time of an event.",
                            statement.source.span, hint)  # fmt: skip
     names = ", ".join(f"{column.name} {column.type.upper()}" for column in events.columns)
-    raise _invalid(f"No column is a TIMESTAMP or DATE: {names}.", statement.source.span, _CONVERT)
+    raise invalid_cube(f"No column is a TIMESTAMP or DATE: {names}.", statement.source.span, _CONVERT)
 
 
 def _measures_and_dimensions(
-    statement: CreateCubeFrom, events: _Events, time: Column
+    statement: CreateCubeFrom, events: EventSource, time: Column
 ) -> tuple[tuple[EventMeasure, ...], tuple[Column, ...]]:
     """Returns the measures and dimensions that are named, or else inferred.
 
@@ -289,7 +315,7 @@ def _measures_and_dimensions(
     for measure in measures:
         column = events.named(measure.name)
         if measure.expression is None and column is not None:
-            raise _invalid(
+            raise invalid_cube(
                 f"The events have a column {column.name}: it would be read as the number of events.",
                 measure.span,
                 "Give COUNT(*) another name.",
@@ -312,23 +338,23 @@ def _sum(column: Column, span: Span) -> EventMeasure:
     return EventMeasure("SUM", quote_name(column.name), column.name, span)
 
 
-def _free_name(name: str, events: _Events) -> str:
+def _free_name(name: str, events: EventSource) -> str:
     return next(free for n in range(1, 1000) if events.named(free := name if n == 1 else f"{name}_{n}") is None)
 
 
 def _measure_types(
-    measures: Sequence[EventMeasure], statement: CreateCubeFrom, context: Context
+    measures: Sequence[EventMeasure], events: EventSource, context: Context
 ) -> dict[str, tuple[str, str]]:
     """Returns by measure the type of its expression and the type that it is declared with: of a sum, the wider one."""
     computed = [measure for measure in measures if measure.expression is not None]
     if not computed:
         return {}
     items = ", ".join(f"{measure.expression} AS {quote_name(measure.name)}" for measure in computed)
-    columns = _columns_of(f"SELECT {items} FROM {name_text(statement.source)}", computed[0].span, context)
+    columns = columns_of(f"SELECT {items} FROM {events.text}", computed[0].span, context)
     types = {}
     for measure, column in zip(computed, columns, strict=True):
         if measure.aggregate == "SUM" and not is_number(column.type):
-            raise _invalid(
+            raise invalid_cube(
                 f"SUM({measure.expression}) adds up {column.type.upper()} values.", measure.span, "Sum numbers only."
             )
         types[measure.name] = column.type, _declared_type(measure.aggregate, column.type)
@@ -346,7 +372,9 @@ def _declared_type(aggregate: str, type_: str) -> str:
     return "bigint" if type_ in _INTEGERS else type_
 
 
-def _raw(measures: Sequence[EventMeasure], types: dict[str, tuple[str, str]], events: _Events) -> Iterator[RawColumn]:
+def _raw(
+    measures: Sequence[EventMeasure], types: dict[str, tuple[str, str]], events: EventSource
+) -> Iterator[RawColumn]:
     """Yields what an event gives a measure that is not its column of that name. COUNT(*) counts without it."""
     for measure in measures:
         expression = measure.expression
@@ -382,48 +410,23 @@ def _cube_columns(
     yield CubeColumn(time.name, "timestamp", "TIME", span=span)
 
 
-def _layout(
-    statement: CreateCubeFrom, events: _Events, measures: Sequence[EventMeasure], time: Column, context: Context
-) -> tuple[UpdatePeriod, LayoutColumn]:
-    """Returns the period of the partitions of events, and the column that names it. Copied events are in days, or in
-    shorter periods where a rollup has them.
-    """
-    if events.table is None:
-        periods = [UpdatePeriod.named(rollup.period) for rollup in statement.rollups]
-        names = {name.lower() for name in (*(c.name for c in events.columns), *(m.name for m in measures))}
-        free_name = next(name for n in range(len(names) + 1) if (name := "dt" + "_" * n) not in names)
-        if time.type == "date" and min([UpdatePeriod.DAILY, *periods]) < UpdatePeriod.DAILY:
-            raise _invalid(
-                f"{time.name} is a DATE: the events have no {min(periods).name} periods.",
-                statement.rollups[0].span,
-                "Name DAILY or a longer period.",
-            )
-        return min([UpdatePeriod.DAILY, *periods]), LayoutColumn(free_name)
-    table = events.table
-    if len(table.partition_columns) != 1:
-        listed = ", ".join(column.name for column in table.partition_columns) or "no column"
-        raise _unknown_layout(table, f"is partitioned by {listed}", statement)
-    (column,) = table.partition_columns
-    period = declared_period(table.properties) or (UpdatePeriod.DAILY if column.type == "date" else None)
-    if period is None:
-        first = next(iter(context.snapshot.lookup(table, None).partitions()), None)
-        text = None if first is None else str(first.values[0])
-        period = next((found for form, found in _FORMS.items() if text and re.fullmatch(form, text)), None)
-        if period is None:
-            reason = f"has partitions such as {column.name} = {text}" if text else "has no partition yet"
-            raise _unknown_layout(table, reason, statement)
-    return period, LayoutColumn(column.name)
+def _copy_layout(
+    statement: CreateCubeFrom, events: EventSource, measures: Sequence[EventMeasure], time: Column
+) -> TimeLayout:
+    """Returns the layout of copied events: days, or shorter periods where a rollup has them."""
+    periods = [UpdatePeriod.named(rollup.period) for rollup in statement.rollups]
+    names = {name.lower() for name in (*(c.name for c in events.columns), *(m.name for m in measures))}
+    free_name = next(name for n in range(len(names) + 1) if (name := "dt" + "_" * n) not in names)
+    if time.type == "date" and min([UpdatePeriod.DAILY, *periods]) < UpdatePeriod.DAILY:
+        raise invalid_cube(
+            f"{time.name} is a DATE: the events have no {min(periods).name} periods.",
+            statement.rollups[0].span,
+            "Name DAILY or a longer period.",
+        )
+    return TimeLayout.of(min([UpdatePeriod.DAILY, *periods]), [(free_name, None)])
 
 
-def _unknown_layout(table: Table, reason: str, statement: CreateCubeFrom) -> AnalysisError:
-    return _invalid(
-        f"Nothing says which time the partitions of {table.name} hold: it {reason}.",
-        statement.source.span,
-        "Write CREATE CUBE and CREATE FACT, whose PARTITIONED BY says it.",
-    )
-
-
-def _unresolved(name: str, span: Span, events: _Events) -> AnalysisError:
+def _unresolved(name: str, span: Span, events: EventSource) -> AnalysisError:
     return AnalysisError(
         f"The events have no column {name}.",
         condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
@@ -432,7 +435,3 @@ def _unresolved(name: str, span: Span, events: _Events) -> AnalysisError:
         object=name,
         hint=f"The columns are {', '.join(column.name for column in events.columns)}.",
     )
-
-
-def _invalid(message: str, span: Span, hint: str) -> AnalysisError:
-    return AnalysisError(message, condition="INVALID_CUBE", position=span, hint=hint)

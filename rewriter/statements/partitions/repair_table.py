@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _ABSENT_IN_CATALOG, _ABSENT_ON_DISK = "missing in catalog", "missing on disk"
 _CHANGED_ON_DISK = "changed on disk"
-_ADDED, _DROPPED, _NOTED = "added", "dropped", "noted"
+ADDED, _DROPPED, _NOTED = "added", "dropped", "noted"
 AMBIGUOUS, IGNORED = "ambiguous", "ignored"
 
 _ATTEMPTS = 4
@@ -114,7 +114,7 @@ def _repair_table(statement: s.RepairTable, context: Context) -> Result:
                 _commit(findings, context)
         except Error as error:
             raise error.at(statement.table.span) from None
-    statuses = {_ABSENT_IN_CATALOG: _ADDED, _CHANGED_ON_DISK: _NOTED} if statement.repair else {}
+    statuses = {_ABSENT_IN_CATALOG: ADDED, _CHANGED_ON_DISK: _NOTED} if statement.repair else {}
     if statement.repair and statement.what != "ADD":
         statuses[_ABSENT_ON_DISK] = _DROPPED
     rows: list[Row] = [(name, statuses.get(str(status), status), *details) for name, status, *details in findings.rows]

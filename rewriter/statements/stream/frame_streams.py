@@ -35,8 +35,11 @@ def start_stream(statement: StartStream, context: Context) -> Result:
     for name, value in named_options:
         if not isinstance(value, str):
             raise InterfaceError(f"The {name} is a {type(value).__name__}.", hint="Pass it as a str.")
-    options = read_options([(name, value, None) for name, value in named_options], None)
-    check_target(context.table(table), options.checkpoint, context)
+    target = context.table(table)
+    options = read_options(
+        [(name, value, None) for name, value in named_options], None, target, context.catalog.warehouse
+    )
+    check_target(target, options.checkpoint, context)
     assert context.streams is not None
     run = begin(options.stream, table, options.checkpoint, context)
     try:

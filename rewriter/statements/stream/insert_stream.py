@@ -44,10 +44,11 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
     A file that changes after it was loaded is not loaded again, as in Spark. Raises the errors of INSERT, of
     ``read_options``, ``_check_row_query``, ``check_target``, ``begin`` and ``FileCheckpoint``.
     """
-    options = read_options(statement.options, statement.path_span)
+    table = context.table(statement.insert.table)
+    options = read_options(statement.options, statement.path_span, table, context.catalog.warehouse)
     _check_row_query(statement.insert.query, statement.path)
     try:
-        check_target(context.table(statement.insert.table), options.checkpoint, context)
+        check_target(table, options.checkpoint, context)
     except Error as error:
         raise error.at(statement.insert.table.span) from None
     _check_outside(statement, options)
@@ -57,7 +58,6 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
         assert context.streams is not None
         context.streams.add(RunningStream(options.stream, partial(_go_on, statement, options, run), run.stopping))
         return replace(result, rowcount=-1)
-    table = context.table(statement.insert.table)
     late_before = context.catalog.stream_progress(table, options.stream).late
     with alive(run):
         _FileBatches.open(statement, options, run).load()

@@ -7,14 +7,25 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
 from rewriter.statements.resolve.locations import absolute, refuse_uri
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rewriter.catalog.model.objects import Table
+
 _AVAILABLE_NOW, _CONTINUOUS = "available now", "continuous batches"
 _INTERVAL = re.compile(r"(\d+(?:\.\d+)?) *(millisecond|second|minute|hour)s?")
 _SECONDS = {"millisecond": 0.001, "second": 1.0, "minute": 60.0, "hour": 3600.0}
+#: The directory of the warehouse that holds checkpoints.
+_CHECKPOINTS = "_streams"
+#: The greatest number that the option 'max files' takes.
+MOST_FILES = 999_999_999
 _KEYS = ("stream", "checkpoint", "trigger", "max files")
 
 
@@ -40,13 +51,18 @@ class StreamOptions:
     max_files: int = 1000
 
 
-def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span | None) -> StreamOptions:
+def read_options(
+    options: Iterable[tuple[str, str, Span | None]], position: Span | None, table: Table, warehouse: Path
+) -> StreamOptions:
     """Returns the options of a stream. ``position`` is the position of errors about missing options.
 
-    Raises ``AnalysisError`` STREAM_OPTION for an unknown or missing option, and ``DataError`` STREAM_OPTION for a wrong
-    value.
+    Without an id, the stream has the name of its table. Without a checkpoint, it has a directory in the warehouse: one
+    for each id and table, so that a table that is created again is loaded again.
+
+    Raises ``AnalysisError`` STREAM_OPTION for an unknown or empty option, and ``DataError`` STREAM_OPTION for a wrong
+    value; OBJECT_STORE_UNSUPPORTED for a checkpoint in an object store.
     """
-    values: dict[str, str] = {}
+    values: dict[str, str] = {"stream": table.name}
     spans: dict[str, Span | None] = {}
     for key, value, span in options:
         if key not in _KEYS:
@@ -58,10 +74,11 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
                 hint=f"The options are {', '.join(_KEYS)}.",
             )
         values[key], spans[key] = value, span
+    values.setdefault("checkpoint", default_checkpoint(values["stream"], table, warehouse))
     for key in ("stream", "checkpoint"):
-        if not values.get(key, "").strip():
+        if not values[key].strip():
             raise AnalysisError(
-                f"The option '{key}' is missing.",
+                f"The option '{key}' is empty.",
                 condition="STREAM_OPTION",
                 position=spans.get(key, position),
                 object=key,
@@ -70,7 +87,7 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
     refuse_uri(
         values["checkpoint"],
         "The checkpoint of a stream",
-        "Name a local directory.",
+        "Name a local directory: OPTIONS ('checkpoint' = 'a directory').",
         spans.get("checkpoint", position),
     )
     try:
@@ -81,6 +98,11 @@ def read_options(options: Iterable[tuple[str, str, Span | None]], position: Span
         error.position = spans.get(error.object or "", position)
         raise
     return StreamOptions(values["stream"].strip(), checkpoint, trigger, max_files)
+
+
+def default_checkpoint(stream: str, table: Table, warehouse: Path) -> str:
+    """Returns the directory of a stream's checkpoint in the warehouse."""
+    return str(warehouse / _CHECKPOINTS / f"{quote(stream.strip(), safe='')}-{table.id}")
 
 
 def _read_trigger(text: str) -> Trigger:
@@ -105,7 +127,7 @@ def _read_trigger(text: str) -> Trigger:
 
 
 def _whole_number(text: str) -> int:
-    if not text.strip().isdecimal() or len(text.strip()) > 9 or int(text) == 0:
+    if not text.strip().isdecimal() or len(text.strip()) > len(str(MOST_FILES)) or int(text) == 0:
         raise DataError(
             f"'{text}' is not a number of files.",
             condition="STREAM_OPTION",

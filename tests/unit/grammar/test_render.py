@@ -506,6 +506,7 @@ statements = some.one_of(
         measures=optional(tuples(event_measures, unique("name"))),
         rollups=some.just(()) | tuples(rollups),
         time_zone=optional(texts),
+        external=flags,
     ),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -178,9 +179,9 @@ def test_no_column_is_the_time(session: Session, tmp_path: Path) -> None:
     session.execute(f"CREATE CUBE v FROM parquet.`{tmp_path / 'e'}` TIME came")
 
 
-@pytest.mark.parametrize("step", ["insert", "refresh_fact"])
+@pytest.mark.parametrize("step", ["insert_stream", "refresh_fact"])
 def test_an_error_of_a_step_leaves_nothing_behind(
-    session: Session, files: str, step: str, monkeypatch: pytest.MonkeyPatch
+    session: Session, files: str, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise DataError("the disk is full")
@@ -190,8 +191,123 @@ def test_an_error_of_a_step_leaves_nothing_behind(
         with pytest.raises(DataError, match="the disk is full"):
             session.execute(FULL.format(files))
     assert objects(session) == []
+    assert rows(session, "SHOW STREAMS") == []
+    assert [*(tmp_path / "w").glob("_streams/*")] == []
     session.execute(FULL.format(files))
     check_queries(session, files)
+
+
+def test_further_files_are_loaded_once_each(session: Session, files: str, tmp_path: Path) -> None:
+    texts = [str(text) for (text,) in rows(session, FULL.format(files))]
+    loads = "\n".join(texts[-2:])
+    for copies in (1, 2, 2):
+        if copies > 1:
+            copy = tmp_path / "web.events" / f"copy-{copies}.parquet"
+            copy.write_bytes((tmp_path / "web.events" / "part-1.parquet").read_bytes())
+        list(session.script(loads))
+        list(session.script(loads))
+        assert rows(session, "SELECT COUNT(*) FROM page_views") == rows(session, f"SELECT COUNT(*) FROM {files}")
+        check_days(session, files)
+    # A table that is created again is loaded again.
+    for statement in ("DROP FACT page_views_all CASCADE", "DROP CUBE page_views", "DROP TABLE page_views_events"):
+        session.execute(statement)
+    session.execute(FULL.format(files))
+    assert rows(session, "SELECT COUNT(*) FROM page_views") == rows(session, f"SELECT COUNT(*) FROM {files}")
+
+
+def check_days(session: Session, files: str) -> None:
+    where = "viewed_at >= '2024-01-01' AND viewed_at < '2024-01-03'"
+    query = f"SELECT country, COUNT(*), SUM(ms) FROM {{}} WHERE {where} GROUP BY country ORDER BY country"
+    assert rows(session, query.format("page_views")) == rows(session, query.format(files))
+
+
+def write_directories(directory: Path, *levels: str) -> None:
+    """Writes events into directories that are named by patterns of ``strftime``, such as ``dt=%Y-%m-%d``."""
+    columns: dict[str, list[Any]] = {}
+    for n in range(90):
+        at = START + timedelta(minutes=50 * n)
+        path = "/".join(at.strftime(level) for level in levels)
+        columns.setdefault(path, []).append((at, f"p{n % 4}", n))
+    for path, events in columns.items():
+        (directory / path).mkdir(parents=True)
+        at, page, ms = zip(*events, strict=True)
+        table = pa.table({"viewed_at": pa.array(at, pa.timestamp("us", "UTC")), "page": page, "ms": ms})
+        pq.write_table(table, directory / path / "a.parquet")
+
+
+@pytest.mark.parametrize(
+    ("levels", "declared"),
+    [
+        (["dt=%Y-%m-%d"], "PERIOD DAILY PARTITIONED BY viewed_at AS (dt = 'yyyy-MM-dd')"),
+        (["date=%Y%m%d"], "PERIOD DAILY PARTITIONED BY viewed_at AS (`date` = 'yyyyMMdd')"),
+        (["dt=%Y-%m-%d", "hr=%H"], "PERIOD HOURLY PARTITIONED BY viewed_at AS (dt = 'yyyy-MM-dd', hr = 'HH')"),
+        (
+            ["year=%Y", "month=%-m", "day=%-d", "hour=%-H"],
+            "PERIOD HOURLY PARTITIONED BY viewed_at AS (`year` = 'yyyy', `month` = 'MM', `day` = 'dd', `hour` = 'HH')",
+        ),
+    ],
+)
+def test_external_files_stay_where_they_are(session: Session, tmp_path: Path, levels: list[str], declared: str) -> None:
+    place = tmp_path / "by time"
+    write_directories(place, *levels)
+    before = sorted(place.rglob("*"))
+    result = session.execute(f"CREATE CUBE c FROM parquet.`{place}` EXTERNAL ROLLUPS (DAILY (page))")
+    texts = [str(text) for (text,) in result.rows()]
+    assert result.warnings == ()
+    assert declared in texts[2]
+    assert sorted(place.rglob("*")) == before
+    query = (
+        "SELECT page, COUNT(*), SUM(ms) FROM {} WHERE viewed_at >= '2024-01-01' AND viewed_at < '2024-01-03' GROUP BY 1"
+    )
+    pattern = f"parquet.`{place}{'/*' * len(levels)}/*.parquet`"
+    assert sorted(rows(session, query.format("c"))) == sorted(rows(session, query.format(pattern)))
+    assert "FROM c_all_daily " in session.plan(query.format("c")).sql
+    with Session(tmp_path / "other", engine="duckdb") as other:
+        list(other.script("\n".join(texts)))
+        assert sorted(rows(other, query.format("c"))) == sorted(rows(session, query.format("c")))
+        assert rows(other, "SHOW CREATE FACT c_all") == rows(session, "SHOW CREATE FACT c_all")
+
+
+def test_external_files_on_spark(spark: Engine, tmp_path: Path) -> None:
+    write_directories(tmp_path / "e", "dt=%Y-%m-%d")
+    with Session(tmp_path / "w", engine=spark) as session:
+        session.execute(f"CREATE CUBE c FROM parquet.`{tmp_path / 'e'}` EXTERNAL ROLLUPS (DAILY (page))")
+        days = "viewed_at >= '2024-01-01' AND viewed_at < '2024-01-03'"
+        assert rows(session, f"SELECT SUM(ms) FROM c WHERE {days}") == [(sum(range(58)),)]
+
+
+def test_external_files_that_are_no_partitions_are_refused(session: Session, tmp_path: Path) -> None:
+    place = tmp_path / "e"
+    create = f"CREATE CUBE c FROM parquet.`{place}` EXTERNAL ROLLUPS (DAILY (page))"
+
+    def refused(message: str) -> None:
+        with pytest.raises(Error, match=message) as caught:
+            session.execute(create)
+        assert caught.value.condition == "INVALID_CUBE"
+        assert caught.value.hint
+        assert objects(session) == []
+
+    session.execute("CREATE TABLE made (n INT)")
+    session.execute("DROP TABLE made")
+    refused("is no directory with files")
+    write_directories(place, "dt=%Y-%m-%d")
+    event = (place / "dt=2024-01-01" / "a.parquet").read_bytes()
+    for directory, message in (
+        ("", "Files lie in .*/e itself: a query of a day would read them all"),
+        ("other", "The directory other of .* names no time"),
+        ("dt=yesterday", "dt = 'yesterday' is not a DAILY partition"),
+        ("day=2024-01-09", "The directories day=2024-01-09 and dt=2024-01-01 of .* name different columns"),
+        ("dt=2024-01-09", "The partition of c_events from 2024-01-09 to 2024-01-10 has 29 events outside"),
+    ):
+        (place / directory).mkdir(exist_ok=True)
+        (place / directory / "b.parquet").write_bytes(event)
+        refused(message)
+        (place / directory / "b.parquet").unlink()
+        if directory:
+            (place / directory).rmdir()
+    session.execute(create)
+    with pytest.raises(Error, match="EXTERNAL is about files, and c_events is a table"):
+        session.execute("CREATE CUBE d FROM c_events EXTERNAL")
 
 
 def test_a_column_of_max_stays_a_dimension(session: Session, files: str) -> None:
@@ -229,11 +345,15 @@ def test_a_cube_is_no_source_of_events(session: Session, files: str) -> None:
 
 def test_a_table_of_events_becomes_the_base_as_it_is(session: Session) -> None:
     session.execute("CREATE TABLE ev (k STRING, n INT, at TIMESTAMP) PARTITIONED BY (day STRING)")
-    with pytest.raises(Error, match="Nothing says which time the partitions of ev hold: it has no partition yet"):
+    with pytest.raises(Error, match="Nothing says which time the partitions of ev hold: it is partitioned by day\\."):
         session.execute("CREATE CUBE c FROM ev")
     session.execute("INSERT INTO ev VALUES ('a', 3, TIMESTAMP '2024-01-01 05:00:00', '2024-01-01')")
-    result = session.execute("CREATE CUBE c FROM ev ROLLUPS (DAILY (k))")
-    assert "on your word" in result.warnings[0]
+    session.execute("INSERT INTO ev VALUES ('a', 3, TIMESTAMP '2024-01-01 05:00:00', '2024-01-02')")
+    with pytest.raises(Error, match="The partition of ev from 2024-01-02 to 2024-01-03 has 1 event outside"):
+        session.execute("CREATE CUBE c FROM ev ROLLUPS (DAILY (k))")
+    assert objects(session) == ["ev"]
+    session.execute("ALTER TABLE ev DROP PARTITION (day = '2024-01-02')")
+    assert session.execute("CREATE CUBE c FROM ev ROLLUPS (DAILY (k))").warnings == ()
     session.execute("INSERT INTO ev VALUES ('a', 4, TIMESTAMP '2024-01-02 05:00:00', '2024-01-02')")
     session.execute("REFRESH FACT c_all")
     query = "SELECT k, SUM(n) FROM c WHERE at >= '2024-01-01' AND at < '2024-01-03' GROUP BY k"
@@ -242,9 +362,19 @@ def test_a_table_of_events_becomes_the_base_as_it_is(session: Session) -> None:
     with pytest.raises(Error, match="already belongs to the fact c_all"):
         session.execute("CREATE CUBE d FROM ev")
     session.execute("CREATE TABLE flat (k STRING, at TIMESTAMP)")
-    with pytest.raises(Error, match="is partitioned by no column"):
+    with pytest.raises(Error, match="it has no partitions"):
         session.execute("CREATE CUBE d FROM flat")
     with pytest.raises(Error, match="already exists"):
         session.execute("CREATE CUBE c FROM flat")
     with pytest.raises(Error, match="cannot be found"):
         session.execute("CREATE CUBE d FROM nowhere")
+
+
+def test_the_files_are_one_commit(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "e").mkdir()
+    pq.write_table(pa.table({"at": pa.array([START], pa.timestamp("us", "UTC"))}), tmp_path / "e" / "0.parquet")
+    for number in range(1, 1002):  # A stream reads 1,000 files in a batch.
+        os.link(tmp_path / "e" / "0.parquet", tmp_path / "e" / f"{number}.parquet")
+    session.execute(f"CREATE CUBE c FROM parquet.`{tmp_path / 'e'}`")
+    assert [row[3] for row in rows(session, "SHOW STREAMS")] == [1]
+    assert rows(session, "SELECT COUNT(*) FROM c") == [(1002,)]

@@ -83,6 +83,24 @@ def test_a_failed_run_names_any_file(connection: rewriter.Connection, tmp_path: 
     assert "FAILED_READ_FILE" in stream[9]
 
 
+def test_id_and_checkpoint_may_be_left_out(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    load = f"INSERT INTO t SELECT * FROM STREAM parquet.`{tmp_path / 'in'}`"
+    assert [connection.execute(load).rowcount for _ in range(2)] == [10, 0]
+    put(tmp_path, "b")
+    assert connection.execute(load).rowcount == 10
+    (stream,) = connection.execute("SHOW STREAMS").fetchall()
+    assert (stream[0], stream[3], "/_streams/t-" in stream[8]) == ("t", 2, True)
+    # Another id is another stream, and other files need one.
+    assert connection.execute(f"{load} OPTIONS ('stream' = 'x/../y')").rowcount == 20
+    (tmp_path / "other").mkdir()
+    with pytest.raises(Error, match="belongs to"):
+        connection.execute(load.replace("/in`", "/other`"))
+    connection.execute("DROP TABLE t")
+    connection.execute("CREATE TABLE t (x INT, dt DATE)")
+    assert connection.execute(load).rowcount == 20
+
+
 @pytest.mark.parametrize("broken", ["a", "b"])
 def test_a_file_that_is_gone_can_be_replaced(connection: rewriter.Connection, tmp_path: Path, broken: str) -> None:
     for name in "ab":
@@ -200,7 +218,7 @@ def test_a_query_that_depends_on_how_rows_arrive_is_refused_at_its_place(
         ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a')", "PARSE_SYNTAX_ERROR", ")"),
         ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a' = 'b', 'A' = 'c')", "DUPLICATE_KEY", "'A' = 'c'"),
         ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('a' = 'b')", "STREAM_OPTION", "'a' = 'b'"),
-        ("INSERT INTO t SELECT * FROM STREAM csv.`z`", "STREAM_OPTION", "csv.`z`"),
+        ("INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = ' ')", "STREAM_OPTION", "'stream' = ' '"),
         (
             "INSERT INTO t SELECT * FROM STREAM csv.`z` OPTIONS ('stream' = 's', 'checkpoint' = 'c', 'trigger' = 'x')",
             "STREAM_OPTION",
