@@ -45,6 +45,7 @@ class Tally:
     complete: int = 0
     incomplete: int = 0
     rolled: int = 0
+    narrow: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     caution: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -59,6 +60,8 @@ class Tally:
         self.complete += not answer.missing
         self.incomplete += answer.missing
         cubes = {cube.name: cube for cube in history.schema.cubes}
+        tables = {narrow.table for cube in cubes.values() for fact in cube.facts for narrow in fact.narrow}
+        self.narrow += any(part.table in tables for some in answer.plans for plan in some for part in plan.parts)
         mentions = [mention for _, mention in asked(question.query).mentions]
         self.rolled += any(
             part.period.kind is not base_period(cubes[plan.cube], mention, [plan]).kind
@@ -73,6 +76,7 @@ class Tally:
         self.complete += more.complete
         self.incomplete += more.incomplete
         self.rolled += more.rolled
+        self.narrow += more.narrow
         self.refusals += more.refusals
         self.caution += more.caution
         self.failures += more.failures
@@ -86,7 +90,7 @@ class Tally:
         """Returns all counts, with refusals by their messages."""
         lines = [
             f"{self.asked} asked: {self.complete} complete, {self.incomplete} partial, {self.refused} refused; "
-            f"{self.rolled} answered from rollups at least in part"
+            f"{self.rolled} answered from rollups at least in part, {self.narrow} from rollups over fewer columns"
         ]
         kinds: Counter[str] = Counter()
         for refusal, count in self.refusals.items():

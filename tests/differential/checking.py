@@ -299,13 +299,14 @@ def _unfinished(model: Model, plan: ReferencePlan) -> str:
     facts = {fact.name: fact for fact in model.cube.facts}
     for part in plan.parts:
         period = facts[part.fact].of_kind(part.period.kind)
-        there = model.valid(facts[part.fact], period)
+        narrow = next((narrow for narrow in facts[part.fact].narrow if narrow.table == part.table), None)
+        there = model.valid(facts[part.fact], period) if narrow is None else model.narrow.get(part.table, set())
         lacking = [o for ordinals in part.ranges for o in range(ordinals.start, ordinals.end) if o not in there]
         lacking += [
             o
             for ordinals in part.ranges
             for o in range(ordinals.start, ordinals.end)
-            if (part.fact, period, o) in model.doubtful
+            if narrow is None and (part.fact, period, o) in model.doubtful
         ]
         if lacking:
             return f"{period.name} {period.start(lacking[0])} of {part.fact}"

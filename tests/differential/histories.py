@@ -118,6 +118,8 @@ def load(history: History, rng: random.Random, complete: float = 0.0) -> None:
                 targets = _targets(rng, cube, period)
                 if targets and rng.random() < 0.7:
                     history.take(_refresh(rng, cube, fact, fact.base, period, targets, double=False))
+            if fact.narrow:
+                history.take(RefreshFact(cube, fact, None))
 
 
 #: The kinds of steps and their weights.
@@ -160,6 +162,9 @@ def step(history: History, rng: random.Random, weights: Mapping[str, int] = Mapp
         _take(history, forked, DERIVED)
     if weights == STEPS and forked.random() < 0.1:
         _take(history, forked, RELYING)
+    narrowed = [(cube, fact) for cube in history.schema.cubes for fact in cube.facts if fact.narrow]
+    if weights == STEPS and narrowed and forked.random() < 0.3:
+        history.take(RefreshFact(*forked.choice(narrowed), None))
 
 
 def _take(history: History, rng: random.Random, weights: Mapping[str, int]) -> None:

@@ -6,7 +6,7 @@ is retention. It uses neither the planner nor the catalog.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .derivations import Accept, Derivation, Derive, MarkComplete, Rely, Retract
@@ -40,6 +40,8 @@ class Model:
     retired: dict[str, dict[int, set[Value]]] = field(default_factory=dict)
     fresh: set[tuple[str, Period, int]] = field(default_factory=set)
     doubtful: dict[tuple[str, Period, int], bool] = field(default_factory=dict)
+    #: The periods of each table of rollups over fewer columns.
+    narrow: dict[str, set[int]] = field(default_factory=dict)
 
     def apply(self, step: Step | Derivation) -> list[Step | Derivation]:
         """Applies a step. Returns what the warehouse executes: the step, and the loads with which owners keep their
@@ -100,6 +102,8 @@ class Model:
         partition. The extent is empty if there is none.
         """
         begun = [(period, ordinals) for f in facts for period in f.periods if (ordinals := self._begun(f, period))]
+        tables = [narrow for fact in facts for narrow in fact.narrow]
+        begun += [(table.period, ordinals) for table in tables if (ordinals := self.narrow.get(table.table))]
         starts = [period.start(min(ordinals)) for period, ordinals in begun]
         ends = [period.end(max(ordinals)) for period, ordinals in begun]
         return (min(starts), max(ends)) if begun else (0, 0)
@@ -325,17 +329,23 @@ class Model:
         valid = self.valid(fact, fact.base)
         stretch = self.extent([replace(fact, periods=fact.periods[:1])])
         start, end = step.bounds or stretch
-        for period in (period for period in fact.periods[1:] if period not in fact.trusted):
-            division = fact.division(period)
-            covered = {period.ordinal(fact.base.start(ordinal)) for ordinal in valid}
-            for target in covered:
+
+        def computed(period: Period) -> Iterator[int]:
+            for target in {period.ordinal(fact.base.start(ordinal)) for ordinal in valid}:
                 inside = period.start(target) < end and start < period.end(target) and fact.is_valid(period, target)
                 if inside and all(o in valid for o in within(fact.base, period, target)):
-                    parts = self._parts(fact, period, self._within(period, target))
-                    parts |= self._there(fact, period, target)
-                    parts |= set(division.values if division else ())
-                    self._live(fact, period)[target] = parts or {None}
-                    self._note(fact, period, target, sure=True)
+                    yield target
+
+        for narrow in fact.narrow:
+            self.narrow.setdefault(narrow.table, set()).update(computed(narrow.period))
+        for period in (period for period in fact.periods[1:] if period not in fact.trusted):
+            division = fact.division(period)
+            for target in computed(period):
+                parts = self._parts(fact, period, self._within(period, target))
+                parts |= self._there(fact, period, target)
+                parts |= set(division.values if division else ())
+                self._live(fact, period)[target] = parts or {None}
+                self._note(fact, period, target, sure=True)
 
     def _has_all(self, fact: FactSchema, period: Period, target: int) -> bool:
         """Returns True if a fact has all base periods inside a rollup period and lost no partition of them."""

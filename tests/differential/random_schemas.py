@@ -3,7 +3,7 @@
 Some storage tables are partitioned by a dimension, too, with COMPLETE WITH. Some rollups are TRUSTED. Some facts have
 weeks beside months, and some are valid for a part of the time. Some second facts begin with a coarser period than the
 first and have the same events. Some facts have only weeks. Some partitions name their time by dates, numbers or several
-columns. Some cubes have a second time, some a time zone.
+columns. Some cubes have a second time, some a time zone. Some facts have further rollups over fewer columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rewriter.timeline.periods import UpdatePeriod
 
 from .naming import TYPED_FORMS
 from .periods import MINUTE, Period, midnight, period
-from .schemas import DECIMAL, VALUES, Column, CubeSchema, Division, FactSchema, Schema
+from .schemas import DECIMAL, VALUES, Column, CubeSchema, Division, FactSchema, Narrow, Schema
 
 P = UpdatePeriod
 _Stretch = tuple[UpdatePeriod, str, int, tuple[UpdatePeriod, ...]]
@@ -49,6 +49,8 @@ _ZONES: tuple[tuple[str, _Stretch], ...] = (
 #: How often a cube has only weeks, a zone, or a second time; and how often a fact has names other than texts, or weeks
 #: as a rollup of another fact's days.
 WEEKS, ZONED, TWICE, TYPED, COARSE_WEEKS = 0.08, 0.2, 0.2, 0.35, 0.15
+#: How often a fact has rollups over fewer columns.
+NARROW = 0.4
 #: Whether a cube may have both a zone and a second time.
 ZONED_TWICE = False
 _DIMENSIONS = ("carrier", "origin", "größe", "two words", "Kind")
@@ -122,8 +124,30 @@ def _cube(
     further = forked_rng(weeks)
     if further.random() < TWICE and (zone == "UTC" or ZONED_TWICE):
         cube = _with_second_time(further, cube)
-    typed = (_typed(further, fact) if further.random() < TYPED else fact for fact in cube.facts)
-    return replace(cube, facts=tuple(typed))
+    typed = [_typed(further, fact) if further.random() < TYPED else fact for fact in cube.facts]
+    widths = forked_rng(further)
+    narrowed = (_narrowed(widths, cube, fact) if widths.random() < NARROW else fact for fact in typed)
+    return replace(cube, facts=tuple(narrowed))
+
+
+def _narrowed(rng: random.Random, cube: CubeSchema, fact: FactSchema) -> FactSchema:
+    """Returns the fact with one or two further tables, each of some dimensions and measures."""
+    carried = [column for column in cube.carried(fact) if not column.time]
+    dimensions = [column.name for column in carried if not column.aggregate]
+    measures = [column for column in carried if column.aggregate]
+    tables: list[Narrow] = []
+    if fact.division(fact.base) and len(fact.periods) == 1:
+        return fact
+    for number in range(rng.choice((1, 1, 2)) if dimensions and measures else 0):
+        # A table that holds the base period is partitioned as the base is.
+        period = rng.choice(fact.periods[1 if fact.division(fact.base) else 0 :])
+        kept = rng.sample(dimensions, rng.randrange(len(dimensions)))
+        chosen = rng.sample(measures, rng.randint(1, len(measures)))
+        counters = [column.counted_by for column in chosen if column.counted_by]
+        names = {*kept, *(column.name for column in chosen), *counters}
+        columns = tuple(column.name for column in carried if column.name in names)
+        tables.append(Narrow(f"{fact.name}_narrow{number}", period, columns))
+    return replace(fact, narrow=tuple(tables))
 
 
 def _with_numbers(rng: random.Random, cube: CubeSchema) -> CubeSchema:

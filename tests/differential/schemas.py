@@ -96,6 +96,15 @@ class Division:
 
 
 @dataclass(frozen=True)
+class Narrow:
+    """A further table of a fact: rollups of a period over some of its columns. REFRESH FACT alone fills it."""
+
+    table: str
+    period: Period
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class FactSchema:
     """A fact: its periods, finest first, and the names of the columns that it carries.
 
@@ -118,6 +127,7 @@ class FactSchema:
     divisions: tuple[tuple[Period, Division], ...] = ()
     trusted: tuple[Period, ...] = ()
     window: tuple[int | None, int | None] = (None, None)
+    narrow: tuple[Narrow, ...] = ()
 
     def is_valid(self, period: Period, ordinal: int) -> bool:
         """Returns True if a period lies completely in the window."""
@@ -276,6 +286,11 @@ def statements(schema: Schema) -> list[str]:
                 single = zlib.crc32(f"{table} {stored}".encode()) % 3 == 0
                 packing = " TBLPROPERTIES ('rewriter.packed' = 'false')" if single else ""
                 texts.append(f"CREATE TABLE {table} ({stored}) PARTITIONED BY ({by}){packing}")
+            for narrow in fact.narrow:
+                kept = tuple(column for column in cube.carried(fact) if column.name in narrow.columns)
+                by = ", ".join(fact.naming(narrow.period).declared)
+                stored = _columns(kept, sums_of_float(), rolled_up=True)
+                texts.append(f"CREATE TABLE {narrow.table} ({stored}) PARTITIONED BY ({by})")
             texts.append(_create_fact(cube, fact))
     return texts
 
@@ -291,6 +306,9 @@ def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
         if second is not None and cube.second is not None:
             by += f" PARTITIONED BY {quoted(cube.second.name)} AS {second.clause}"
         tables.append(f"TABLE {fact.table(period)} {held} {by}{_promises(fact, period)}")
+    for narrow in fact.narrow:
+        by = f"PARTITIONED BY {quoted(cube.time)} AS {fact.naming(narrow.period).clause}"
+        tables.append(f"TABLE {narrow.table} PERIOD {narrow.period.name} {by}")
     listed = [quoted(column.name) for column in cube.carried(fact) if not column.time]
     columns = f" ({', '.join(listed)})" if fact.partial else ""
     weight = f" WEIGHT {fact.weight}" if fact.weight else ""

@@ -39,6 +39,7 @@ def _assert_sound(tally: Tally) -> None:
     assert tally.complete > tally.asked / 4, told
     assert tally.incomplete > tally.asked / 10, told
     assert tally.rolled > tally.asked / 8, told
+    assert tally.narrow > tally.asked / 25, told
     assert tally.refused < 0.15 * tally.asked, told
     assert share(tally.caution) >= 0.9, told
 
@@ -50,7 +51,7 @@ def test_rewritten_answers_are_base_answers(tmp_path: Path) -> None:
     assert tally.asked == 60 * len(seeds)
     # How many there are of each differs from schema to schema; the long form counts them. Some have hardly any.
     others = (seed for seed in range(25) if seed not in seeds)
-    while min(tally.complete, tally.incomplete, tally.rolled) == 0:
+    while min(tally.complete, tally.incomplete, tally.rolled, tally.narrow) == 0:
         tally.add(run_seed(next(others), Campaign(queries=60), tmp_path))
         assert not tally.failures, "\n\n".join(tally.failures)
 
@@ -130,11 +131,13 @@ def test_every_kind_of_world_is_made() -> None:
             "no second time beside one": cube.second is not None and fact.other_naming(fact.base) is None,
             "a rollup without it": len({fact.other_naming(period) is None for period in fact.periods}) == 2,
             "a zone": cube.zone != "UTC",
+            "rollups over fewer columns": bool(fact.narrow),
+            "hours or days over fewer columns": any(narrow.period is fact.base for narrow in fact.narrow),
         }.items()
         if holds
     )
     assert min(counted.values()) > 5, counted
-    assert len(counted) == 7, counted
+    assert len(counted) == 9, counted
     forms = {(period.kind, form) for fact in facts for period, form in (*fact.forms, *fact.second_forms)}
     declared = {(kind, form) for kind, some in TYPED_FORMS.items() for form in some}
     assert declared <= forms, declared - forms

@@ -86,16 +86,16 @@ def _keys(node: exp.Expr, key: Callable[[exp.Expr], str]) -> list[str]:
 def _sets(node: exp.Expr, key: Callable[[exp.Expr], str]) -> list[KeySet]:
     if isinstance(node, exp.GroupingSets):
         return [key_set for element in node.expressions for key_set in _sets(element, key)]
+    if not isinstance(node, exp.Rollup | exp.Cube):
+        return [tuple(_keys(node, key))]
     elements = [tuple(_keys(element, key)) for element in node.expressions]
     if isinstance(node, exp.Rollup):
         return [_joined(elements[:length]) for length in range(len(elements), -1, -1)]
-    if isinstance(node, exp.Cube):
-        return [
-            _joined(chosen)
-            for length in range(len(elements), -1, -1)
-            for chosen in itertools.combinations(elements, length)
-        ]
-    return [tuple(_keys(node, key))]
+    return [
+        _joined(chosen)
+        for length in range(len(elements), -1, -1)
+        for chosen in itertools.combinations(elements, length)
+    ]
 
 
 def _joined(elements: Sequence[KeySet]) -> KeySet:

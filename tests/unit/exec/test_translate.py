@@ -235,3 +235,9 @@ def test_a_union_of_a_thousand_arms_is_no_deep_tree() -> None:
 def test_a_long_chain_of_conditions() -> None:
     chain = " OR ".join(f"dt = '{n}'" for n in range(500))
     assert run(f"SELECT a FROM t WHERE {chain}").sql.count(" OR ") == 499
+
+
+def test_a_grouping_set_without_parentheses_may_be_a_call_with_a_unit() -> None:
+    hours = "timestampadd(HOUR, 9, ts)"
+    bare = run(f"SELECT count(*) FROM t GROUP BY GROUPING SETS ({hours}, (s, {hours}))").sql
+    assert bare == run(f"SELECT count(*) FROM t GROUP BY GROUPING SETS (({hours}), (s, {hours}))").sql
