@@ -23,7 +23,7 @@ VARIABLE = "REWRITER_TEST_SEED"
 _PARTS = 8
 #: The seconds that a slow test may take in an ordinary run, on average over the commits, and the most times as many
 #: shares for that: of tests in general, of tests that read the whole tree, and of recorded outputs.
-_SECONDS, _MOST_TIMES, _MOST_TIMES_OF_TREE, _MOST_TIMES_OF_GOLDENS = 1, 64, 8, 4
+_SECONDS, _MOST_TIMES, _MOST_TIMES_OF_TREE, _MOST_TIMES_OF_GOLDENS = 0.4, 64, 8, 4
 #: Tests of one case run with every second commit, but for these.
 _GOLDENS = ("tests/golden/", "tests/planner/")
 _ALWAYS = ("tests/unit/documents/", "tests/unit/test_", *_GOLDENS)
@@ -73,7 +73,7 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. A test of one case has
-    two shares, and a slow test more: it runs with some commits only, so that it costs a commit a second on average, as
+    two shares, and a slow test more: it runs with some commits only, so that it costs a commit 0.4 seconds on average, as
     far as 64 times as many shares allow (eight times, for tests of documents; four times, for golden files). Cases that
     are named individually run, and so do regressions and the quick tests.
     """

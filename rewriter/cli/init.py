@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The rows that are looked at, and the most values of a dimension that rollups keep.
 _SAMPLE, _MOST_VALUES = 100_000, 1_000
+#: The events of a day from which on their partitions are hours.
+_MANY_A_DAY = 5_000_000
 _CONFIGURATION = '[profiles.default]\nwarehouse = "warehouse"\nengine = "duckdb"\n'
 _FILE = "cube.sql"
 
@@ -39,10 +42,10 @@ def init(files: Sequence[str], cube: str | None, yes: bool, **options: Any) -> i
     if os.path.lexists(_FILE):
         raise click.UsageError(f"{_FILE} exists. Remove it, or work in another directory.")
     source = _source(files)
-    _check_schemas(source)
+    local_times = _check_schemas(source)
     with connection(**options).session(plans_only=True) as session:
         events = _read(source, session)
-    text = _statement(source, events, cube or _name(source))
+    text = _statement(source, events, local_times, cube or _name(source))
     Path(_FILE).write_text(text, encoding="utf-8")
     click.echo(text.rstrip())
     if not os.path.lexists("rewriter.toml"):
@@ -65,6 +68,14 @@ class _Source:
     path: str
     files: tuple[Path, ...]
     name: str
+    root: str = ""
+
+    @property
+    def directories(self) -> str | None:
+        """The directory whose directories have names such as ``day=2024-05-01``, as SQL writes it."""
+        if not self.root or not all("=" in part for part in self.files[0].relative_to(self.root).parts[:-1]):
+            return None
+        return f"{self.format}.`{self.root.replace('`', '``')}`"
 
     @property
     def relation(self) -> str:
@@ -73,14 +84,25 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Events:
-    """The columns of the events, and figures of a sample: each column's number of values and of NULLs."""
+    """The columns of the events, their number, first and last time; and of a sample the number of events, and each
+    column's number of values and of NULLs.
+    """
 
     columns: tuple[Column, ...]
     rows: int
+    span: tuple[str, str] | None
+    sample: int
     values: dict[str, int]
     nulls: dict[str, int]
-    span: tuple[str, str] | None
     time: str
+
+    @property
+    def rows_of_a_day(self) -> float:
+        """The mean number of events of a day."""
+        if self.span is None:
+            return 0
+        days = [datetime.fromisoformat(time).toordinal() for time in self.span]
+        return self.rows / (days[1] - days[0] + 1)
 
 
 def _source(arguments: Sequence[str]) -> _Source:
@@ -114,7 +136,7 @@ def _source(arguments: Sequence[str]) -> _Source:
         raise click.UsageError(f"{first} has files in directories of several depths: name one of the directories.")
     (depth,) = depths
     pattern = "/*" * (depth - 1) + f"/*.{ending}" if depth > 1 else ""
-    return _Source(ending, f"{first}{pattern}", tuple(files), first.absolute().name)
+    return _Source(ending, f"{first}{pattern}", tuple(files), first.absolute().name, str(first) if pattern else "")
 
 
 def _is_data(path: Path, root: Path) -> bool:
@@ -122,10 +144,12 @@ def _is_data(path: Path, root: Path) -> bool:
     return path.is_file() and not any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
 
 
-def _check_schemas(source: _Source) -> None:
-    """Raises ``DataError`` for Parquet files that cannot be read, or with other columns than the first one."""
+def _check_schemas(source: _Source) -> frozenset[str]:
+    """Returns the columns that are times without a zone. Raises ``DataError`` for Parquet files that cannot be read, or
+    with other columns than the first one.
+    """
     if source.format != "parquet":
-        return
+        return frozenset()
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -150,6 +174,8 @@ def _check_schemas(source: _Source) -> None:
                 condition="FAILED_READ_FILE",
                 hint="Name files of one schema, or write them again with the same columns.",
             )
+    assert first is not None
+    return frozenset(field.name for field in first if pa.types.is_timestamp(field.type) and field.type.tz is None)
 
 
 def _read(source: _Source, session: Session) -> _Events:
@@ -172,21 +198,21 @@ def _read(source: _Source, session: Session) -> _Events:
     plain = [column for column in columns if "<" not in column.type]
     sampled: tuple[Any, ...] = next(
         iter(
-            session.execute(
-                f"SELECT COUNT(*), CAST(MIN({quote_name(time)}) AS STRING), CAST(MAX({quote_name(time)}) AS STRING), "
-                f"{counts} FROM (SELECT * FROM {source.relation} LIMIT {_SAMPLE})"
-            ).rows()
+            session.execute(f"SELECT COUNT(*), {counts} FROM (SELECT * FROM {source.relation} LIMIT {_SAMPLE})").rows()
         )
     )
-    rows, first, last, *figures = sampled
+    sample, *figures = sampled
+    bounds = f"CAST(MIN({quote_name(time)}) AS STRING), CAST(MAX({quote_name(time)}) AS STRING)"
+    whole: tuple[Any, ...] = next(iter(session.execute(f"SELECT COUNT(*), {bounds} FROM {source.relation}").rows()))
+    rows, first, last = whole
     values = {column.name: figures[2 * number] for number, column in enumerate(plain)}
-    nulls = {column.name: rows - figures[2 * number + 1] for number, column in enumerate(plain)}
+    nulls = {column.name: sample - figures[2 * number + 1] for number, column in enumerate(plain)}
     span = None if first is None else (str(first), str(last))
-    return _Events(tuple(plain), rows, values, nulls, span, time)
+    return _Events(tuple(plain), rows, span, sample, values, nulls, time)
 
 
-def _statement(source: _Source, events: _Events, cube: str) -> str:
-    """Returns the proposed statement, with a comment at each guess."""
+def _statement(source: _Source, events: _Events, local_times: Collection[str], cube: str) -> str:
+    """Returns the proposed statement, with a comment at each guess. ``local_times`` are the times without a zone."""
     from rewriter.grammar.unparse import quote_name
     from rewriter.statements.maintain.create_cube_from import is_dimension, is_number
 
@@ -196,12 +222,17 @@ def _statement(source: _Source, events: _Events, cube: str) -> str:
     numbers = [column for column in others if column not in dimensions and is_number(column.type)]
     left_out = [column.name for column in others if column not in dimensions and column not in numbers]
     times = [c.name for c in events.columns if c.type in ("timestamp", "date")]
-    whole = f"Events: {events.rows:,}" if events.rows < _SAMPLE else f"Events: the first {_SAMPLE:,}"
     begun = f", from {events.span[0]} to {events.span[1]}" if events.span else ""
-    lines = [f"-- Proposed by rewriter init. {whole}{begun}. Files: {len(source.files):,}."]
+    lines = [f"-- Proposed by rewriter init. Events: {events.rows:,}{begun}. Files: {len(source.files):,}."]
+    if events.rows > events.sample:
+        lines.append(f"-- The numbers of values are those of the first {events.sample:,} events.")
     if left_out:
         lines.append(f"-- Left out, because they are neither texts nor numbers: {', '.join(left_out)}.")
     lines.append(f"CREATE CUBE {quote_name(cube)} FROM {source.relation}")
+    if source.directories:
+        lines.append(
+            f"  -- or FROM {source.directories} EXTERNAL, which copies no file, if the directories name its time"
+        )
     also = [name for name in times if name != events.time]
     lines.append(
         f"  TIME {quote_name(events.time)}"
@@ -225,12 +256,17 @@ def _statement(source: _Source, events: _Events, cube: str) -> str:
         comma = "," if number < len(measures) - 1 else ""
         lines.append(f"    {measure}{comma}  -- {reason}")
     lines.append("  )")
+    finest = "HOURLY" if events.rows_of_a_day > _MANY_A_DAY else "DAILY"
     kept_columns = f" ({', '.join(map(quote_name, small))})" if small and len(small) < len(dimensions) else ""
     if small or not dimensions:
+        periods = dict.fromkeys((finest, "DAILY", "MONTHLY"))
+        unit = "hours" if finest == "HOURLY" else "days"
         lines.append(
-            f"  ROLLUPS (DAILY{kept_columns}, MONTHLY{kept_columns})  -- days are the partitions of the events"
+            f"  ROLLUPS ({', '.join(f'{period}{kept_columns}' for period in periods)})"
+            f"  -- {unit} are the partitions of the events: about {events.rows_of_a_day:,.0f} a day"
         )
-    lines.append("  -- TIME ZONE 'Europe/Berlin'  if your days do not begin at midnight in UTC")
+    without = "The times in the files have no zone, and are read as UTC. " if events.time in local_times else ""
+    lines.append(f"  -- {without}TIME ZONE 'Europe/Berlin'  if your days do not begin at midnight in UTC")
     return "\n".join(lines) + "\n;\n"
 
 

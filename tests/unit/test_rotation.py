@@ -79,6 +79,7 @@ def test_regressions_run_with_every_share(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_slow_tests_run_with_some_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotation, "_SECONDS", 1)
     monkeypatch.setattr(rotation, "SLOW_TESTS", {"a::slow": 4, "a::cases": 1.5, "a::marked": 8})
     runs: dict[str, int] = {}
     for number in range(32):

@@ -37,7 +37,8 @@ RULES = r"""
 create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
              ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+ [rollups]
 rollups: ROLLUPS "(" rollup ("," rollup)* ")"
-rollup: NAME [names]
+rollup: NAME [rollup_dimensions]
+rollup_dimensions: "(" [NAME ("," NAME)*] ")"
 storage: STORED "IN" [storage_name] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
 storage_name: "STORAGE" NAME ["ON" "CLUSTER" NAME]
 fact_table: "TABLE" name [names] _fact_table_clause+  -> named_fact_table
@@ -291,7 +292,9 @@ def storage_text(storage: FactStorage) -> str:
 
 @dataclass(frozen=True)
 class Rollup:
-    """``MONTHLY (page, country)`` of ROLLUPS: a period, and the dimensions of the rollup; all of them for ``None``."""
+    """``MONTHLY (page, country)`` of ROLLUPS: a period, and the dimensions of the rollup: all of them for ``None``, and
+    none for ``MONTHLY ()``.
+    """
 
     period: str
     dimensions: tuple[str, ...] | None = None
@@ -303,6 +306,11 @@ def rollup(name: Terminal, dimensions: tuple[str, ...] | None) -> Rollup:
     if dimensions is not None:
         refuse_duplicates([(dimension, name.span) for dimension in dimensions], str.lower)
     return Rollup(period_name(name), dimensions, name.span)
+
+
+@builds("rollup_dimensions")
+def rollup_dimensions(*names: Terminal | None) -> tuple[str, ...]:
+    return tuple(name.name for name in names if name is not None)
 
 
 @builds("rollups")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from rewriter.errors import Error
 from rewriter.grammar.families import facts as s
 from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.runtime.statement_context import single
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.tables import build_table
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: The partition column that names the period of a rollup that ROLLUPS makes.
 _TIME_COLUMN = "dt"
+#: Ends the name of the table of a rollup without dimensions.
+_NO_DIMENSION = "total"
 #: The longest readable part of a table's name, in characters.
 _LONGEST = 80
 
@@ -61,7 +64,8 @@ def make_tables(
     """Returns the tables of rollups of a fact, in the fact's database: parquet, one partition for each period.
 
     ``earlier`` are the other objects that the same commit creates, which the context shows, too.
-    The table of ``MONTHLY (page)`` of the fact ``views`` is ``views_monthly_page``. It has the dimensions, all measures
+    The table of ``MONTHLY (page)`` of the fact ``views`` is ``views_monthly_page``, and that of ``MONTHLY ()``
+    ``views_monthly_total``. It has the dimensions, all measures
     of the fact in the types of their sums, and the partition column ``dt``. Raises INVALID_FACT for a dimension that
     the fact does not have and for two equal rollups, and TABLE_OR_VIEW_ALREADY_EXISTS.
     """
@@ -73,7 +77,8 @@ def make_tables(
             raise invalid_fact(
                 f"The rollup {s.rollup_text(rollup)} occurs twice.", rollup.span, "Name each rollup once."
             )
-        table = _table(rollup, dimensions, fact, cube, columns, transaction.allocate_id(), context)
+        taken = {change.object.name for change in changes}
+        table = _table(rollup, dimensions, fact, cube, columns, transaction.allocate_id(), taken, context)
         changes.append(CreateObject(table))
         layout = (cube.times[0], (s.LayoutColumn(_time_column(cube)),))
         clause_name = Name(parts_of(table.name), rollup.span)
@@ -167,12 +172,20 @@ def _table(
     cube: Cube,
     columns: tuple[str, ...] | None,
     id: int,
+    taken: Collection[str],
     context: Context,
 ) -> Table:
     # A list of all dimensions is the same as no list.
     is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
+    words = () if is_whole else (dimensions or (_NO_DIMENSION,))
+    name = _name("_".join([fact.last, rollup.period.lower(), *words]))
+    full = single(Name((*fact.parts[:-1], name)))
+    existing = context.snapshot.fact_using(full)
+    if full in taken or (existing is not None and existing.name == single(fact)):
+        # Another rollup of the fact has the name: DAILY (a, b) beside DAILY (a_b).
+        name = _name(f"{name}_{zlib.crc32(repr(words).encode()):08x}")
     statement = CreateTable(
-        table=Name((*fact.parts[:-1], _name(rollup, () if is_whole else dimensions, fact)), rollup.span),
+        table=Name((*fact.parts[:-1], name), rollup.span),
         columns=tuple(_columns(dimensions, cube, columns)),
         partitioned_by=(ColumnDef(_time_column(cube), "string"),),
     )
@@ -193,8 +206,8 @@ def _columns(dimensions: Sequence[str], cube: Cube, columns: tuple[str, ...] | N
             yield ColumnDef(measure.name, measure.rollup_type)
 
 
-def _name(rollup: s.Rollup, dimensions: Sequence[str], fact: Name) -> str:
-    name = re.sub(r"\W", "_", "_".join([fact.last, rollup.period.lower(), *dimensions]))
+def _name(text: str) -> str:
+    name = re.sub(r"\W", "_", text)
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9]}_{zlib.crc32(name.encode()):08x}"
 
 

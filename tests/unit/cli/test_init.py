@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from terminals import Terminal
 
 from rewriter.cli import main
 from rewriter.session import Session
@@ -47,13 +49,40 @@ def test_a_directory_becomes_a_statement_that_runs(capsys: pytest.CaptureFixture
         "    COUNT(*) AS `events`,  -- the number of events\n"
         "    SUM(ms) AS ms  -- INT; or MAX, MIN\n"
         "  )\n"
-        "  ROLLUPS (DAILY (page), MONTHLY (page))  -- days are the partitions of the events\n"
+        "  ROLLUPS (DAILY (page), MONTHLY (page))  -- days are the partitions of the events: about 1,000 a day\n"
         "  -- TIME ZONE 'Europe/Berlin'  if your days do not begin at midnight in UTC\n"
         ";\n"
     )
     assert "CREATE FACT page_views_all" in capsys.readouterr().out
     with Session("warehouse", engine="duckdb") as session:
         assert list(session.execute("SELECT COUNT(*) FROM page_views").rows()) == [(3000,)]
+
+
+def test_at_a_terminal_it_asks(tmp_path: Path) -> None:
+    write("logs/a.parquet")
+    for answer, is_made in (("n", False), ("y", True)):
+        Path("cube.sql").unlink(missing_ok=True)
+        with Terminal([sys.executable, "-m", "rewriter", "init", "logs"], tmp_path) as terminal:
+            terminal.until("Run it now? [y/N]:")
+            terminal.type(f"{answer}\r")
+            terminal.until("REFRESH FACT logs_all" if is_made else "then run: rewriter -f cube.sql")
+            assert terminal.end() == 0
+        assert Path("warehouse").exists() is is_made
+
+
+def test_the_proposal_knows_volume_zone_and_directories(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rewriter.cli.init._MANY_A_DAY", 100)
+    monkeypatch.setattr("rewriter.cli.init._SAMPLE", 50)
+    local = pa.array([datetime(2024, 1, 1) + timedelta(minutes=n) for n in range(300)], pa.timestamp("us"))
+    write("logs/day=2024-01-01/a.parquet", 300, at=local)
+    assert main.main(["init", "logs"]) == 0
+    proposed = Path("cube.sql").read_text()
+    assert "-- The numbers of values are those of the first 50 events." in proposed
+    assert "-- or FROM parquet.`logs` EXTERNAL, which copies no file" in proposed
+    assert "ROLLUPS (HOURLY, DAILY, MONTHLY)  -- hours are the partitions of the events: about 300 a day" in proposed
+    assert "-- The times in the files have no zone, and are read as UTC. TIME ZONE" in proposed
 
 
 def test_without_a_terminal_it_runs_nothing_by_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,33 @@ def test_a_wrong_rollup_leaves_nothing_behind(session: Session, rollups: str, me
     session.execute(f"{FACT} ROLLUPS (MONTHLY)")
 
 
+def test_rollups_without_dimensions_and_with_names_that_meet(session: Session) -> None:
+    session.execute(
+        "CREATE CUBE w (a STRING, b STRING, a_b STRING, total STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)"
+    )
+    session.execute("CREATE TABLE e (a STRING, b STRING, a_b STRING, total STRING, n BIGINT) PARTITIONED BY (h STRING)")
+    rollups = "DAILY (a, b), DAILY (a_b), DAILY (), DAILY (total)"
+    session.execute(
+        f"CREATE FACT f OF CUBE w STORED IN (TABLE e PERIOD HOURLY PARTITIONED BY t AS (h)) ROLLUPS ({rollups})"
+    )
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY (a_b)")
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY (a, b)")
+    ((shown,),) = session.execute("SHOW CREATE FACT f").rows()
+    assert "DAILY (a, b),\n  DAILY (a_b),\n  DAILY (),\n  DAILY (total),\n  MONTHLY (a_b),\n  MONTHLY (a, b)" in str(
+        shown
+    )
+    session.execute("INSERT INTO e VALUES ('x', 'y', 'z', 'u', 3, '2024-01-01-05')")
+    session.execute("ALTER FACT f MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
+    session.execute("REFRESH FACT f")
+    day = "FROM w WHERE t >= '2024-01-01' AND t < '2024-01-02'"
+    assert "FROM f_daily_total WHERE" in session.plan(f"SELECT SUM(n) {day}").sql
+    for query in (f"SELECT SUM(n) {day}", f"SELECT SUM(n) {day} AND a_b = 'z'", f"SELECT SUM(n) {day} AND total = 'u'"):
+        assert list(session.execute(query).rows()) == [(3,)]
+    session.execute("ALTER FACT f DROP ROLLUP DAILY ()")
+    with pytest.raises(Error, match=r"has no rollup DAILY \(\) that ROLLUPS has made"):
+        session.execute("ALTER FACT f DROP ROLLUP DAILY ()")
+
+
 def test_an_existing_table_is_not_taken(session: Session) -> None:
     session.execute("CREATE TABLE v_daily_page (x INT)")
     with pytest.raises(Error, match="Cannot create v_daily_page"):
