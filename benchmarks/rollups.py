@@ -24,7 +24,9 @@ _CREATE = (
     "MEASURES (COUNT(*) AS views, SUM(ms) AS ms, MAX(ms) AS slowest){}"
 )
 _WIDE = " ROLLUPS (HOURLY, DAILY, MONTHLY)"
-_NARROW = " ROLLUPS (HOURLY, DAILY, MONTHLY, DAILY (page), DAILY (country), DAILY (page, country), MONTHLY (page, country))"
+_NARROW = (
+    " ROLLUPS (HOURLY, DAILY, MONTHLY, DAILY (page), DAILY (country), DAILY (page, country), MONTHLY (page, country))"
+)
 #: 20 queries of a dashboard: by page or country, over 20 ranges of days.
 _DASHBOARD = [
     f"SELECT {key}, COUNT(*) AS n, SUM(ms) AS ms FROM views WHERE viewed_at >= '2024-01-{1 + number:02d}' "

@@ -73,9 +73,9 @@ def mark_shares(items: Sequence[pytest.Item]) -> None:
     ``share(parts)`` sets the number of shares; ``share(parts, "spark")`` divides only the cases with that mark, and
     ``share(1)`` runs all. A test without the mark has as many shares as cases, but eight at most, and its name selects
     the first one: of two cases for two engines, some tests run one, and other tests the other. A test of one case has
-    two shares, and a slow test more: it runs with some commits only, so that it costs a commit 0.4 seconds on average, as
-    far as 64 times as many shares allow (eight times, for tests of documents; four times, for golden files). Cases that
-    are named individually run, and so do regressions and the quick tests.
+    two shares, and a slow test more: it runs with some commits only, so that it costs a commit 0.4 seconds on average,
+    as far as 64 times as many shares allow (eight times, for tests of documents; four times, for golden files). Cases
+    that are named individually run, and so do regressions and the quick tests.
     """
     is_selection = len({item.nodeid.partition("::")[0] for item in items}) < _FEW_FILES
     cases: dict[tuple[str, int | None], list[pytest.Item]] = {}

@@ -37,7 +37,7 @@ from .model import Inconsistent, Model
 from .periods import Period
 from .random_schemas import forked_rng
 from .schemas import VALUES, Column, CubeSchema, FactSchema, Schema, Value, statements
-from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, within
+from .steps import Add, Drop, DropPart, DropPeriod, Load, Recreate, RefreshFact, RollUp, Row, Step, Write, within
 
 #: The pinned present of all sessions, in the middle of the data of some histories.
 NOW_TEXT = "2013-02-11T12"
@@ -162,6 +162,9 @@ def step(history: History, rng: random.Random, weights: Mapping[str, int] = Mapp
         _take(history, forked, DERIVED)
     if weights == STEPS and forked.random() < 0.1:
         _take(history, forked, RELYING)
+    if weights == STEPS and forked.random() < 0.08:
+        cube = forked.choice(history.schema.cubes)
+        history.take(Recreate(cube, forked.choice(cube.facts)))
     narrowed = [(cube, fact) for cube in history.schema.cubes for fact in cube.facts if fact.narrow]
     if weights == STEPS and narrowed and forked.random() < 0.3:
         history.take(RefreshFact(*forked.choice(narrowed), None))

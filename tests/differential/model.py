@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from .derivations import Accept, Derivation, Derive, MarkComplete, Rely, Retract
 from .periods import Period
 from .schemas import CubeSchema, FactSchema, Value
-from .steps import Add, Drop, DropPart, DropPeriod, Load, RefreshFact, RollUp, Row, Step, Write, held, within
+from .steps import Add, Drop, DropPart, DropPeriod, Load, Recreate, RefreshFact, RollUp, Row, Step, Write, held, within
 
 #: The only partition of a period that is not divided. No part of a divided period has an empty text as its value.
 ALL: Value = ""
@@ -64,7 +64,7 @@ class Model:
             self.doubtful = {
                 rollup: kind for rollup, kind in self.doubtful.items() if rollup[0] != step.fact.name or kind
             }
-        elif isinstance(step, Retract):
+        elif isinstance(step, Retract | Recreate):
             pass
         elif isinstance(step, Rely):
             step = replace(step, rows=self._derive(step.promised).rows)

@@ -291,11 +291,12 @@ def statements(schema: Schema) -> list[str]:
                 by = ", ".join(fact.naming(narrow.period).declared)
                 stored = _columns(kept, sums_of_float(), rolled_up=True)
                 texts.append(f"CREATE TABLE {narrow.table} ({stored}) PARTITIONED BY ({by})")
-            texts.append(_create_fact(cube, fact))
+            texts.append(create_fact(cube, fact))
     return texts
 
 
-def _create_fact(cube: CubeSchema, fact: FactSchema) -> str:
+def create_fact(cube: CubeSchema, fact: FactSchema) -> str:
+    """Returns the statement that declares a fact."""
     tables = []
     for period in fact.periods[-1:] if fact.shared else fact.periods:
         held = (

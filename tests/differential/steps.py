@@ -8,7 +8,7 @@ from typing import Any
 
 from .naming import Naming
 from .periods import Period, instant_text
-from .schemas import Column, CubeSchema, Division, FactSchema, Value, literal, plain, quoted
+from .schemas import Column, CubeSchema, Division, FactSchema, Value, create_fact, literal, plain, quoted
 
 Row = tuple[Value, ...]
 Line = tuple[list[str], list[str]]
@@ -238,7 +238,18 @@ class RefreshFact:
         return [f"REFRESH FACT {self.fact.name}{between}"]
 
 
-Step = Write | Drop | Add | RollUp | Load | DropPeriod | DropPart | RefreshFact
+@dataclass(frozen=True)
+class Recreate:
+    """A fact is dropped and declared again: all that was proven stays so."""
+
+    cube: CubeSchema
+    fact: FactSchema
+
+    def statements(self) -> list[str]:
+        return [f"DROP FACT {self.fact.name}", create_fact(self.cube, self.fact)]
+
+
+Step = Recreate | Write | Drop | Add | RollUp | Load | DropPeriod | DropPart | RefreshFact
 
 
 def held(cube: CubeSchema, fact: FactSchema, rows: Iterable[Row]) -> tuple[Row, ...]:

@@ -36,7 +36,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.partition_versions import RowState
 from rewriter.catalog.store.prepared_statements import search
 from rewriter.catalog.store.schema import FRESH
-from rewriter.errors import ConflictError
+from rewriter.errors import ConflictError, DataError
 from rewriter.timeline.calendars import Period
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
@@ -269,7 +269,7 @@ class FactTimelineUpdate:
             for key in binding.key_ranges(slot.period, OrdinalRange(slot.ordinal, slot.ordinal + 1))
         )
         for row in newest_versions(self._context.connection, binding.table, keys):
-            is_newer = row.state is RowState.LIVE or row.changed_by > binding.since(self._made_by)
+            is_newer = row.state is RowState.LIVE or row.changed_by > binding.first_since(self._made_by)
             if is_newer and binding.locate(row.values) in slots:
                 self._rebuild(binding, row)
         base_slots = [slot for slot in slots if self.is_base(table, slot)]
@@ -406,12 +406,17 @@ class FactTimelineUpdate:
 
     def _rebuild(self, binding: TimeBinding, row: NewestVersion) -> None:
         """Notes one partition of a rebuild."""
-        table, joined_at = binding.table, binding.since(self._made_by)
+        table, joined_at = binding.table, binding.first_since(self._made_by)
         is_newer = row.changed_by > joined_at
         live = row.state is RowState.LIVE
         if not live and not is_newer:
             return  # A partition that was dropped or wiped before the fact is ignored.
-        slot = binding.locate(row.values)
+        try:
+            slot = binding.locate(row.values)
+        except DataError:
+            if live:
+                raise
+            return  # It was written and dropped between two equal facts, and belonged to neither.
         if live:
             binding.check_period(row.values, row.properties, slot)
             if not row.proof.is_open:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.commit import conflicts
 from rewriter.catalog.commit.conflicts import Claims
+from rewriter.catalog.commit.earlier_facts import continued
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.commit.stored_timelines import end_rows
 from rewriter.catalog.facts import timeline_properties
@@ -57,9 +58,17 @@ class ObjectChanges:
         self._timeline_updates = timeline_updates
 
     def create(self, object_: Object) -> None:
-        """Creates an object under a free name. A fact takes over the content of its tables."""
+        """Creates an object under a free name. A fact takes over the content of its tables, and the proofs of a dropped
+        fact that means the same.
+        """
         self._check_free(object_)
-        bindings = self._checked_bindings(object_) if isinstance(object_, Fact) else ()
+        bindings: Sequence[TimeBinding] = ()
+        if isinstance(object_, Fact):
+            bindings = self._checked_bindings(object_)
+            cube = self._context.live_object(object_.cube)
+            assert isinstance(cube, Cube)
+            object_ = continued(self._context.connection, object_, cube, bindings)
+            bindings = bind(object_, self._context.live_object)
         self._insert(object_)
         self._context.log(f"CREATE_{kind_of(object_).upper()}", object_)
         if isinstance(object_, Fact):

@@ -406,12 +406,13 @@ class StoredProofs:
     def of(self, binding: TimeBinding, proof: Proof, sources: Collection[int], commit: int) -> Proof:
         """Returns the proof of a partition whose content ``commit`` computed from the tables ``sources``.
 
-        Content that is older than the table's membership in the fact is unproven. In facts of earlier releases it keeps
+        Content that is older than the table's membership in the fact is unproven, unless the table belonged to an equal
+        fact at that time. In facts of earlier releases it keeps
         their judgment: outdated if it was computed from a rollup, because it is unknown which write invalidated
         that rollup.
         """
         since = binding.since(self.made_by)
-        if commit > since:
+        if commit > since or binding.was_member(commit):
             return proof
         if since > self.trusted:
             return Proof(UNKNOWN, BEFORE_FACT)

@@ -90,6 +90,15 @@ class TimeBinding:
         """Returns the commit since which the table belongs to a fact that the commit ``made_by`` created."""
         return max(made_by, self.storage_table.joined)
 
+    def first_since(self, made_by: int) -> int:
+        """Returns the commit since which the table belongs to the fact, or to dropped facts of the same meaning."""
+        return max(min([made_by, *(life.created for life in self.fact.earlier)]), self.storage_table.joined)
+
+    def was_member(self, commit: int) -> bool:
+        """Tests whether the table belonged to a dropped fact of the same meaning when a commit wrote into it."""
+        joined = self.storage_table.joined
+        return any(max(life.created, joined) < commit <= life.dropped for life in self.fact.earlier)
+
     @property
     def is_trusted(self) -> bool:
         """True if the owner guarantees its rollups: TRUSTED tables are never outdated or unproven."""

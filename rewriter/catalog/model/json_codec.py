@@ -20,6 +20,7 @@ from rewriter.catalog.model.objects import (
     Completeness,
     Cube,
     Fact,
+    FactLife,
     Function,
     Measure,
     Namespace,
@@ -166,6 +167,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "class_name": str,
     "owner": (str, NoneType),
     "created": int,
+    "dropped": int,
     "source": (str, NoneType),
 }
 
@@ -357,6 +359,7 @@ def _fact_data(fact: Fact) -> dict[str, Any]:
         **_zone_data(fact.zone),
         # Facts of earlier versions, and facts that declare no lateness, have no such entry.
         **({} if fact.lateness is None else {"lateness": fact.lateness}),
+        **({"earlier": [[life.created, life.dropped] for life in fact.earlier]} if fact.earlier else {}),
         "cube": fact.cube,
         "columns": fact.columns,
         "weight": fact.weight,
@@ -375,7 +378,8 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
         for label, tables, *bounds in data["storages"]
     )
     columns = None if data["columns"] is None else _names(data["columns"])
-    return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"))
+    earlier = tuple(FactLife(*life) for life in data.get("earlier", ()))
+    return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"), earlier)
 
 
 def _storage_table_data(table: StorageTable) -> dict[str, Any]:

@@ -505,10 +505,21 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class FactLife:
+    """The life of a dropped fact: the numbers of the commits that created and dropped it."""
+
+    created: int
+    dropped: int
+
+
+@dataclass(frozen=True)
 class Fact:
     """One physical realization of a cube. ``columns`` is ``None`` if the fact has all of the cube's; ``zone`` is the
     cube's. ``lateness`` is how late data may be, such as '6 hours' (``time_bounds.earlier``): older data should be
     present; ``None`` if it is not declared.
+
+    ``earlier`` are the lives of dropped facts with the same meaning over the same tables, whose proofs count
+    (``commit.earlier_facts``).
     """
 
     id: int
@@ -519,6 +530,7 @@ class Fact:
     weight: int = 0
     zone: str = "UTC"
     lateness: str | None = None
+    earlier: tuple[FactLife, ...] = ()
 
     @property
     def calendar(self) -> Calendar:

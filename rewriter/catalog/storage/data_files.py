@@ -256,5 +256,6 @@ def _refuse_partitions(path: str, root: str, file: str) -> None:
             f"The directory {path} holds partitions ({relative_path}), whose values are not in the files.",
             object=path,
             hint=f"Name the files by a pattern, such as {pattern}, which leaves these values out; or CREATE EXTERNAL "
-            "TABLE … PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE.",
+            "TABLE … PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE. CREATE CUBE … FROM takes the directory with "
+            "EXTERNAL.",
         )

@@ -16,7 +16,7 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, with_table_names
-from rewriter.statements.define.facts import check_lateness, check_storages, read_storage
+from rewriter.statements.define.facts import check_lateness, check_storages, read_storage, unproven_tables
 from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.rollups import check_rollups, make_tables, table_of_rollup
 from rewriter.statements.define.show_create import declared_fact
@@ -55,7 +55,10 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
     else:
         assert_never(action)
     _commit([change], statement, context)
-    return Result("ALTER FACT")
+    if not isinstance(action, s.AddStorage):
+        return Result("ALTER FACT")
+    now = context.renewed()
+    return Result("ALTER FACT", warnings=tuple(unproven_tables(now.snapshot.fact(fact.name), now, before=fact)))
 
 
 def _add_rollups(fact: Fact, action: s.AddRollups, statement: s.AlterFact, context: Context) -> Result:

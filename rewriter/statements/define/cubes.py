@@ -15,6 +15,7 @@ from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.kept_proofs import proofs_at_stake
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.statements.resolve.partition_specs import check_unique
@@ -150,11 +151,12 @@ def drop_fact(statement: DropFact, context: Context) -> Result:
     made = [context.snapshot.table(table.table) for table in fact.tables if table.made]
     if statement.cascade:
         return _drop((fact, *made), "DROP FACT", statement.name, context)
+    warnings = list(proofs_at_stake(fact, context))
     result = _drop((fact,), "DROP FACT", statement.name, context)
-    if not made:
-        return result
-    names = ", ".join(seen_from(context.snapshot.current, table.name) for table in made)
-    return replace(result, warnings=(f"the tables that ROLLUPS has made stay, until DROP TABLE drops them: {names}",))
+    if made:
+        names = ", ".join(seen_from(context.snapshot.current, table.name) for table in made)
+        warnings.append(f"the tables that ROLLUPS has made stay, until DROP TABLE drops them: {names}")
+    return replace(result, warnings=tuple(warnings))
 
 
 def _drop(objects: Iterable[Cube | Fact | Table], kind: str, name: Name, context: Context) -> Result:

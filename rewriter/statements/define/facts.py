@@ -18,6 +18,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import check_width, invalid_fact, storage_table, with_table_names
+from rewriter.statements.define.kept_proofs import kept_proofs
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_raw_periods, check_raw_siblings
 from rewriter.statements.define.rollups import check_rollups, make_tables
@@ -59,7 +60,9 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             transaction.commit(changes)
         except Error as error:
             raise error.at(statement.name.span) from None
-    return Result("CREATE FACT", warnings=(*unproven_tables(fact, context), *new_fact(fact, context)))
+    created = context.renewed().snapshot.fact(fact.name)
+    warnings = kept_proofs(created, context.renewed()) if created.earlier else unproven_tables(fact, context)
+    return Result("CREATE FACT", warnings=(*warnings, *new_fact(fact, context)))
 
 
 def build_fact(
@@ -104,11 +107,12 @@ def build_fact(
     return [*earlier, *made.changes, CreateObject(fact)], fact, context
 
 
-def unproven_tables(fact: Fact, context: Context) -> Iterator[str]:
+def unproven_tables(fact: Fact, context: Context, before: Fact | None = None) -> Iterator[str]:
     """Yields a warning for each table whose rollups, or the places of whose events, nothing proves: external tables,
-    and tables that already have partitions (of events: with files).
+    and tables that already have partitions (of events: with files). The tables of ``before`` are left out.
     """
-    for stored in fact.tables:
+    old_tables = () if before is None else before.tables
+    for stored in (stored for stored in fact.tables if stored not in old_tables):
         table = context.snapshot.table(stored.table)
         if stored.raw is not None and not stored.trusted and (table.external or _has_files(table, context)):
             reason = "external" if table.external else "already has events"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, parts_of
+from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, TableKind, parts_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.errors import Error
 from rewriter.grammar.families import facts as s
@@ -33,9 +33,12 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class MadeTables:
-    """The tables of rollups: the changes that create them, their TABLE clauses, and a context that shows them."""
+    """The tables of rollups: the changes that create them, their names, their TABLE clauses, and a context that shows
+    them.
+    """
 
     changes: tuple[CreateObject, ...]
+    names: frozenset[str]
     clauses: tuple[s.FactTable, ...]
     context: Context
 
@@ -45,7 +48,7 @@ class MadeTables:
 
     def mark(self, storages: Sequence[Storage]) -> tuple[Storage, ...]:
         """Returns storages whose tables of this value are marked as made by the statement."""
-        names = {change.object.name for change in self.changes}
+        names = self.names
         return tuple(
             replace(storage, tables=tuple(replace(t, made=True) if t.table in names else t for t in storage.tables))
             for storage in storages
@@ -65,27 +68,31 @@ def make_tables(
 
     ``earlier`` are the other objects that the same commit creates, which the context shows, too.
     The table of ``MONTHLY (page)`` of the fact ``views`` is ``views_monthly_page``, and that of ``MONTHLY ()``
-    ``views_monthly_total``. It has the dimensions, all measures
-    of the fact in the types of their sums, and the partition column ``dt``. Raises INVALID_FACT for a dimension that
+    ``views_monthly_total``. It has the dimensions, all measures of the fact in the types of their sums, and the
+    partition column ``dt``. A table that a dropped fact has left is taken. Raises INVALID_FACT for a dimension that
     the fact does not have and for two equal rollups, and TABLE_OR_VIEW_ALREADY_EXISTS.
     """
     changes: list[CreateObject] = []
     clauses: list[s.FactTable] = []
+    names: list[str] = []
     for number, rollup in enumerate(rollups):
         dimensions = _dimensions(rollup, cube, columns)
         if any(_key(rollup, cube, columns) == _key(other, cube, columns) for other in rollups[:number]):
             raise invalid_fact(
                 f"The rollup {s.rollup_text(rollup)} occurs twice.", rollup.span, "Name each rollup once."
             )
-        taken = {change.object.name for change in changes}
-        table = _table(rollup, dimensions, fact, cube, columns, transaction.allocate_id(), taken, context)
-        changes.append(CreateObject(table))
+        statement = _statement(rollup, dimensions, fact, cube, columns, names, context)
+        table = _left_table(statement, context)
+        if table is None:
+            table = _built(statement, rollup, transaction.allocate_id(), context)
+            changes.append(CreateObject(table))
+        names.append(table.name)
         layout = (cube.times[0], (s.LayoutColumn(_time_column(cube)),))
         clause_name = Name(parts_of(table.name), rollup.span)
         clauses.append(s.FactTable(clause_name, (rollup.period,), (layout,), span=rollup.span))
     created = [*earlier, *changes]
     shown = context.snapshot.over(Pending.of(created)) if created else context.snapshot
-    return MadeTables(tuple(changes), tuple(clauses), context.over(shown))
+    return MadeTables(tuple(changes), frozenset(names), tuple(clauses), context.over(shown))
 
 
 def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
@@ -165,16 +172,15 @@ def _dimensions(rollup: s.Rollup, cube: Cube, columns: tuple[str, ...] | None) -
     return tuple(name for key, name in own.items() if key in wanted)
 
 
-def _table(
+def _statement(
     rollup: s.Rollup,
     dimensions: Sequence[str],
     fact: Name,
     cube: Cube,
     columns: tuple[str, ...] | None,
-    id: int,
     taken: Collection[str],
     context: Context,
-) -> Table:
+) -> CreateTable:
     # A list of all dimensions is the same as no list.
     is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
     words = () if is_whole else (dimensions or (_NO_DIMENSION,))
@@ -184,11 +190,25 @@ def _table(
     if full in taken or (existing is not None and existing.name == single(fact)):
         # Another rollup of the fact has the name: DAILY (a, b) beside DAILY (a_b).
         name = _name(f"{name}_{zlib.crc32(repr(words).encode()):08x}")
-    statement = CreateTable(
+    return CreateTable(
         table=Name((*fact.parts[:-1], name), rollup.span),
         columns=tuple(_columns(dimensions, cube, columns)),
         partitioned_by=(ColumnDef(_time_column(cube), "string"),),
     )
+
+
+def _left_table(statement: CreateTable, context: Context) -> Table | None:
+    """Returns the table that the rollup of a dropped fact has left: it has the name, the columns, and no fact."""
+    name = single(statement.table)
+    left = context.snapshot.named(name)
+    if not isinstance(left, Table) or left.external or context.snapshot.fact_using(name) is not None:
+        return None
+    columns = [[(column.name, column.type) for column in group] for group in (left.columns, left.partition_columns)]
+    wanted = [[(c.name, c.type) for c in group] for group in (statement.columns, statement.partitioned_by)]
+    return left if columns == wanted and left.kind is TableKind.MANAGED else None
+
+
+def _built(statement: CreateTable, rollup: s.Rollup, id: int, context: Context) -> Table:
     try:
         return build_table(statement, id, context)
     except Error as error:

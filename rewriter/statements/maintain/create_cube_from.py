@@ -55,7 +55,8 @@ _TIMES = ("timestamp", "date")
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TEXTS = ("string", "boolean", "date")
 _CONVERT = (
-    "A time as text or as a number is converted first: CREATE TABLE t AS SELECT *, to_timestamp(c) AS happened FROM …."
+    "A time as text or as a number is converted by a view: CREATE VIEW v AS SELECT *, to_timestamp(c) AS happened "
+    "FROM …; then CREATE CUBE … FROM v."
 )
 
 
@@ -256,7 +257,10 @@ def _declare(statement: CreateCubeFrom, events: EventSource, context: Context) -
         at = f"from_utc_timestamp({at}, {string_literal(statement.time_zone)})"
     listed = ", ".join(quote_name(column.name) for column in events.columns)
     query = Query(f"SELECT {listed}, date_format({at}, '{part.pattern}') FROM {events.copied}", span)
-    return _Declaration(table, cube, fact, streamed(Insert(table=events_name, query=query)), refresh)
+    # A stream adds the files that are new. Other events are copied as a whole, and replace what a copy has left.
+    is_stream = events.copied is not None and events.copied.startswith("STREAM ")
+    copy = Insert(table=events_name, query=query, overwrite=not is_stream)
+    return _Declaration(table, cube, fact, streamed(copy), refresh)
 
 
 def _layout_column(part: LayoutPart) -> LayoutColumn:

@@ -155,13 +155,14 @@ def test_another_name_proves_nothing(w: Warehouse, tables: Tables) -> None:
     assert reasons(w, tables["quarters"]) == (BY_RENAME,)
 
 
-def test_what_was_there_before_the_fact_is_unproven(w: Warehouse, tables: Tables) -> None:
+def test_what_was_written_outside_of_facts_is_unproven(w: Warehouse, tables: Tables) -> None:
     load(w, tables["base"])
     w.overwrite(tables["quarters"], FIRST, sources=[tables["base"]])
     w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
     w.overwrite(tables["quarters"], SECOND, sources=[tables["base"]])
     w.create_fact(PERIODS)
-    assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
+    # The fact means the same as the dropped one, and the second quarter was written in between.
+    assert states(w) == {FIRST: "timeline", SECOND: "unproven"}
     assert BEFORE_FACT in reasons(w, tables["quarters"])
 
 
@@ -360,14 +361,14 @@ def test_only_our_own_write_concerns_a_rollup_that_was_accepted_without_a_digest
     assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
 
 
-def test_files_that_an_earlier_fact_accepted_prove_nothing(w: Warehouse, outside: Tables) -> None:
+def test_other_files_than_an_equal_fact_accepted_prove_nothing(w: Warehouse, outside: Tables) -> None:
     quarters = outside["quarters"]
     accept_files(w, quarters, first="a", second="b")
     w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
     w.create_fact(PERIODS)
-    for _ in range(2):
-        assert states(w) == {FIRST: "unproven", SECOND: "unproven"}
-        list_files(w, quarters, "b", "b")
+    assert states(w) == {FIRST: "timeline", SECOND: "timeline"}
+    list_files(w, quarters, "b", "b")
+    assert states(w) == {FIRST: "unproven", SECOND: "timeline"}
 
 
 def test_what_another_wrote_meanwhile_is_not_accepted(w: Warehouse, tables: Tables) -> None:

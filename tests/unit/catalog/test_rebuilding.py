@@ -411,9 +411,18 @@ def test_a_snapshot_of_before_keeps_what_it_saw(w: Warehouse, loaded: Tables) ->
     assert w.fresh("days", P.DAILY) == ["2013-01-01", "2013-01-03"]
 
 
-def test_what_was_dropped_before_the_fact_is_forgotten(w: Warehouse, loaded: Tables) -> None:
+def test_an_equal_fact_goes_on(w: Warehouse, loaded: Tables) -> None:
+    before = stored(w)
     w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
     w.create_fact(BASE)
+    assert stored(w) == before
+    assert w.line("hours", P.HOURLY, "retired") == ["2013-01-01-00"]
+    assert refresh(w) == ()
+
+
+def test_what_was_dropped_before_another_fact_is_forgotten(w: Warehouse, loaded: Tables) -> None:
+    w.commit(lambda tx: [DropObject(tx.snapshot.fact("f"))])
+    w.create_fact({name: BASE[name] for name in ("hours", "days")})
     assert w.line("hours", P.HOURLY, "retired") == []
     w.drop(loaded["hours"], "2013-01-03-00")
     assert w.line("hours", P.HOURLY, "retired") == ["2013-01-03-00"]

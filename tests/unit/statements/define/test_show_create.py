@@ -59,11 +59,13 @@ def shown(session: Session, statement: str) -> str:
 
 
 def unplaced(created: object, warehouse: str) -> object:
-    """Returns the object without the parts that are new in each object: its number, and a managed table's directory."""
+    """Returns the object without the parts that are new in each object: its number, a managed table's directory, and the
+    lives of equal facts.
+    """
     if isinstance(created, Table) and created.location.startswith(warehouse) and not created.external:
         created = replace(created, location="")
     assert isinstance(created, Table | View | Cube | Fact)
-    return replace(created, id=0)
+    return replace(created, id=0, earlier=()) if isinstance(created, Fact) else replace(created, id=0)
 
 
 @pytest.mark.parametrize("serde", ["", " AS SERDE"])

@@ -1,0 +1,154 @@
+"""DROP FACT and an equal CREATE FACT keep all proofs; another declaration, and what was written in between, do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rewriter.session import Session
+
+CUBE = "CREATE CUBE v (page STRING, n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM, t TIMESTAMP TIME)"
+TABLES = [
+    f"CREATE TABLE {name} (page STRING, n BIGINT, ms BIGINT) PARTITIONED BY (dt STRING)"
+    for name in ("hours", "days", "months")
+]
+FACT = """CREATE FACT f OF CUBE v STORED IN (
+  TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt), TABLE days PERIOD DAILY PARTITIONED BY t AS (dt),
+  TABLE months PERIOD MONTHLY PARTITIONED BY t AS (dt))"""
+JANUARY = "FROM v WHERE t >= '2024-01-01' AND t < '2024-02-01'"
+
+
+@pytest.fixture
+def session(tmp_path: Path, catalog_url: str | None) -> Iterator[Session]:
+    with Session(tmp_path / "w", "duckdb", catalog=catalog_url) as opened:
+        for statement in (CUBE, *TABLES, FACT):
+            opened.execute(statement)
+        opened.execute(
+            "INSERT INTO hours MARK COMPLETE FROM '2024-01-01' TO '2024-02-01' "
+            "VALUES ('a', 1, 10, '2024-01-05-03'), ('b', 2, 30, '2024-01-09-04')"
+        )
+        opened.execute("REFRESH FACT f")
+        yield opened
+
+
+def rows(session: Session, statement: str) -> list[tuple[object, ...]]:
+    return list(session.execute(statement).rows())
+
+
+def states(session: Session) -> dict[str, tuple[int, int, int]]:
+    """Returns the numbers of fresh, outdated and unproven periods of each rollup."""
+    found: dict[str, tuple[int, int, int]] = {}
+    snapshot = session.catalog.snapshot()
+    for stored in snapshot.fact("f").tables[1:]:
+        for period in stored.layouts:
+            lines = (snapshot.timeline, snapshot.outdated, snapshot.unproven)
+            counts = [sum(map(len, line(stored.table, period, stored.time).ranges())) for line in lines]
+            found[stored.table] = (counts[0], counts[1], counts[2])
+    return found
+
+
+def test_an_equal_declaration_keeps_all_proofs_after_retention(session: Session) -> None:
+    session.execute("INSERT INTO hours VALUES ('c', 4, 5, '2024-01-20-07')")
+    before = states(session)
+    assert before == {"days": (30, 1, 0), "months": (0, 1, 0)}
+    session.execute("REFRESH FACT f")
+    session.execute("ALTER TABLE hours DROP PARTITION (dt < '2024-01-30')")
+    numbers = rows(session, f"SELECT page, SUM(n), SUM(ms) {JANUARY} GROUP BY page ORDER BY page")
+    for _ in range(2):
+        (warning,) = session.execute("DROP FACT f").warnings
+        assert warning.startswith("32 rollup partitions are proven: a CREATE FACT that means the same as f keeps")
+        session.execute("DROP CUBE v")
+        session.execute(CUBE)
+        (warning,) = session.execute(FACT).warnings
+        assert warning.endswith("keeps its proofs: 32 rollup partitions are proven")
+        assert states(session) == {"days": (31, 0, 0), "months": (1, 0, 0)}
+        assert rows(session, f"SELECT page, SUM(n), SUM(ms) {JANUARY} GROUP BY page ORDER BY page") == numbers
+    session.execute("SET rewriter.verify = certificate")
+    assert rows(session, f"SELECT SUM(n) {JANUARY}") == [(7,)]
+    assert rows(session, "REFRESH FACT f DRY RUN") == []
+    session.execute("INSERT INTO hours VALUES ('d', 1, 1, '2024-01-31-07')")
+    assert states(session) == {"days": (30, 1, 0), "months": (0, 1, 0)}
+
+
+def test_words_and_names_are_no_part_of_the_meaning(session: Session) -> None:
+    session.execute("DROP FACT f")
+    text = FACT.replace("FACT f", "FACT F").replace(" OF CUBE v", " OF CUBE v WEIGHT 7 LATENESS '2 hours'")
+    assert session.execute(text).warnings
+    assert states(session) == {"days": (31, 0, 0), "months": (1, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("statements", "cube", "fact"),
+    [
+        ([], CUBE.replace("ms BIGINT MEASURE SUM", "ms BIGINT MEASURE MAX"), FACT),
+        ([], CUBE, FACT.replace("TABLE days PERIOD DAILY", "TABLE days (page, n) PERIOD DAILY")),
+        ([], CUBE.replace("TIME)", "TIME) TIME ZONE 'Asia/Tokyo'"), FACT),
+        ([], CUBE, FACT.replace("AS (dt), TABLE days", "AS (dt) START '2024-01-02', TABLE days")),
+        (["DROP TABLE hours", TABLES[0]], CUBE, FACT),
+        (["ALTER TABLE hours ADD COLUMNS (x INT)"], CUBE, FACT),
+        (
+            [
+                "ALTER TABLE days RENAME TO was_days",
+                "CREATE TABLE days (page STRING, n BIGINT, ms BIGINT) PARTITIONED BY (dt STRING)",
+                "INSERT INTO days SELECT page, 9, 9, dt FROM was_days",
+            ],
+            CUBE,
+            FACT,
+        ),
+    ],
+)
+def test_another_declaration_keeps_none(session: Session, statements: list[str], cube: str, fact: str) -> None:
+    for statement in ("DROP FACT f", "DROP CUBE v", *statements, cube):
+        session.execute(statement)
+    warnings = session.execute(fact).warnings
+    assert all("keeps its proofs" not in warning for warning in warnings)
+    assert [counts[0] for counts in states(session).values()] == [0, 0]
+
+
+def test_another_session_sees_them(session: Session, tmp_path: Path, catalog_url: str | None) -> None:
+    session.execute("DROP FACT f")
+    with Session(tmp_path / "w", "duckdb", catalog=catalog_url) as other:
+        other.execute(FACT)
+    assert states(session) == {"days": (31, 0, 0), "months": (1, 0, 0)}
+
+
+def test_what_was_written_in_between_is_unproven(session: Session) -> None:
+    session.execute("DROP FACT f")
+    session.execute("INSERT OVERWRITE days SELECT page, n * 7, ms, dt FROM days WHERE dt = '2024-01-05'")
+    session.execute("ALTER TABLE days PARTITION (dt = '2024-01-09') RENAME TO PARTITION (dt = '2024-02-09')")
+    session.execute("ALTER TABLE days ADD PARTITION (dt = '2024-02-10')")
+    session.execute("INSERT INTO hours VALUES ('c', 4, 5, '2024-01-20-07')")
+    session.execute("ALTER TABLE months COMPACT")
+    (warning,) = session.execute(FACT).warnings
+    assert "keeps its proofs: 28 rollup partitions are proven; 3 are not: SHOW UNPROVEN PARTITIONS OF f" in warning
+    # 20 January and the month lack the late event.
+    assert states(session) == {"days": (28, 1, 3), "months": (0, 1, 0)}
+    assert rows(session, f"SELECT SUM(n) {JANUARY}") == [(7,)]
+
+
+def test_another_fact_in_between_proves_nothing(session: Session) -> None:
+    """Rollups that were computed for another meaning, by REFRESH FACT, are no rollups of this one."""
+    session.execute("DROP FACT f")
+    session.execute("CREATE CUBE w (page STRING, n BIGINT MEASURE MAX, ms BIGINT MEASURE MIN, t TIMESTAMP TIME)")
+    session.execute(FACT.replace("FACT f OF CUBE v", "FACT g OF CUBE w"))
+    session.execute("INSERT INTO hours VALUES ('a', 3, 4, '2024-01-05-03')")
+    session.execute("REFRESH FACT g FORCE FROM '2024-01-05' TO '2024-01-06'")
+    session.execute("DROP FACT g")
+    session.execute(FACT)
+    assert states(session)["days"] == (30, 0, 1)
+    assert rows(session, f"SELECT SUM(n) {JANUARY}") == [(6,)]
+
+
+def test_tables_that_joined_later_keep_their_proofs(session: Session) -> None:
+    session.execute("ALTER FACT f ADD ROLLUP DAILY (), MONTHLY ()")
+    session.execute("REFRESH FACT f")
+    ((shown,),) = rows(session, "SHOW CREATE FACT f")
+    before = states(session)
+    session.execute("DROP FACT f")
+    session.execute(str(shown))
+    assert states(session) == before
+    assert before["f_monthly_total"] == (1, 0, 0)
+    session.execute("DROP FACT f CASCADE")
+    assert [row[0] for row in rows(session, "SHOW TABLES")] == ["days", "hours", "months"]
