@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -563,7 +563,11 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         if fact is None or storage_table is None:
             return None
         binding, ids = TimeBinding(fact, storage_table, table), self.write_ids(table.id)
-        return self._store(table.id).volumes.of(binding, ids, self.lookup(table, None).partitions).get(period)
+        partitions = partial(self._all_partitions, table)
+        return self._store(table.id).volumes.of(binding, ids, partitions).get(period)
+
+    def _all_partitions(self, table: Table) -> Iterable[Partition]:
+        return self.lookup(table, None).partitions()
 
     def _all(self, kind: str) -> tuple[Object, ...]:
         if kind not in self._reads.by_kind:

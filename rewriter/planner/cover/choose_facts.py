@@ -8,6 +8,7 @@ least time, then costs the fewest partitions, then has the lowest weight, then i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, SupportsInt
@@ -178,7 +179,11 @@ def _row_ranks(sources: Sequence[Source], reader: CatalogReader) -> Mapping[Sour
     """
     if all(source.storage_table.columns is None for source in sources):
         return {}
-    sizes = {source: reader.mean_bytes(source.storage_table.table, source.period) for source in sources}
+    alone = [period for period, count in Counter(source.period for source in sources).items() if count == 1]
+    sizes = {
+        source: 0 if source.period in alone else reader.mean_bytes(source.storage_table.table, source.period)
+        for source in sources
+    }
     unknown = {source.period for source, size in sizes.items() if size is None}
 
     def order(source: Source) -> tuple[int, int]:

@@ -42,6 +42,8 @@ def nearest_misses(
     """Explains why a (storage table, period) does not fill the missing time: the smallest set of its own periods that
     it lacks.
     """
+    if not missing:
+        return
     period, shown = source.period, source.fact.calendar.shown
     requested = fitting(period, missing, target)
     useless = {kind: instants(period, line, missing) & requested for kind, line in _useless(timelines).items()}

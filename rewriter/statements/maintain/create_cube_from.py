@@ -37,7 +37,7 @@ from rewriter.statements.define.facts import build_fact
 from rewriter.statements.define.show_create import laid_out
 from rewriter.statements.define.tables import already_exists, build_table, plain_name
 from rewriter.statements.maintain.check_fact import check_fact
-from rewriter.statements.maintain.event_sources import EventSource, columns_of, event_source, invalid_cube
+from rewriter.statements.maintain.event_sources import EventSource, event_columns, event_source, invalid_cube
 from rewriter.statements.maintain.refresh_fact import refresh_fact
 from rewriter.statements.partitions.repair_table import ADDED, repair_table
 from rewriter.statements.stream.insert_stream import insert_stream
@@ -354,7 +354,7 @@ def _measure_types(
     if not computed:
         return {}
     items = ", ".join(f"{measure.expression} AS {quote_name(measure.name)}" for measure in computed)
-    columns = columns_of(f"SELECT {items} FROM {events.text}", computed[0].span, context)
+    columns = event_columns(f"SELECT {items} FROM {events.text}", computed[0].span, context)
     types = {}
     for measure, column in zip(computed, columns, strict=True):
         if measure.aggregate == "SUM" and not is_number(column.type):

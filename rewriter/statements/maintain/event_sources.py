@@ -84,13 +84,13 @@ def event_source(statement: CreateCubeFrom, context: Context) -> EventSource:
     if statement.external:
         return _external(source, context)
     text = name_text(source)
-    columns = columns_of(f"SELECT * FROM {text}", source.span, context)
+    columns = event_columns(f"SELECT * FROM {text}", source.span, context)
     if table is not None or is_in_store(source.last):
         return EventSource(columns, text, copied=text)
     return EventSource(columns, text, copied=f"STREAM {_files(source)}")
 
 
-def columns_of(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
+def event_columns(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
     """Returns the columns of a query over the events, whose errors get the position ``span``."""
     try:
         prepared = prepare(Query(sql, span), context)
@@ -168,7 +168,7 @@ def _external(source: Name, context: Context) -> EventSource:
         raise _misplaced(next(iter(directories)), path, source.span)
     first = _files(source, files[0].path)
     partition_columns = tuple(map(Column, names, types))
-    columns = columns_of(f"SELECT * FROM {first}", source.span, context)
+    columns = event_columns(f"SELECT * FROM {first}", source.span, context)
     return EventSource(columns, first, external=ExternalFiles(format_, location, partition_columns), layout=layout)
 
 

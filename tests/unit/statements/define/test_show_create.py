@@ -59,7 +59,7 @@ def shown(session: Session, statement: str) -> str:
 
 
 def unplaced(created: object, warehouse: str) -> object:
-    """Returns the object without the parts that are new in each object: its number, a managed table's directory, and the
+    """Returns the object without what is new in each object: its number, a managed table's directory, and the
     lives of equal facts.
     """
     if isinstance(created, Table) and created.location.startswith(warehouse) and not created.external:
