@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.json_codec import decode_object
 from rewriter.catalog.model.objects import Cube, Fact, FactLife, Storage, Table
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
+
+if TYPE_CHECKING:
+    from rewriter.catalog.facts.time_binding import TimeBinding
 
 
 def continued(connection: sa.Connection, fact: Fact, cube: Cube, bindings: Sequence[TimeBinding]) -> Fact:

@@ -47,7 +47,7 @@ def expand(path: str) -> tuple[FoundFile, ...]:
     files: list[FoundFile] = []
     for root in roots:
         if os.path.isdir(root):
-            for data_file in files_below(root) or ():
+            for data_file in visible_files(root) or ():
                 _refuse_partitions(path, root, data_file.path)
                 files.append(data_file)
         elif (file := _measured(root)) is not None:
@@ -127,7 +127,7 @@ def _absence(table: Table, path: str) -> str:
 def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
     while True:
         path = directory(table, partition)
-        files = files_below(path)
+        files = visible_files(path)
         # A directory that moves lies in one of two places: the listing is complete only if it stayed in one.
         if path == directory(table, partition):
             if files is None:
@@ -139,7 +139,7 @@ def _listed_files(table: Table, partition: Partition) -> list[FoundFile]:
 _LISTINGS = 5
 
 
-def files_below(root: str) -> list[FoundFile] | None:
+def visible_files(root: str) -> list[FoundFile] | None:
     """Returns the files below a directory, without hidden ones, sorted by path; ``None`` if there is no directory."""
     if is_uri(root):
         objects = _shown_objects(root)
@@ -190,7 +190,7 @@ def _expand_uri(path: str) -> tuple[FoundFile, ...]:
             hint="Write s3://bucket/directory.",
         ) from None
     file = store_of(uri).find(uri)
-    files = (FoundFile(*file),) if file is not None else tuple(files_below(uri) or ())
+    files = (FoundFile(*file),) if file is not None else tuple(visible_files(uri) or ())
     for data_file in files if file is None else ():
         _refuse_partitions(uri, uri, data_file.path)
     if not files:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table
-from rewriter.catalog.storage.data_files import files_below
+from rewriter.catalog.storage.data_files import visible_files
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.terms import Name, Query
@@ -133,7 +133,7 @@ def _external(source: Name, context: Context) -> EventSource:
     format_, path = check_table_format(source.parts[0], source.span, source.last), source.last
     location = path if is_uri(path) else os.path.abspath(path)
     try:
-        files = files_below(location)
+        files = visible_files(location)
     except Error as error:
         raise error.at(source.span) from None
     if not files:
