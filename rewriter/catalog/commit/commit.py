@@ -47,6 +47,7 @@ from rewriter.catalog.model.changes import (
     SetCatalogProperty,
     SetClusters,
     SetLateness,
+    SetRetention,
     SetTrusted,
     TruncatePartitions,
     WritePartitions,
@@ -97,6 +98,8 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
             objects.alter(change)
         elif isinstance(change, AlterColumns):
             objects.alter_columns(change)
+        elif isinstance(change, SetRetention):
+            objects.set_retention(change)
         elif isinstance(change, SetLateness):
             objects.set_lateness(change)
         elif isinstance(change, SetTrusted):

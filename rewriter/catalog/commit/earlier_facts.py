@@ -27,9 +27,9 @@ def continued(connection: sa.Connection, fact: Fact, cube: Cube, bindings: Seque
     """Returns the new fact, with the lives of the newest dropped fact that means the same over the same tables; as it
     is if there is none.
 
-    Names, weights and lateness are no part of the meaning. Columns, types, measures, times, layouts, bounds, the word
-    of the owner and the places of the tables are. Costs one read of all versions of facts, and a few more for each
-    dropped fact over a table of these names.
+    Names, weights, lateness and retention are no part of the meaning. Columns, types, measures, times, layouts, bounds,
+    the word of the owner and the places of the tables are. Costs one read of all versions of facts, and a few more for
+    each dropped fact over a table of these names.
     """
     tables = {binding.storage_table.table.lower(): binding.table for binding in bindings}
     for dropped, life in _dropped_facts(connection):
@@ -54,7 +54,7 @@ def _meaning(fact: Fact) -> tuple[object, ...]:
     storages = tuple(
         Storage(
             storage.name,
-            tuple(replace(t, table=t.table.lower(), joined=0, made=False) for t in storage.tables),
+            tuple(replace(t, table=t.table.lower(), joined=0, made=False, retain=None) for t in storage.tables),
             storage.start,
             storage.end,
         )

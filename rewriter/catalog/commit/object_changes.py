@@ -44,13 +44,14 @@ if TYPE_CHECKING:
         AlterTable,
         RenameObject,
         SetLateness,
+        SetRetention,
         SetTrusted,
     )
 
 
 class ObjectChanges:
     """Applies ``CreateObject``, ``DropObject``, ``RenameObject``, ``AlterTable``, ``AlterColumns``,
-    ``SetLateness``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
+    ``SetLateness``, ``SetRetention``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
     """
 
     def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
@@ -271,6 +272,23 @@ class ObjectChanges:
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
         altered = replace(self._live_fact(change.fact), lateness=change.lateness)
+        self.renew(altered)
+        self._context.log("ALTER_FACT", altered)
+
+    def set_retention(self, change: SetRetention) -> None:
+        """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
+        live, name = self._live_fact(change.fact), change.table.lower()
+        storages = tuple(
+            replace(
+                storage,
+                tables=tuple(
+                    replace(table, retain=change.retain) if table.table.lower() == name else table
+                    for table in storage.tables
+                ),
+            )
+            for storage in live.storages
+        )
+        altered = replace(live, storages=storages)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
 

@@ -301,6 +301,17 @@ class SetLateness:
 
 
 @dataclass(frozen=True)
+class SetRetention:
+    """How long MAINTAIN FACT keeps the partitions of a fact's table, given by name; ``None`` is for ever. Timelines and
+    freshness stay.
+    """
+
+    fact: Fact
+    table: str
+    retain: str | None
+
+
+@dataclass(frozen=True)
 class AlterStorages:
     """New storages of a fact, in place of the storages of ``fact``: tables are added, or leave it.
 
@@ -485,6 +496,7 @@ DefinitionChange = (
     | AlterTable
     | AlterColumns
     | SetLateness
+    | SetRetention
     | SetTrusted
     | AlterStorages
     | RefreshTimelines

@@ -163,6 +163,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "not_null": bool,
     "events": bool,
     "lateness": (str, NoneType),
+    "retain": (str, NoneType),
     "cluster": (str, NoneType),
     "class_name": str,
     "owner": (str, NoneType),
@@ -397,6 +398,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         **({} if table.raw is None else {"raw": dict(table.raw)}),
         **({} if table.columns is None else {"columns": table.columns}),
         **({"made": True} if table.made else {}),
+        **({} if table.retain is None else {"retain": table.retain}),
     }
 
 
@@ -421,6 +423,7 @@ def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
         raw,
         columns,
         data.get("made", False),
+        data.get("retain"),
     )
 
 

@@ -448,7 +448,8 @@ class StorageTable:
     columns that are not columns of the table, by the names of the cube's columns. ``None`` for all other tables.
 
     ``columns`` are the dimensions and measures that a narrow rollup has; ``None`` if it has all that the fact has.
-    ``made`` says that the statement that declared the rollup has created its table.
+    ``made`` says that the statement that declared the rollup has created its table. ``retain`` is how long MAINTAIN
+    FACT keeps its partitions, such as '90 days'; ``None`` is for ever.
     """
 
     table: str
@@ -463,6 +464,7 @@ class StorageTable:
     raw: Mapping[str, str] | None = None
     columns: tuple[str, ...] | None = None
     made: bool = False
+    retain: str | None = None
 
     @property
     def times(self) -> tuple[str, ...]:

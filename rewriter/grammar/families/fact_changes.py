@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import Span
-from rewriter.grammar.families.facts import FactStorage, Rollup, fact_table_text, rollup_text
+from rewriter.grammar.families.facts import (
+    FactStorage,
+    Rollup,
+    fact_table_text,
+    length_of_time,
+    retain_text,
+    rollup_text,
+)
 from rewriter.grammar.statement_parts import Terminal, from_to
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import listed, literal_text, name_text, option, quote, quote_name, words
@@ -19,10 +26,12 @@ RULES = r"""
 
 alter_fact: "ALTER" "FACT" name _fact_action
 _fact_action: set_lateness | unset_lateness | set_trusted | unset_trusted | mark_complete | add_storage | drop_storage \
-            | add_rollups | drop_rollup
+            | add_rollups | drop_rollup | set_retention | unset_retention
 set_lateness: "SET" "LATENESS" STRING
 unset_lateness: "UNSET" "LATENESS"
 set_trusted: "TABLE" name "SET" "TRUSTED"
+set_retention: "TABLE" name "SET" "RETAIN" NUMBER NAME
+unset_retention: "TABLE" name "UNSET" "RETAIN"
 unset_trusted: "TABLE" name "UNSET" "TRUSTED"
 mark_complete: "MARK" "COMPLETE" "FROM" bound "TO" bound
 add_storage: "ADD" "STORAGE" [NAME] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
@@ -48,6 +57,25 @@ def set_lateness(lateness: Terminal) -> SetLateness:
 @builds("unset_lateness")
 def unset_lateness() -> SetLateness:
     return SetLateness(None)
+
+
+@dataclass(frozen=True)
+class SetRetention:
+    """``TABLE t SET RETAIN 90 DAYS``; UNSET RETAIN if ``retain`` is ``None``."""
+
+    table: Name
+    retain: str | None
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("set_retention")
+def set_retention(table: Name, number: Terminal, unit: Terminal) -> SetRetention:
+    return SetRetention(table, length_of_time(number, unit), Span(number.span.start, unit.span.end))
+
+
+@builds("unset_retention")
+def unset_retention(table: Name) -> SetRetention:
+    return SetRetention(table, None)
 
 
 @dataclass(frozen=True)
@@ -144,7 +172,7 @@ def drop_rollup(rollup: Rollup) -> DropRollup:
 
 
 #: What ALTER FACT does.
-FactAction = SetLateness | SetTrusted | MarkComplete | AddStorage | DropStorage | AddRollups | DropRollup
+FactAction = SetLateness | SetRetention | SetTrusted | MarkComplete | AddStorage | DropStorage | AddRollups | DropRollup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +199,9 @@ def alter_fact_text(s: AlterFact) -> str:
 def fact_action_text(action: FactAction) -> str:
     if isinstance(action, MarkComplete):
         return mark_complete_text(action)
+    if isinstance(action, SetRetention):
+        change = "UNSET RETAIN" if action.retain is None else f"SET {retain_text(action.retain)}"
+        return f"TABLE {name_text(action.table)} {change}"
     if isinstance(action, SetTrusted):
         return f"TABLE {name_text(action.table)} {'SET' if action.trusted else 'UNSET'} TRUSTED"
     if isinstance(action, SetLateness):

@@ -37,13 +37,14 @@ RULES = r"""
 create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
              ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+ [rollups]
 rollups: ROLLUPS "(" rollup ("," rollup)* ")"
-rollup: NAME [rollup_dimensions]
+rollup: NAME [rollup_dimensions] [RETAIN NUMBER NAME]
 rollup_dimensions: "(" [NAME ("," NAME)*] ")"
 storage: STORED "IN" [storage_name] "(" fact_table ("," fact_table)* ")" ["START" STRING] ["END" STRING]
 storage_name: "STORAGE" NAME ["ON" "CLUSTER" NAME]
 fact_table: "TABLE" name [names] _fact_table_clause+  -> named_fact_table
           | _fact_table_clause+                 -> unnamed_fact_table
-_fact_table_clause: period | periods | partitioned_by_time | raw | trusted | complete | valid_from | valid_to
+_fact_table_clause: period | periods | partitioned_by_time | raw | trusted | complete | valid_from | valid_to \
+                  | retain
 period: PERIOD NAME
 periods: PERIODS "(" NAME ("," NAME)* ")"
 partitioned_by_time: PARTITIONED "BY" NAME "AS" "(" layout_column ("," layout_column)* ")"
@@ -55,6 +56,7 @@ complete: COMPLETE "WITH" "ANY" NAME                                -> complete_
         | COMPLETE "WITH" NAME "IN" "(" literal ("," literal)* ")"  -> complete_with
 valid_from: START STRING
 valid_to: END STRING
+retain: RETAIN NUMBER NAME
 drop_fact: "DROP" "FACT" [if_exists] name [CASCADE]
 """
 
@@ -134,7 +136,7 @@ class FactTable:
     ``flags`` are read here and checked later: ``TRUSTED``, ``COMPLETE``. ``complete`` is the value of COMPLETE WITH,
     ``raw`` the value of RAW; ``None`` without it.
     ``start`` and ``end`` bound the time for which the table is used. ``columns`` are the columns of the cube that the
-    table has; ``None`` if its own columns say that.
+    table has; ``None`` if its own columns say that. ``retain`` is how long MAINTAIN FACT keeps its partitions.
     """
 
     table: Name | None
@@ -146,6 +148,7 @@ class FactTable:
     end: str | None = None
     raw: tuple[RawColumn, ...] | None = None
     columns: tuple[str, ...] | None = None
+    retain: str | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
@@ -187,6 +190,7 @@ def fact_table(
         start=values.get("START"),
         end=values.get("END"),
         columns=columns,
+        retain=values.get("RETAIN"),
         span=span,
     )
 
@@ -230,6 +234,20 @@ def valid_to(word: Terminal, bound: Terminal) -> Clause:
     return Clause("END", bound.string, word.span)
 
 
+@builds("retain")
+def retain(word: Terminal, number: Terminal, unit: Terminal) -> Clause:
+    return Clause("RETAIN", length_of_time(number, unit), word.span)
+
+
+def length_of_time(number: Terminal, unit: Terminal) -> str:
+    """Returns ``90 DAYS`` as a length of time: ``90 days``. The statement checks it."""
+    return f"{number.token.text} {unit.name.lower()}"
+
+
+def retain_text(length: str | None) -> str | None:
+    return None if length is None else f"RETAIN {length.upper()}"
+
+
 def fact_table_text(table: FactTable) -> str:
     return words(
         f"TABLE {name_text(table.table)}" if table.table is not None else None,
@@ -241,6 +259,7 @@ def fact_table_text(table: FactTable) -> str:
         *map(complete_text, table.complete),
         option("START", table.start),
         option("END", table.end),
+        retain_text(table.retain),
     )
 
 
@@ -293,19 +312,27 @@ def storage_text(storage: FactStorage) -> str:
 @dataclass(frozen=True)
 class Rollup:
     """``MONTHLY (page, country)`` of ROLLUPS: a period, and the dimensions of the rollup: all of them for ``None``, and
-    none for ``MONTHLY ()``.
+    none for ``MONTHLY ()``. ``retain`` is the length of ``RETAIN 2 YEARS``.
     """
 
     period: str
     dimensions: tuple[str, ...] | None = None
+    retain: str | None = None
     span: Span = field(default=Span(0, 0), compare=False)
 
 
 @builds("rollup")
-def rollup(name: Terminal, dimensions: tuple[str, ...] | None) -> Rollup:
+def rollup(
+    name: Terminal,
+    dimensions: tuple[str, ...] | None,
+    _word: Terminal | None,
+    number: Terminal | None,
+    unit: Terminal | None,
+) -> Rollup:
     if dimensions is not None:
         refuse_duplicates([(dimension, name.span) for dimension in dimensions], str.lower)
-    return Rollup(period_name(name), dimensions, name.span)
+    retain = None if number is None or unit is None else length_of_time(number, unit)
+    return Rollup(period_name(name), dimensions, retain, name.span)
 
 
 @builds("rollup_dimensions")
@@ -319,7 +346,7 @@ def rollups(_word: Terminal, *items: Rollup) -> tuple[Rollup, ...]:
 
 
 def rollup_text(rollup: Rollup) -> str:
-    return words(rollup.period, names_text(rollup.dimensions))
+    return words(rollup.period, names_text(rollup.dimensions), retain_text(rollup.retain))
 
 
 @dataclass(frozen=True, kw_only=True)

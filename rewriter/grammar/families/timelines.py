@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import Literal, Name
 
 RULES = r"""
-?statement: show_timelines | show_coverage | show_work | show_latest | check_fact | refresh_fact | refresh_timelines
+?statement: show_timelines | show_coverage | show_work | show_latest | check_fact | refresh_fact | refresh_timelines \
+          | maintain_fact
 
 show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
 show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
 show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
 show_latest: "SHOW" "LATEST" "OF" name
 check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] ["SAMPLE" NUMBER "PERCENT"] [ACCEPT]
+maintain_fact: "MAINTAIN" "FACT" name ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
 refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
 refresh_timelines: "REFRESH" "TIMELINES" "OF" name
 """
@@ -185,13 +187,7 @@ def refresh_fact(
     number: Terminal | None,
     dry: Terminal | None,
 ) -> RefreshFact:
-    most = None if number is None else whole_number(number)
-    if number is not None and not most:
-        raise ParseError(
-            f"MAX {number.token.text} is not a number of partitions.",
-            position=number.span,
-            hint="Write a whole number, as in MAX 100 PARTITIONS.",
-        )
+    most = _most(number)
     if number is not None and force is not None:
         raise ParseError(
             "FORCE and MAX cannot be combined: each statement would recompute the same oldest partitions.",
@@ -201,11 +197,46 @@ def refresh_fact(
     return RefreshFact(fact=fact, force=force is not None, start=start, end=end, most=most, dry_run=dry is not None)
 
 
+def _most(number: Terminal | None) -> int | None:
+    """Returns the number of ``MAX n PARTITIONS``."""
+    most = None if number is None else whole_number(number)
+    if number is not None and not most:
+        raise ParseError(
+            f"MAX {number.token.text} is not a number of partitions.",
+            position=number.span,
+            hint="Write a whole number, as in MAX 100 PARTITIONS.",
+        )
+    return most
+
+
 @renders(RefreshFact)
 def refresh_fact_text(s: RefreshFact) -> str:
     force, dry = "FORCE" if s.force else None, "DRY RUN" if s.dry_run else None
     most = f"MAX {s.most} PARTITIONS" if s.most is not None else None
     return words(f"REFRESH FACT {name_text(s.fact)}", force, bounds_text(s), most, dry)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintainFact(Statement):
+    """``MAINTAIN FACT f [MAX n PARTITIONS] [DRY RUN]``: refreshes rollups, and drops what RETAIN does not keep."""
+
+    fact: Name
+    most: int | None = None
+    dry_run: bool = False
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("maintain_fact")
+def maintain_fact(fact: Name, number: Terminal | None, dry: Terminal | None) -> MaintainFact:
+    return MaintainFact(fact=fact, most=_most(number), dry_run=dry is not None)
+
+
+@renders(MaintainFact)
+def maintain_fact_text(s: MaintainFact) -> str:
+    most = f"MAX {s.most} PARTITIONS" if s.most is not None else None
+    return words(f"MAINTAIN FACT {name_text(s.fact)}", most, "DRY RUN" if s.dry_run else None)
 
 
 @dataclass(frozen=True, kw_only=True)

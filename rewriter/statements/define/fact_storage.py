@@ -111,6 +111,7 @@ def storage_table(clause: s.FactTable, cube: Cube, columns: tuple[str, ...] | No
         clause.end,
         raw=raw,
         columns=own,
+        retain=clause.retain,
     )
     check_storage_table(table, stored, clause.table.span)
     return stored

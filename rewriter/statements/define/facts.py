@@ -146,7 +146,7 @@ def check_storages(statement: s.CreateFact, fact: Fact, cube: Cube, context: Con
 
 
 def check_lateness(lateness: str | None, at: Span, calendar: Calendar, context: Context) -> None:
-    """Raises ``DataError`` INVALID_LATENESS, at its position, for a LATENESS that is no length of time."""
+    """Raises ``DataError`` INVALID_LATENESS, at its position, for a LATENESS or RETAIN that is no length of time."""
     try:
         if lateness is not None:
             earlier(lateness, int(context.planning.now), calendar)
@@ -188,6 +188,7 @@ def read_storage(block: s.FactStorage, cube: Cube, columns: tuple[str, ...] | No
     _check_window(partial(between, block.start, block.end, now, calendar), block.span, storage_text, text)
     for clause, table in zip(block.tables, tables, strict=True):
         at = clause.table.span if clause.table is not None else clause.span
+        check_lateness(clause.retain, at, calendar, context)
         text = described(storage, table)
         _check_window(partial(window, storage, table, now, calendar), at, f"The table {table.table}", text)
     return storage

@@ -89,7 +89,7 @@ def make_tables(
         names.append(table.name)
         layout = (cube.times[0], (s.LayoutColumn(_time_column(cube)),))
         clause_name = Name(parts_of(table.name), rollup.span)
-        clauses.append(s.FactTable(clause_name, (rollup.period,), (layout,), span=rollup.span))
+        clauses.append(s.FactTable(clause_name, (rollup.period,), (layout,), retain=rollup.retain, span=rollup.span))
     created = [*earlier, *changes]
     shown = context.snapshot.over(Pending.of(created)) if created else context.snapshot
     return MadeTables(tuple(changes), frozenset(names), tuple(clauses), context.over(shown))
@@ -131,8 +131,9 @@ def made_rollup(table: StorageTable, cube: Cube) -> s.Rollup | None:
         return None
     (period,) = table.layouts
     if table.columns is None:
-        return s.Rollup(period.name)
-    return s.Rollup(period.name, tuple(d.name for d in cube.dimensions if d.name in table.columns))
+        return s.Rollup(period.name, retain=table.retain)
+    dimensions = tuple(d.name for d in cube.dimensions if d.name in table.columns)
+    return s.Rollup(period.name, dimensions, table.retain)
 
 
 def table_of_rollup(rollup: s.Rollup, fact: Fact, cube: Cube) -> StorageTable:

@@ -191,6 +191,7 @@ def _storage_table(table: StorageTable) -> FactTable:
         table.end,
         None if table.raw is None else tuple(RawColumn(column, sql) for column, sql in table.raw.items()),
         table.columns,
+        table.retain,
     )
 
 

@@ -43,6 +43,7 @@ from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
     first_periods,
+    passed_time,
     stored_periods,
     times,
     within,
@@ -205,13 +206,15 @@ class _Search:
         filled = inside(context.snapshot.open(table.name, period, stored.table.time).ranges(), period, self.requested)
         valid = window(stored.storage, stored.table, context.planning.now, stored.fact.calendar)
         whole = inside(ordinals_of(period, within(period, existing & valid)), period, self.requested)
-        missing = whole - fresh - stale - filled
+        # A rollup that RETAIN does not keep would leave again.
+        passed = RangeSet.EMPTY if self.forced else passed_time(stored, int(context.planning.now)) - stale
+        missing = whole - fresh - stale - filled - passed
         forced = whole & fresh if self.forced else RangeSet.EMPTY
         by_state = {"missing": missing, "fresh": forced, **unused}
         unlisted = [lost for lost in self.unlisted if lost.time & whole]
         unlisted_time = RangeSet(range_ for lost in unlisted for range_ in lost.time)
         computable = whole - times(period, ordinals_of(period, unlisted_time))
-        recomputed = ((whole - fresh - filled) | forced) & computable
+        recomputed = ((whole - fresh - filled - passed) | forced) & computable
         return _Rollups(stored, table, self.cube, by_state, whole, unlisted, computable, recomputed, filled)
 
 

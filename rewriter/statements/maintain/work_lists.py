@@ -26,7 +26,14 @@ from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.refresh_fact import obstacle
-from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, stored_periods, times, within
+from rewriter.statements.resolve.fact_periods import (
+    StoredPeriod,
+    base_periods,
+    passed_time,
+    stored_periods,
+    times,
+    within,
+)
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
@@ -155,7 +162,7 @@ def _of_rollups(
             time = time - _line(stored, context, existing)
         filled = _line(stored, context, "open")
         yield Work(stored, time & filled, "wait")
-        time = time - filled
+        time = time - filled - passed_time(stored, int(context.planning.now))
     else:
         time = time & _line(stored, context, state)
     differing = _differing(stored, context) & time if state is State.UNPROVEN and time else RangeSet.EMPTY

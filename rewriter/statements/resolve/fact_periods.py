@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewriter.timeline.civil import MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.time_bounds import earlier
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Fact, Storage, StorageTable
@@ -42,6 +44,16 @@ def stored_periods(fact: Fact) -> list[StoredPeriod]:
 def base_periods(fact: Fact) -> list[StoredPeriod]:
     """Returns the places of the base of a fact: one, or several copies."""
     return [stored for stored in stored_periods(fact) if stored.is_base]
+
+
+def passed_time(stored: StoredPeriod, now: int) -> RangeSet:
+    """Returns the time of the whole periods that the RETAIN of a table does not keep at an instant, in microseconds
+    since 1970.
+    """
+    if stored.table.retain is None:
+        return RangeSet.EMPTY
+    cutoff = earlier(stored.table.retain, now, stored.fact.calendar)
+    return RangeSet.of(TimeRange(MIN_INSTANT, stored.period.floor(cutoff)))
 
 
 def times(period: Period, ordinals: Sequence[OrdinalRange]) -> RangeSet:
