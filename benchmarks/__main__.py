@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [certificates] [rollups] [footers] [results] [ordered] [pages] [clusters] [streams] [shell] [duckdb]
-[spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [certificates] [rollups] [maintain] [footers] [results] [ordered] [pages] [clusters] [streams] [shell]
+[duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from benchmarks import (
     hive_metastore,
     inserting,
     lookups,
+    maintain,
     metastores,
     ordered,
     pages,
@@ -57,6 +58,7 @@ GROUPS = (
     "statements",
     "certificates",
     "rollups",
+    "maintain",
     "footers",
     "results",
     "ordered",
@@ -113,6 +115,8 @@ def main(
         print(wide_markdown(certificates.measure_proofs()), flush=True)
     if not chosen or "rollups" in chosen:
         show(rollups.measure())
+    if not chosen or "maintain" in chosen:
+        show(maintain.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
     if not chosen or "results" in chosen:

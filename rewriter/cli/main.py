@@ -25,6 +25,7 @@ from rewriter.cli.doctor import doctor
 from rewriter.cli.golden import golden
 from rewriter.cli.import_metastore import import_metastore
 from rewriter.cli.init import init
+from rewriter.cli.maintain import maintain
 from rewriter.cli.serve import serve
 from rewriter.cli.shell import shell, sql
 from rewriter.cli.verify import verify
@@ -162,5 +163,5 @@ def demo(directory: str, **options: Any) -> None:
     run_demo(directory, opened.engine, opened.master)
 
 
-for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden, init, verify):
+for command in (shell, sql, coverage, serve, catalog, import_metastore, doctor, golden, init, maintain, verify):
     rewriter.add_command(command)

@@ -291,6 +291,7 @@ class PartitionChanges:
     def _insert(self, change: WritePartitions, effect: _Effect, version: Version) -> None:
         table, timeline_update = change.table, self._timeline_updates.of(change.table)
         written, slots = effect.written, effect.slots
+        self._refuse_late_events(change, effect)
         sources, unproven = self._read_by(change)
         # The table may join a fact later, which then judges the partition by its row.
         outside_facts = Proof(self._context.snapshot.sequence, BEFORE_FACT)
@@ -338,6 +339,29 @@ class PartitionChanges:
             whole = timeline_update.whole(table, {slot for key in new if (slot := slots[key]) is not None})
             late |= {key for key in new if slots[key] in whole}
         return late
+
+    def _refuse_late_events(self, change: WritePartitions, effect: _Effect) -> None:
+        """Raises ``IntegrityError`` LATE_EVENTS if rows are added to a base partition that RETAIN has dropped: the
+        rollups over it would be outdated, and nothing could compute them again.
+        """
+        table, timeline_update = change.table, self._timeline_updates.of(change.table)
+        retain = None if timeline_update is None else timeline_update.binding(table).storage_table.retain
+        if timeline_update is None or retain is None or change.overwrite:
+            return
+        new = effect.written.keys() - effect.live.keys()
+        base = [key for key in sorted(new) if timeline_update.is_base(table, effect.slots[key])]
+        gone = rows.retired(self._context.connection, base)
+        if gone:
+            first = effect.written[min(gone)]
+            raise IntegrityError(
+                f"rows for {len(gone)} partitions of '{table.name}' are too late, such as "
+                f"{partition_name(table.partition_columns, first.values)}: MAINTAIN FACT has dropped these partitions, "
+                "and the rollups over them could not be computed again",
+                condition="LATE_EVENTS",
+                object=table.name,
+                hint="Leave these rows out, or load the whole partitions with INSERT OVERWRITE. Let RETAIN "
+                f"{retain.upper()} be longer than events may be late.",
+            )
 
     def _doubts(self, table: Table, live: Mapping[bytes, LivePartition]) -> dict[bytes, str | None]:
         """Returns the reasons why rollup partitions of a fact that hold rows are unproven; nothing for all others."""

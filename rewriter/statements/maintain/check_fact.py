@@ -562,7 +562,7 @@ def reject(stored: StoredPeriod, time: RangeSet, doubt: str, context: Context) -
     in words. Raises ``ConflictError`` where another transaction wrote one of them.
     """
     table = context.snapshot.table(stored.table.table)
-    keys = tuple(partition.key for partition in partitions_in(stored, time, context))
+    keys = tuple(partition.key for partition in partitions_inside(stored, time, context))
     with context.catalog.begin(context.snapshot) as transaction:
         transaction.commit([RejectPartitions(table, keys, doubt)])
 
@@ -582,7 +582,7 @@ def _judge(
     """
     table = context.snapshot.table(stored.table.table)
     keys, differing = (
-        tuple(partition.key for partition in partitions_in(stored, time, context)) if time else ()
+        tuple(partition.key for partition in partitions_inside(stored, time, context)) if time else ()
         for time in (agreeing, rejected)
     )
     digests = {key: files[key] for key in keys if key in files}
@@ -602,7 +602,7 @@ def _without_digest(stored: StoredPeriod, time: RangeSet, context: Context) -> R
     binding = TimeBinding(stored.fact, stored.table, table)
     without_digest = (
         partition
-        for partition in partitions_in(stored, time, context)
+        for partition in partitions_inside(stored, time, context)
         if recorded_digest(partition.properties) is None and not holds_base(binding, partition)
     )
     slots = (binding.locate(partition.values) for partition in without_digest)
@@ -612,10 +612,10 @@ def _without_digest(stored: StoredPeriod, time: RangeSet, context: Context) -> R
 def _rollup_files(stored: StoredPeriod, time: RangeSet, context: Context) -> Mapping[bytes, str]:
     """Returns the digests of the files of the partitions of these periods, by key; none for a managed table."""
     table = context.snapshot.table(stored.table.table)
-    return listed_digests(table, partitions_in(stored, time, context), context) if table.external else {}
+    return listed_digests(table, partitions_inside(stored, time, context), context) if table.external else {}
 
 
-def partitions_in(stored: StoredPeriod, time: RangeSet, context: Context) -> list[Partition]:
+def partitions_inside(stored: StoredPeriod, time: RangeSet, context: Context) -> list[Partition]:
     """Returns the partitions of a storage table and period in a time of whole periods."""
     table = context.snapshot.table(stored.table.table)
     binding = TimeBinding(stored.fact, stored.table, table)

@@ -19,7 +19,7 @@ from rewriter.grammar.families.timelines import MaintainFact, RefreshFact
 from rewriter.planner.cover.validity import window
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.maintain.check_fact import ordinals_of, partitions_in
+from rewriter.statements.maintain.check_fact import ordinals_of, partitions_inside
 from rewriter.statements.maintain.refresh_fact import refresh_fact
 from rewriter.statements.resolve.fact_periods import StoredPeriod, passed_time, stored_periods, times, within
 from rewriter.statements.resolve.named_objects import named_fact
@@ -36,9 +36,9 @@ _ATTEMPTS = 4
 def maintain_fact(statement: MaintainFact, context: Context) -> Result:
     """MAINTAIN FACT f: rows of (step, table, period, from, to, partitions, bytes, status).
 
-    ``step`` is ``refresh``, with the rows of REFRESH FACT, or ``retain``: ``dropped``, ``to drop`` with DRY RUN, or
-    ``kept`` with the rollup that has no proven period over the time. ``bytes`` are those of dropped partitions, where
-    they are known. With DRY RUN, what the refresh would prove does not count for the drops. Each step is a transaction
+    The step is "refresh", with the rows of REFRESH FACT, or "retain", with the status "dropped", "to drop" with DRY
+    RUN, or "kept" and the rollup that has no proven period over the time. The bytes are the size of dropped partitions,
+    where it is known. With DRY RUN, what the refresh would prove does not count for the drops. Each step is a transaction
     of its own: after an error or a kill, the next run does what is left. Several workers share the refresh with MAX.
 
     Costs REFRESH FACT, a look at the timelines, and one look-up of the dropped partitions. Raises the errors of
@@ -78,7 +78,7 @@ def _retain_once(stored: StoredPeriod, dry_run: bool, context: Context) -> Itera
     kept, held = _blocked(stored, old, context), old
     for _, time in kept:
         held -= time
-    partitions = partitions_in(stored, held, context)
+    partitions = partitions_inside(stored, held, context)
     if partitions and not dry_run:
         binding = TimeBinding(stored.fact, stored.table, table)
         searched = [
@@ -94,7 +94,7 @@ def _retain_once(stored: StoredPeriod, dry_run: bool, context: Context) -> Itera
         yield ("retain", table.name, stored.period.name, *bounds, len(partitions), size, status)
     for reason, time in kept:
         bounds = calendar.text(time.ranges[0].start), calendar.text(time.ranges[-1].end)
-        count = len(partitions_in(stored, time, context))
+        count = len(partitions_inside(stored, time, context))
         yield ("retain", table.name, stored.period.name, *bounds, count, None, f"kept: {reason}")
 
 

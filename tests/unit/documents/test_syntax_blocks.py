@@ -48,7 +48,7 @@ VALUES = {
     "'zone'": ["'Europe/Berlin'"],
 }
 #: Upper-case words that the grammar reads as names, and builders compare.
-NAMES = {"HOURS", "TIMESTAMP"}
+NAMES = {"DAYS", "HOURS", "TIMESTAMP"}
 #: Keywords that no form shows: types, literals, and the separators of nested values, which are refused.
 UNSHOWN = "ARRAY COLLECTION DATE FALSE ITEMS KEYS MAP STRUCT TRUE".split()
 

@@ -86,6 +86,7 @@ from rewriter.grammar.families.table_properties import SetProperties, SetTimelin
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
     CheckFact,
+    MaintainFact,
     RefreshFact,
     RefreshTimelines,
     ShowCoverage,
@@ -799,6 +800,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
         "REFRESH FACT f FROM '2015' TO 'now' dry run",
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
+    ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
+    ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),
     ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),
     (
         "refresh fact d.f from '2015' to 'now' max 1 partitions dry run",

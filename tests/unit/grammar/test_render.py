@@ -43,6 +43,7 @@ from rewriter.grammar.families.fact_changes import (
     DropStorage,
     MarkComplete,
     SetLateness,
+    SetRetention,
     SetTrusted,
 )
 from rewriter.grammar.families.facts import (
@@ -86,6 +87,7 @@ from rewriter.grammar.families.table_properties import SetProperties, SetTimelin
 from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateTableLike, DropTable, Rename, ShowTables
 from rewriter.grammar.families.timelines import (
     CheckFact,
+    MaintainFact,
     RefreshFact,
     RefreshTimelines,
     ShowCoverage,
@@ -201,7 +203,8 @@ fact_tables = some.builds(
     optional(tuples(some.builds(RawColumn, names, expressions), unique("column"), least=0)),
     optional(tuples(names, str.lower)),
 )
-rollups = some.builds(Rollup, periods, optional(tuples(names, str.lower)))
+lengths = some.builds("{} {}".format, some.integers(1, 400), some.sampled_from(["days", "hours", "years"]))
+rollups = some.builds(Rollup, periods, optional(some.just(()) | tuples(names, str.lower)), retain=optional(lengths))
 storages = some.builds(
     FactStorage, names | some.just("default"), tuples(fact_tables), optional(names), optional(texts), optional(texts)
 )
@@ -510,6 +513,7 @@ statements = some.one_of(
     ),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
+    some.builds(MaintainFact, fact=qualified, most=optional(some.integers(1, 99)), dry_run=flags),
     some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(
         lambda kind, fact, bounds: kind(fact=fact, start=bounds[0], end=bounds[1]),
@@ -536,6 +540,7 @@ statements = some.one_of(
             marks,
             some.builds(SetLateness, optional(texts)),
             some.builds(SetTrusted, qualified, flags),
+            some.builds(SetRetention, qualified, optional(lengths)),
             some.builds(
                 AddStorage,
                 some.builds(

@@ -1,0 +1,117 @@
+"""``rewriter maintain [FACT…]``: the one command of a scheduler: refresh, retention, compaction, vacuum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rewriter.cli.connection import connection, connection_options, engine_options
+from rewriter.terminal_text import counted, printable
+
+if TYPE_CHECKING:
+    from rewriter.runtime.result import Row
+    from rewriter.session import Session
+
+#: The lines that are printed of what one statement has done.
+_MOST_LINES = 20
+
+
+@click.command()
+@connection_options
+@engine_options
+@click.argument("facts", nargs=-1, metavar="[FACT…]")
+@click.option("--dry-run", is_flag=True, help="List each step with what it costs, and change nothing.")
+@click.option(
+    "--max",
+    "most",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Refresh at most N partitions of each fact, the oldest first: several workers share the work.",
+)
+def maintain(facts: Sequence[str], dry_run: bool, most: int | None, **options: Any) -> int:
+    """Refresh, drop what is old, compact and vacuum.
+
+    It refreshes the rollups of facts, drops the partitions that RETAIN does not keep, compacts small files of their
+    tables, and removes files that nothing needs.
+
+    FACT is the name of a fact: f or db.f. Without one, all facts are maintained. Each step is a transaction of its own:
+    after an error or a kill, the next run does what is left. An error of one fact does not stop the others.
+
+    Exit codes: 0 if everything that can be done is done; 1 after an error of a fact or of a table.
+    """
+    opened = connection(**options)
+    opened.require_warehouse("Name the warehouse's directory with -w.")
+    with opened.session() as session:
+        from rewriter.grammar.terms import parse_name
+        from rewriter.grammar.unparse import name_text
+
+        named = [name_text(parse_name(fact)) for fact in facts]
+        steps = [
+            *((_maintenance(fact, dry_run, most), _step_line) for fact in named or _all_facts(session)),
+            *((f"ALTER TABLE {table} COMPACT", _line) for table in _tables(session, named) if not dry_run),
+            ("VACUUM DRY RUN" if dry_run else "VACUUM", _line),
+        ]
+        succeeded = [_run(statement, line, session) for statement, line in steps]
+    return int(not all(succeeded))
+
+
+def _maintenance(fact: str, dry_run: bool, most: int | None) -> str:
+    share = "" if most is None else f" MAX {most} PARTITIONS"
+    return f"MAINTAIN FACT {fact}{share}{' DRY RUN' if dry_run else ''}"
+
+
+def _all_facts(session: Session) -> Iterator[str]:
+    """Yields the names of all facts, as SQL."""
+    from rewriter.catalog.model.objects import parts_of
+    from rewriter.grammar.unparse import quote_name
+
+    for fact in session.catalog.snapshot().facts():
+        yield ".".join(map(quote_name, parts_of(fact.name)))
+
+
+def _tables(session: Session, facts: Sequence[str]) -> list[str]:
+    """Returns the names of the managed tables of facts, as SQL."""
+    from rewriter.catalog.model.objects import parts_of
+    from rewriter.grammar.unparse import quote_name
+
+    snapshot, names = session.catalog.snapshot(), []
+    for fact in snapshot.facts():
+        full = ".".join(map(quote_name, parts_of(fact.name)))
+        if facts and not {full, full.removeprefix("default.")} & {*facts}:
+            continue
+        tables = (snapshot.table(stored.table) for stored in fact.tables)
+        names += [".".join(map(quote_name, parts_of(table.name))) for table in tables if not table.external]
+    return names
+
+
+def _step_line(row: Row) -> str:
+    step, table, period, start, end, count, size, status = row
+    assert isinstance(count, int)
+    amount = counted(count, "partition") + ("" if size is None else f", {size:,} bytes")
+    return f"{step} {table} {period} [{start}, {end}): {amount}, {status}"
+
+
+def _line(row: Row) -> str:
+    return " ".join("" if value is None else str(value) for value in row)
+
+
+def _run(statement: str, line: Callable[[Row], str], session: Session) -> bool:
+    """Runs a statement, and prints what it has done. Returns whether it succeeded; an error is printed."""
+    from rewriter.display.terminal.errors import write_error
+    from rewriter.errors import Error
+
+    try:
+        result = session.execute(statement)
+        lines = [printable(line(row)) for row in result.rows()]
+    except Error as error:
+        error.position = None  # The position was in a generated statement.
+        write_error(error, statement, click.get_current_context().obj)
+        return False
+    click.echo(f"{statement}{'' if lines else ': nothing to do'}")
+    for text in [*lines[:_MOST_LINES], *([f"… {len(lines) - _MOST_LINES:,} more"] if len(lines) > _MOST_LINES else [])]:
+        click.echo(f"  {text}")
+    for warning in result.warnings:
+        click.echo(f"  Warning: {printable(warning)}")
+    return True
