@@ -286,7 +286,13 @@ class Session:
         try:
             if catalog.is_absent:
                 check_database(statement, context)
-            return self._run(runner.run_placed if run is None else run, statement, context)
+            result = self._run(runner.run_placed if run is None else run, statement, context)
+            written = tuple(runner.writes(statement)) if run is None and context.transaction is None else ()
+            if written and any(fact.refresh_on_commit for fact in context.snapshot.facts()):
+                from rewriter.statements.maintain.refresh_on_commit import refresh_after
+
+                result.warnings = (*result.warnings, *refresh_after(written, context))
+            return result
         except EngineError:
             context.snapshot.check_readable()  # An engine misses a file; the catalog has the cause.
             raise

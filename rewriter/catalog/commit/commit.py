@@ -47,6 +47,7 @@ from rewriter.catalog.model.changes import (
     SetCatalogProperty,
     SetClusters,
     SetLateness,
+    SetRefreshOnCommit,
     SetRetention,
     SetTrusted,
     TruncatePartitions,
@@ -98,6 +99,8 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
             objects.alter(change)
         elif isinstance(change, AlterColumns):
             objects.alter_columns(change)
+        elif isinstance(change, SetRefreshOnCommit):
+            objects.set_refresh_on_commit(change)
         elif isinstance(change, SetRetention):
             objects.set_retention(change)
         elif isinstance(change, SetLateness):

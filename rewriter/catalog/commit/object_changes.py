@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         AlterTable,
         RenameObject,
         SetLateness,
+        SetRefreshOnCommit,
         SetRetention,
         SetTrusted,
     )
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 
 class ObjectChanges:
     """Applies ``CreateObject``, ``DropObject``, ``RenameObject``, ``AlterTable``, ``AlterColumns``,
-    ``SetLateness``, ``SetRetention``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
+    ``SetLateness``,
+    ``SetRefreshOnCommit``, ``SetRetention``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
     """
 
     def __init__(self, context: CommitContext, timeline_updates: FactTimelineUpdates) -> None:
@@ -272,6 +274,12 @@ class ObjectChanges:
     def set_lateness(self, change: SetLateness) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
         altered = replace(self._live_fact(change.fact), lateness=change.lateness)
+        self.renew(altered)
+        self._context.log("ALTER_FACT", altered)
+
+    def set_refresh_on_commit(self, change: SetRefreshOnCommit) -> None:
+        """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
+        altered = replace(self._live_fact(change.fact), refresh_on_commit=change.on_commit)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
 

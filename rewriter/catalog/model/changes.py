@@ -301,6 +301,14 @@ class SetLateness:
 
 
 @dataclass(frozen=True)
+class SetRefreshOnCommit:
+    """Whether a statement that changes the base of a fact refreshes its rollups. Timelines and freshness stay."""
+
+    fact: Fact
+    on_commit: bool
+
+
+@dataclass(frozen=True)
 class SetRetention:
     """How long MAINTAIN FACT keeps the partitions of a fact's table, given by name; ``None`` is for ever. Timelines and
     freshness stay.
@@ -496,6 +504,7 @@ DefinitionChange = (
     | AlterTable
     | AlterColumns
     | SetLateness
+    | SetRefreshOnCommit
     | SetRetention
     | SetTrusted
     | AlterStorages

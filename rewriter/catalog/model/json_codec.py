@@ -157,6 +157,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "table": str,
     "time": str,
     "trusted": bool,
+    "refresh_on_commit": bool,
     "start": (str, NoneType),
     "end": (str, NoneType),
     "counted_by": (str, NoneType),
@@ -360,6 +361,7 @@ def _fact_data(fact: Fact) -> dict[str, Any]:
         **_zone_data(fact.zone),
         # Facts of earlier versions, and facts that declare no lateness, have no such entry.
         **({} if fact.lateness is None else {"lateness": fact.lateness}),
+        **({"refresh_on_commit": True} if fact.refresh_on_commit else {}),
         **({"earlier": [[life.created, life.dropped] for life in fact.earlier]} if fact.earlier else {}),
         "cube": fact.cube,
         "columns": fact.columns,
@@ -380,7 +382,8 @@ def _fact(id: int, name: str, data: dict[str, Any]) -> Fact:
     )
     columns = None if data["columns"] is None else _names(data["columns"])
     earlier = tuple(FactLife(*life) for life in data.get("earlier", ()))
-    return Fact(id, name, data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"), earlier)
+    declared = (data["cube"], storages, columns, data["weight"], calendar.zone, data.get("lateness"))
+    return Fact(id, name, *declared, earlier, data.get("refresh_on_commit", False))
 
 
 def _storage_table_data(table: StorageTable) -> dict[str, Any]:

@@ -521,7 +521,7 @@ class Fact:
     present; ``None`` if it is not declared.
 
     ``earlier`` are the lives of dropped facts with the same meaning over the same tables, whose proofs count
-    (``commit.earlier_facts``).
+    (``commit.earlier_facts``). ``refresh_on_commit`` says that a statement that writes the base refreshes rollups, too.
     """
 
     id: int
@@ -533,6 +533,7 @@ class Fact:
     zone: str = "UTC"
     lateness: str | None = None
     earlier: tuple[FactLife, ...] = ()
+    refresh_on_commit: bool = False
 
     @property
     def calendar(self) -> Calendar:

@@ -26,9 +26,11 @@ RULES = r"""
 
 alter_fact: "ALTER" "FACT" name _fact_action
 _fact_action: set_lateness | unset_lateness | set_trusted | unset_trusted | mark_complete | add_storage | drop_storage \
-            | add_rollups | drop_rollup | set_retention | unset_retention
+            | add_rollups | drop_rollup | set_refresh | unset_refresh | set_retention | unset_retention
 set_lateness: "SET" "LATENESS" STRING
 unset_lateness: "UNSET" "LATENESS"
+set_refresh: "SET" "REFRESH" "ON" "COMMIT"
+unset_refresh: "UNSET" "REFRESH" "ON" "COMMIT"
 set_trusted: "TABLE" name "SET" "TRUSTED"
 set_retention: "TABLE" name "SET" "RETAIN" NUMBER NAME
 unset_retention: "TABLE" name "UNSET" "RETAIN"
@@ -57,6 +59,23 @@ def set_lateness(lateness: Terminal) -> SetLateness:
 @builds("unset_lateness")
 def unset_lateness() -> SetLateness:
     return SetLateness(None)
+
+
+@dataclass(frozen=True)
+class SetRefresh:
+    """``SET REFRESH ON COMMIT``, or UNSET."""
+
+    on_commit: bool
+
+
+@builds("set_refresh")
+def set_refresh() -> SetRefresh:
+    return SetRefresh(True)
+
+
+@builds("unset_refresh")
+def unset_refresh() -> SetRefresh:
+    return SetRefresh(False)
 
 
 @dataclass(frozen=True)
@@ -172,7 +191,17 @@ def drop_rollup(rollup: Rollup) -> DropRollup:
 
 
 #: What ALTER FACT does.
-FactAction = SetLateness | SetRetention | SetTrusted | MarkComplete | AddStorage | DropStorage | AddRollups | DropRollup
+FactAction = (
+    SetLateness
+    | SetRefresh
+    | SetRetention
+    | SetTrusted
+    | MarkComplete
+    | AddStorage
+    | DropStorage
+    | AddRollups
+    | DropRollup
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +228,8 @@ def alter_fact_text(s: AlterFact) -> str:
 def fact_action_text(action: FactAction) -> str:
     if isinstance(action, MarkComplete):
         return mark_complete_text(action)
+    if isinstance(action, SetRefresh):
+        return f"{'SET' if action.on_commit else 'UNSET'} REFRESH ON COMMIT"
     if isinstance(action, SetRetention):
         change = "UNSET RETAIN" if action.retain is None else f"SET {retain_text(action.retain)}"
         return f"TABLE {name_text(action.table)} {change}"

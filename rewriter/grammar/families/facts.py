@@ -35,7 +35,8 @@ RULES = r"""
 ?statement: create_fact | drop_fact
 
 create_fact: "CREATE" "FACT" [if_not_exists] name "OF" "CUBE" name [names] \
-             ["WEIGHT" NUMBER] ["LATENESS" STRING] storage+ [rollups]
+             ["WEIGHT" NUMBER] ["LATENESS" STRING] [refresh_on_commit] storage+ [rollups]
+refresh_on_commit: "REFRESH" "ON" "COMMIT"
 rollups: ROLLUPS "(" rollup ("," rollup)* ")"
 rollup: NAME [rollup_dimensions] [RETAIN NUMBER NAME]
 rollup_dimensions: "(" [NAME ("," NAME)*] ")"
@@ -359,15 +360,21 @@ class CreateFact(Statement):
     lateness: str | None = None
     if_not_exists: bool = False
     rollups: tuple[Rollup, ...] = ()
+    refresh_on_commit: bool = False
     lateness_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
         return "name", "cube"
 
 
+@builds("refresh_on_commit")
+def refresh_on_commit() -> bool:
+    return True
+
+
 @builds("create_fact")
 def create_fact(if_not_exists: bool | None, name: Name, cube: Name, *rest: Any) -> CreateFact:
-    columns, weight, lateness, *storages, rollups = rest
+    columns, weight, lateness, on_commit, *storages, rollups = rest
     refuse_duplicates([(storage.name, storage.span) for storage in storages], str.lower)
     size = 0 if weight is None else whole_number(weight)
     if size is None:
@@ -383,6 +390,7 @@ def create_fact(if_not_exists: bool | None, name: Name, cube: Name, *rest: Any) 
         lateness=lateness.string if lateness else None,
         if_not_exists=bool(if_not_exists),
         rollups=rollups or (),
+        refresh_on_commit=bool(on_commit),
         lateness_span=lateness.span if lateness else Span(0, 0),
     )
 
@@ -396,6 +404,7 @@ def create_fact_text(s: CreateFact) -> str:
         names_text(s.columns),
         f"WEIGHT {s.weight}" if s.weight else None,
         option("LATENESS", s.lateness),
+        "REFRESH ON COMMIT" if s.refresh_on_commit else None,
         *map(storage_text, s.storages),
         f"ROLLUPS {listed(map(rollup_text, s.rollups))}" if s.rollups else None,
     )

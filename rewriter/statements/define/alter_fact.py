@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from rewriter.catalog.model.changes import AlterStorages, Change, DropObject, SetLateness, SetRetention, SetTrusted
+from rewriter.catalog.model.changes import (
+    AlterStorages,
+    Change,
+    DropObject,
+    SetLateness,
+    SetRefreshOnCommit,
+    SetRetention,
+    SetTrusted,
+)
 from rewriter.catalog.model.objects import Column, Fact, Storage, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
@@ -27,7 +35,7 @@ from rewriter.statements.resolve.named_objects import named_fact
 @runs(s.AlterFact)
 def alter_fact(statement: s.AlterFact, context: Context) -> Result:
     """ALTER FACT … SET LATENESS '6 hours', UNSET LATENESS, ADD STORAGE (…), DROP STORAGE t, TABLE t SET TRUSTED, UNSET
-    TRUSTED, SET RETAIN 90 DAYS, UNSET RETAIN, and MARK COMPLETE FROM … TO ….
+    TRUSTED, SET REFRESH ON COMMIT, SET RETAIN 90 DAYS, UNSET RETAIN, and MARK COMPLETE FROM … TO ….
 
     Rollups of the tables that stay remain as fresh as they were, except where an added table brings base partitions
     below them. Raises INVALID_LATENESS for a text that is no length of time, the errors of CREATE FACT for a table,
@@ -40,6 +48,8 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
         return _mark_complete(fact, action, statement, context)
     if isinstance(action, s.SetTrusted):
         change = _set_trusted(fact, action, context)
+    elif isinstance(action, s.SetRefresh):
+        change = SetRefreshOnCommit(fact, action.on_commit)
     elif isinstance(action, s.SetRetention):
         check_lateness(action.retain, action.span, fact.calendar, context)
         change = SetRetention(fact, _own_table(fact, action.table, context), action.retain)

@@ -92,6 +92,7 @@ def build_fact(
         statement.weight,
         cube.zone,
         statement.lateness,
+        refresh_on_commit=statement.refresh_on_commit,
     )
     check_rollups(statement.rollups, fact)
     _check_times(statement, storages, columns, cube)

@@ -164,6 +164,7 @@ def declared_fact(fact: Fact, cube: Cube | None = None) -> CreateFact:
         columns=fact.columns,
         weight=fact.weight,
         lateness=fact.lateness,
+        refresh_on_commit=fact.refresh_on_commit,
         rollups=tuple(rollups),
     )
 
@@ -245,7 +246,7 @@ def _lines(text: str) -> Iterator[str]:
         gap = text[end : token.start]
         if before is not None and has_list and depth == 1 and angles == 0 and before.is_operator(",", "("):
             gap = "\n  "
-        elif before is not None and depth == 0 and token.is_word(*_CLAUSES):
+        elif before is not None and depth == 0 and token.is_word(*_CLAUSES) and not before.is_word("REFRESH"):
             gap = "\n"
         yield gap + token.text
         end = token.end

@@ -43,6 +43,7 @@ from rewriter.grammar.families.fact_changes import (
     DropStorage,
     MarkComplete,
     SetLateness,
+    SetRefresh,
     SetRetention,
     SetTrusted,
 )
@@ -499,6 +500,7 @@ statements = some.one_of(
         weight=some.integers(0, 10**6),
         if_not_exists=flags,
         rollups=some.just(()) | tuples(rollups),
+        refresh_on_commit=flags,
     ),
     some.builds(
         CreateCubeFrom,
@@ -541,6 +543,7 @@ statements = some.one_of(
             some.builds(SetLateness, optional(texts)),
             some.builds(SetTrusted, qualified, flags),
             some.builds(SetRetention, qualified, optional(lengths)),
+            some.builds(SetRefresh, flags),
             some.builds(
                 AddStorage,
                 some.builds(
