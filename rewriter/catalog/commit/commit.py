@@ -25,6 +25,7 @@ from rewriter.catalog.model.changes import (
     AddCopies,
     AddPartitions,
     AlterColumns,
+    AlterCube,
     AlterDatabase,
     AlterPartitions,
     AlterStorages,
@@ -99,6 +100,8 @@ def apply(context: CommitContext, changes: Sequence[Change], *, is_rehearsal: bo
             objects.alter(change)
         elif isinstance(change, AlterColumns):
             objects.alter_columns(change)
+        elif isinstance(change, AlterCube):
+            objects.alter_cube(change)
         elif isinstance(change, SetRefreshOnCommit):
             objects.set_refresh_on_commit(change)
         elif isinstance(change, SetRetention):

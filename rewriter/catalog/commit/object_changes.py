@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.commit.timeline_updates import FactTimelineUpdates
     from rewriter.catalog.model.changes import (
         AlterColumns,
+        AlterCube,
         AlterStorages,
         AlterTable,
         RenameObject,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 class ObjectChanges:
     """Applies ``CreateObject``, ``DropObject``, ``RenameObject``, ``AlterTable``, ``AlterColumns``,
-    ``SetLateness``,
+    ``AlterCube``, ``SetLateness``,
     ``SetRefreshOnCommit``, ``SetRetention``, ``SetTrusted``, ``AlterStorages`` and ``RefreshTimelines``.
     """
 
@@ -276,6 +277,22 @@ class ObjectChanges:
         altered = replace(self._live_fact(change.fact), lateness=change.lateness)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
+
+    def alter_cube(self, change: AlterCube) -> None:
+        """Makes new versions of a cube and its facts under their ids. Their timelines and proofs stay as they are."""
+        live = self._context.live(change.cube)
+        own = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == change.cube.name.lower()]
+        before = {fact.id: fact for fact, _ in change.facts}
+        if live != change.cube or {fact.id: fact for fact in own} != before:
+            raise ConflictError(
+                f"another transaction has changed the cube '{change.cube.name}' or its facts", object=change.cube.name
+            )
+        self.renew(change.altered)
+        self._context.log("ALTER_CUBE", change.altered)
+        for fact, altered in change.facts:
+            if altered != fact:
+                self.renew(altered)
+                self._context.log("ALTER_FACT", altered)
 
     def set_refresh_on_commit(self, change: SetRefreshOnCommit) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""

@@ -301,6 +301,19 @@ class SetLateness:
 
 
 @dataclass(frozen=True)
+class AlterCube:
+    """A cube with more columns, in place of ``cube``, and its facts, in place of those of the same ids.
+
+    The tables of rollups keep the columns that they have, so timelines and proofs stay. Raises ``ConflictError`` if
+    another transaction has changed the cube or one of its facts, or has made another fact of it.
+    """
+
+    cube: Cube
+    altered: Cube
+    facts: tuple[tuple[Fact, Fact], ...]
+
+
+@dataclass(frozen=True)
 class SetRefreshOnCommit:
     """Whether a statement that changes the base of a fact refreshes its rollups. Timelines and freshness stay."""
 
@@ -504,6 +517,7 @@ DefinitionChange = (
     | AlterTable
     | AlterColumns
     | SetLateness
+    | AlterCube
     | SetRefreshOnCommit
     | SetRetention
     | SetTrusted

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import DatabaseName, Name
 
 RULES = r"""
-?statement: create_cube | drop_cube | show_cubes | show_facts
+?statement: create_cube | alter_cube | drop_cube | show_cubes | show_facts
 
 create_cube: "CREATE" "CUBE" [if_not_exists] name cube_columns ["TIME" "ZONE" STRING]
 cube_columns: "(" cube_column ("," cube_column)* ")"
@@ -26,6 +26,7 @@ _measure_option: counted_by | events | not_null
 counted_by: COUNTED "BY" NAME
 events: EVENTS
 not_null: NOT "NULL"
+alter_cube: "ALTER" "CUBE" name "ADD" cube_columns
 drop_cube: "DROP" "CUBE" [if_exists] name
 show_cubes: "SHOW" "CUBES" [in_database]
 show_facts: "SHOW" "FACTS" [in_database]
@@ -145,6 +146,27 @@ def create_cube_text(s: CreateCube) -> str:
         listed(map(cube_column_text, s.columns)),
         option("TIME ZONE", s.time_zone),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlterCube(Statement):
+    """``ALTER CUBE c ADD (column, …)``: dimensions and measures that the base has already."""
+
+    name: Name
+    columns: tuple[CubeColumn, ...]
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("alter_cube")
+def alter_cube(name: Name, columns: tuple[CubeColumn, ...]) -> AlterCube:
+    return AlterCube(name=name, columns=columns)
+
+
+@renders(AlterCube)
+def alter_cube_text(s: AlterCube) -> str:
+    return f"ALTER CUBE {name_text(s.name)} ADD {listed(map(cube_column_text, s.columns))}"
 
 
 @dataclass(frozen=True, kw_only=True)

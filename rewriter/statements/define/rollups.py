@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, TableKind, parts_of
+from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, TableKind, full_name, parts_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.errors import Error
 from rewriter.grammar.families import facts as s
@@ -125,9 +125,33 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
                 )
 
 
-def made_rollup(table: StorageTable, cube: Cube) -> s.Rollup | None:
-    """Returns the rollup of ROLLUPS that stands for a table; ``None`` for a table that needs a TABLE clause."""
+def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dict[str, s.Rollup]:
+    """Returns the rollups of ROLLUPS that make tables of a fact again, under their names, by table. The other tables
+    need a TABLE clause.
+    """
+    database, fact_name = parts_of(fact.name)
+    shown: dict[str, s.Rollup] = {}
+    for table in tables:
+        rollup = made_rollup(table, fact, cube)
+        if rollup is not None:
+            dimensions = _dimensions(rollup, cube, fact.columns)
+            name = _readable_name(rollup, dimensions, fact_name, cube, fact.columns)
+            if full_name(database, name) in shown:
+                name = _other_name(name, dimensions, cube)
+            if full_name(database, name) == table.table:
+                shown[table.table] = rollup
+    return shown
+
+
+def made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
+    """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it; ``None`` for other
+    tables.
+    """
     if not table.made or table.trusted or table.start is not None or table.end is not None:
+        return None
+    own = fact.columns_of(table)
+    of_fact = [measure.name for measure in cube.measures if fact.columns is None or measure.name in fact.columns]
+    if own is not None and not {*own}.issuperset(of_fact):
         return None
     (period,) = table.layouts
     if table.columns is None:
@@ -140,10 +164,10 @@ def table_of_rollup(rollup: s.Rollup, fact: Fact, cube: Cube) -> StorageTable:
     """Returns the table that ROLLUPS has made for a rollup of a fact. Raises INVALID_FACT if there is none."""
     wanted = _key(rollup, cube, fact.columns)
     for table in fact.tables:
-        own = made_rollup(replace(table, trusted=False, start=None, end=None), cube)
+        own = made_rollup(replace(table, trusted=False, start=None, end=None), fact, cube)
         if own is not None and _key(own, cube, fact.columns) == wanted:
             return table
-    existing = [made_rollup(table, cube) for table in fact.tables]
+    existing = [made_rollup(table, fact, cube) for table in fact.tables]
     shown = ", ".join(s.rollup_text(own) for own in existing if own is not None) or "there are none"
     raise invalid_fact(
         f"The fact {fact.name} has no rollup {s.rollup_text(rollup)} that ROLLUPS has made.",
@@ -182,15 +206,11 @@ def _statement(
     taken: Collection[str],
     context: Context,
 ) -> CreateTable:
-    # A list of all dimensions is the same as no list.
-    is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
-    words = () if is_whole else (dimensions or (_NO_DIMENSION,))
-    name = _name("_".join([fact.last, rollup.period.lower(), *words]))
+    name = _readable_name(rollup, dimensions, fact.last, cube, columns)
     full = single(Name((*fact.parts[:-1], name)))
     existing = context.snapshot.fact_using(full)
     if full in taken or (existing is not None and existing.name == single(fact)):
-        # Another rollup of the fact has the name: DAILY (a, b) beside DAILY (a_b).
-        name = _name(f"{name}_{zlib.crc32(repr(words).encode()):08x}")
+        name = _other_name(name, dimensions, cube)
     return CreateTable(
         table=Name((*fact.parts[:-1], name), rollup.span),
         columns=tuple(_columns(dimensions, cube, columns)),
@@ -225,6 +245,23 @@ def _columns(dimensions: Sequence[str], cube: Cube, columns: tuple[str, ...] | N
     for measure in cube.measures:
         if columns is None or measure.name in columns:
             yield ColumnDef(measure.name, measure.rollup_type)
+
+
+def _readable_name(
+    rollup: s.Rollup, dimensions: Sequence[str], fact: str, cube: Cube, columns: tuple[str, ...] | None
+) -> str:
+    """Returns the name of a rollup's table, unless another rollup of the fact has it."""
+    # A list of all dimensions is the same as no list.
+    is_whole = set(dimensions) == set(_dimensions(s.Rollup(rollup.period), cube, columns))
+    words = () if is_whole else (dimensions or (_NO_DIMENSION,))
+    return _name("_".join([fact, rollup.period.lower(), *words]))
+
+
+def _other_name(name: str, dimensions: Sequence[str], cube: Cube) -> str:
+    """Returns a name for the table of a rollup of a fact that has a table of its name: DAILY (a, b) beside DAILY (a_b),
+    or DAILY after ALTER CUBE.
+    """
+    return _name(f"{name}_{zlib.crc32(repr((tuple(dimensions), cube.column_order)).encode()):08x}")
 
 
 def _name(text: str) -> str:

@@ -30,7 +30,7 @@ from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.rollups import made_rollup
+from rewriter.statements.define.rollups import shown_rollups
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.timeline.layouts import SPELLINGS, TimeLayout
 
@@ -52,7 +52,7 @@ def show_create(statement: ShowCreate, context: Context) -> Result:
             hint="Leave it out.",
         )
     if statement.kind == "CUBE":
-        text = laid_out(render(_cube(named_cube(statement.name, context))))
+        text = laid_out(render(declared_cube(named_cube(statement.name, context))))
     elif statement.kind == "FACT":
         fact = named_fact(statement.name, context)
         text = laid_out(render(declared_fact(fact, context.snapshot.cube(fact.cube))))
@@ -127,7 +127,8 @@ def _view(view: View, context: Context) -> str:
     return f"{laid_out(head)}\nAS {query}"
 
 
-def _cube(cube: Cube) -> CreateCube:
+def declared_cube(cube: Cube) -> CreateCube:
+    """Returns the statement that creates the cube."""
     dimensions = {column.name: column for column in cube.dimensions}
     measures = {measure.name: measure for measure in cube.measures}
     columns = []
@@ -153,9 +154,9 @@ def declared_fact(fact: Fact, cube: Cube | None = None) -> CreateFact:
     """
     storages, rollups = fact.storages, []
     if cube is not None:
-        by_table = {table.table: made_rollup(table, cube) for table in storages[0].tables}
-        rollups = [rollup for rollup in by_table.values() if rollup is not None]
-        left = tuple(table for table in storages[0].tables if by_table[table.table] is None)
+        by_table = shown_rollups(fact, storages[0].tables, cube)
+        rollups = list(by_table.values())
+        left = tuple(table for table in storages[0].tables if table.table not in by_table)
         storages = (replace(storages[0], tables=left), *storages[1:])
     return CreateFact(
         name=_name(fact.name),

@@ -18,7 +18,7 @@ from rewriter.grammar.families.clusters import (
 )
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
-from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.cubes import AlterCube, CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
     DescribeDatabase,
@@ -799,6 +799,10 @@ STATEMENTS: list[tuple[str, Statement]] = [
     (
         "REFRESH FACT f FROM '2015' TO 'now' dry run",
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
+    ),
+    (
+        "ALTER CUBE c ADD (city STRING, m INT MEASURE MAX)",
+        AlterCube(name=name("c"), columns=(CubeColumn("city", "string"), CubeColumn("m", "int", "MAX"))),
     ),
     ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
     ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),

@@ -19,7 +19,7 @@ from rewriter.grammar.families.clusters import (
 )
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
-from rewriter.grammar.families.cubes import CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.cubes import AlterCube, CreateCube, CubeColumn, DropCube, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
     DescribeDatabase,
@@ -513,6 +513,7 @@ statements = some.one_of(
         time_zone=optional(texts),
         external=flags,
     ),
+    some.builds(AlterCube, name=qualified, columns=tuples(cube_columns, unique("name"))),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
     some.builds(MaintainFact, fact=qualified, most=optional(some.integers(1, 99)), dry_run=flags),
