@@ -132,7 +132,7 @@ def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dic
     database, fact_name = parts_of(fact.name)
     shown: dict[str, s.Rollup] = {}
     for table in tables:
-        rollup = made_rollup(table, fact, cube)
+        rollup = _made_rollup(table, fact, cube)
         if rollup is not None:
             dimensions = _dimensions(rollup, cube, fact.columns)
             name = _readable_name(rollup, dimensions, fact_name, cube, fact.columns)
@@ -143,7 +143,7 @@ def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dic
     return shown
 
 
-def made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
+def _made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
     """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it; ``None`` for other
     tables.
     """
@@ -164,10 +164,10 @@ def table_of_rollup(rollup: s.Rollup, fact: Fact, cube: Cube) -> StorageTable:
     """Returns the table that ROLLUPS has made for a rollup of a fact. Raises INVALID_FACT if there is none."""
     wanted = _key(rollup, cube, fact.columns)
     for table in fact.tables:
-        own = made_rollup(replace(table, trusted=False, start=None, end=None), fact, cube)
+        own = _made_rollup(replace(table, trusted=False, start=None, end=None), fact, cube)
         if own is not None and _key(own, cube, fact.columns) == wanted:
             return table
-    existing = [made_rollup(table, fact, cube) for table in fact.tables]
+    existing = [_made_rollup(table, fact, cube) for table in fact.tables]
     shown = ", ".join(s.rollup_text(own) for own in existing if own is not None) or "there are none"
     raise invalid_fact(
         f"The fact {fact.name} has no rollup {s.rollup_text(rollup)} that ROLLUPS has made.",
