@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 def continued(connection: sa.Connection, fact: Fact, cube: Cube, bindings: Sequence[TimeBinding]) -> Fact:
     """Returns the new fact, with the lives of the newest dropped fact that means the same over the same tables; as it
-    is if there is none.
+    is if there is none, or if a table is external.
 
     Names, weights, lateness and retention are no part of the meaning. Columns, types, measures, times, layouts, bounds,
     the word of the owner and the places of the tables are. Costs one read of all versions of facts, and a few more for
     each dropped fact over a table of these names.
     """
     tables = {binding.storage_table.table.lower(): binding.table for binding in bindings}
+    if any(table.external for table in tables.values()):
+        return fact  # No row tells what has been written into their directories since.
     for dropped, life in _dropped_facts(connection):
         if _meaning(dropped) != _meaning(fact):
             continue

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 def proofs_at_stake(fact: Fact, context: Context) -> Iterator[str]:
-    """Yields how many proofs of a fact that is dropped another declaration would lose, if it has any."""
-    proven = _proven_rollups(fact, context)
+    """Yields how many proofs of a fact that is dropped another declaration would lose, if it has any. Nothing for a fact
+    with an external table, which keeps none.
+    """
+    is_external = any(context.snapshot.table(stored.table).external for stored in fact.tables)
+    proven = 0 if is_external else _proven_rollups(fact, context)
     if proven:
         yield (
             f"{_are_proven(proven)}: a CREATE FACT that means the same as {fact.name} keeps the proofs, another one "

@@ -107,6 +107,27 @@ def test_another_declaration_keeps_none(session: Session, statements: list[str],
     assert [counts[0] for counts in states(session).values()] == [0, 0]
 
 
+def test_files_of_an_external_base_may_have_changed(session: Session, tmp_path: Path) -> None:
+    columns = "(page STRING, n BIGINT, ms BIGINT) PARTITIONED BY (dt STRING)"
+    session.execute(f"CREATE EXTERNAL TABLE theirs {columns} LOCATION '{tmp_path / 'theirs'}'")
+    session.execute("CREATE TABLE sums (page STRING, n BIGINT, ms BIGINT) PARTITIONED BY (dt STRING)")
+    fact = (
+        "CREATE FACT e OF CUBE v STORED IN (TABLE theirs PERIOD DAILY PARTITIONED BY t AS (dt), "
+        "TABLE sums PERIOD MONTHLY PARTITIONED BY t AS (dt)) START '2025-01-01'"
+    )
+    session.execute(fact)
+    load = "INSERT INTO theirs VALUES ('a', 1, 1, '2025-01-05')"
+    session.execute(load)
+    session.execute("ALTER FACT e MARK COMPLETE FROM '2025-01-01' TO '2025-02-01'")
+    session.execute("REFRESH FACT e")
+    query = "SELECT SUM(n) FROM v WHERE t >= '2025-01-01' AND t < '2025-02-01'"
+    assert "FROM sums" in session.plan(query).sql
+    session.execute("DROP FACT e")
+    session.execute(load)
+    assert any("its rollups are unproven" in w or "external" in w for w in session.execute(fact).warnings)
+    assert rows(session, query) == [(2,)]
+
+
 def test_another_session_sees_them(session: Session, tmp_path: Path, catalog_url: str | None) -> None:
     session.execute("DROP FACT f")
     with Session(tmp_path / "w", "duckdb", catalog=catalog_url) as other:
