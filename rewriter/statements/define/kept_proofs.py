@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def proofs_at_stake(fact: Fact, context: Context) -> Iterator[str]:
-    """Yields how many proofs of a fact that is dropped another declaration would lose, if it has any. Yields nothing for
-    a fact with an external table, which keeps none.
+    """Yields how many proofs of a fact that is dropped another declaration would lose, if it has any.
+
+    Yields nothing for a fact with an external table, which keeps none.
     """
     is_external = any(context.snapshot.table(stored.table).external for stored in fact.tables)
     proven = 0 if is_external else _proven_rollups(fact, context)
