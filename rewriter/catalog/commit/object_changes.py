@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -25,6 +25,7 @@ from rewriter.catalog.model.objects import (
     Fact,
     Function,
     Namespace,
+    StorageTable,
     Table,
     database_key,
     database_of,
@@ -255,18 +256,7 @@ class ObjectChanges:
 
     def set_trusted(self, change: SetTrusted) -> None:
         """Makes a new version of a fact under its id, and rebuilds the timelines of the table."""
-        live, name = self._live_fact(change.fact), change.table.name.lower()
-        storages = tuple(
-            replace(
-                storage,
-                tables=tuple(
-                    replace(table, trusted=change.trusted) if table.table.lower() == name else table
-                    for table in storage.tables
-                ),
-            )
-            for storage in live.storages
-        )
-        altered = replace(live, storages=storages)
+        altered = _with_table(self._live_fact(change.fact), change.table.name, trusted=change.trusted)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
         self._timeline_updates.rebuild(altered, [change.table.id])
@@ -302,18 +292,7 @@ class ObjectChanges:
 
     def set_retention(self, change: SetRetention) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
-        live, name = self._live_fact(change.fact), change.table.lower()
-        storages = tuple(
-            replace(
-                storage,
-                tables=tuple(
-                    replace(table, retain=change.retain) if table.table.lower() == name else table
-                    for table in storage.tables
-                ),
-            )
-            for storage in live.storages
-        )
-        altered = replace(live, storages=storages)
+        altered = _with_table(self._live_fact(change.fact), change.table, retain=change.retain)
         self.renew(altered)
         self._context.log("ALTER_FACT", altered)
 
@@ -477,3 +456,14 @@ class ObjectChanges:
                 object=object_.name,
                 hint=f"DROP FACT {names} first.",
             )
+
+
+def _with_table(fact: Fact, name: str, **changes: Any) -> Fact:
+    """Returns a fact with other members of its storage table of a name, in any case."""
+    key = name.lower()
+
+    def changed(table: StorageTable) -> StorageTable:
+        return replace(table, **changes) if table.table.lower() == key else table
+
+    storages = (replace(storage, tables=tuple(map(changed, storage.tables))) for storage in fact.storages)
+    return replace(fact, storages=tuple(storages))
