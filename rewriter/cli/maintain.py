@@ -11,11 +11,12 @@ from rewriter.cli.connection import connection, connection_options, engine_optio
 from rewriter.terminal_text import counted, printable
 
 if TYPE_CHECKING:
-    from rewriter.runtime.result import Row
+    from rewriter.runtime.result import Result, Row
     from rewriter.session import Session
 
 #: The lines that are printed of what one statement has done.
 _MOST_LINES = 20
+_ATTEMPTS = 4
 
 
 @click.command()
@@ -97,13 +98,25 @@ def _line(row: Row) -> str:
     return " ".join("" if value is None else str(value) for value in row)
 
 
+def _retried(statement: str, session: Session) -> Result:
+    """Runs a statement a few times, where other processes write the same partitions."""
+    from rewriter.errors import ConflictError
+
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return session.execute(statement)
+        except ConflictError:
+            continue
+    return session.execute(statement)
+
+
 def _run(statement: str, line: Callable[[Row], str], session: Session) -> bool:
     """Runs a statement, and prints what it has done. Returns whether it succeeded; an error is printed."""
     from rewriter.display.terminal.errors import write_error
     from rewriter.errors import Error
 
     try:
-        result = session.execute(statement)
+        result = _retried(statement, session)
         lines = [printable(line(row)) for row in result.rows()]
     except Error as error:
         error.position = None  # The position was in a generated statement.

@@ -53,15 +53,11 @@ def _joined(storage: Storage, joined: Mapping[str, int]) -> Storage:
 
 
 def _meaning(fact: Fact) -> tuple[object, ...]:
-    storages = tuple(
-        Storage(
-            storage.name,
-            tuple(replace(t, table=t.table.lower(), joined=0, made=False, retain=None) for t in storage.tables),
-            storage.start,
-            storage.end,
-        )
-        for storage in fact.storages
-    )
+    """Returns what two facts have in common that mean the same: the order of tables and storages does not matter."""
+    storages = []
+    for storage in sorted(fact.storages, key=lambda storage: storage.name):
+        tables = [replace(t, table=t.table.lower(), joined=0, made=False, retain=None) for t in storage.tables]
+        storages.append((storage.name, sorted(tables, key=lambda t: t.table), storage.start, storage.end))
     return storages, fact.columns, fact.zone
 
 

@@ -174,6 +174,7 @@ class PartitionChanges:
             )
         added = {key: partition for key, partition in added.items() if key not in live}
         slots = self._locate(table, added)
+        self._refuse_dropped(table, added, slots)
         timeline_update = self._timeline_updates.of(table)
         known_keys = rows.known_before(self._context.connection, list(added)) if timeline_update is not None else set()
         proofs = {key: self._added(timeline_update, table, slots.get(key), key in known_keys) for key in added}
@@ -341,22 +342,30 @@ class PartitionChanges:
         return late
 
     def _refuse_late_events(self, change: WritePartitions, effect: _Effect) -> None:
-        """Raises ``IntegrityError`` LATE_EVENTS if rows are added to a base partition that RETAIN has dropped: the
-        rollups over it would be outdated, and nothing could compute them again.
+        """Raises the error of ``_refuse_dropped`` for rows that are added to partitions; not for OVERWRITE, which loads
+        whole ones.
         """
-        table, timeline_update = change.table, self._timeline_updates.of(change.table)
+        if not change.overwrite:
+            new = {key: partition for key, partition in effect.written.items() if key not in effect.live}
+            self._refuse_dropped(change.table, new, effect.slots)
+
+    def _refuse_dropped(
+        self, table: Table, new: Mapping[bytes, PartitionWrite], slots: Mapping[bytes, Slot | None]
+    ) -> None:
+        """Raises ``IntegrityError`` LATE_EVENTS if one of the new partitions is a base partition that RETAIN has
+        dropped: it would not hold what it held, and nothing could compute the rollups over it again.
+        """
+        timeline_update = self._timeline_updates.of(table)
         retain = None if timeline_update is None else timeline_update.binding(table).storage_table.retain
-        if timeline_update is None or retain is None or change.overwrite:
+        if timeline_update is None or retain is None:
             return
-        new = effect.written.keys() - effect.live.keys()
-        base = [key for key in sorted(new) if timeline_update.is_base(table, effect.slots[key])]
+        base = [key for key in sorted(new) if timeline_update.is_base(table, slots[key])]
         gone = rows.retired(self._context.connection, base)
         if gone:
-            first = effect.written[min(gone)]
             raise IntegrityError(
                 f"rows for {len(gone)} partitions of '{table.name}' are too late, such as "
-                f"{partition_name(table.partition_columns, first.values)}: MAINTAIN FACT has dropped these partitions, "
-                "and the rollups over them could not be computed again",
+                f"{partition_name(table.partition_columns, new[min(gone)].values)}: MAINTAIN FACT has dropped these "
+                "partitions, and the rollups over them could not be computed again",
                 condition="LATE_EVENTS",
                 object=table.name,
                 hint="Leave these rows out, or load the whole partitions with INSERT OVERWRITE. Let RETAIN "

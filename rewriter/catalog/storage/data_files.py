@@ -257,5 +257,5 @@ def _refuse_partitions(path: str, root: str, file: str) -> None:
             object=path,
             hint=f"Name the files by a pattern, such as {pattern}, which leaves these values out; or CREATE EXTERNAL "
             "TABLE … PARTITIONED BY … LOCATION, then MSCK REPAIR TABLE. CREATE CUBE … FROM takes the directory with "
-            "EXTERNAL.",
+            "EXTERNAL if all of these values are times.",
         )

@@ -12,14 +12,16 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.commit import partition_rows
 from rewriter.catalog.facts.time_binding import TimeBinding, time_values
+from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.model.changes import AddPartitions, PartitionWrite
 from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionValues, StorageTable, Table
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.partition_directories import make_directories, names_in
 from rewriter.errors import AnalysisError, DataError
 from rewriter.planner.cover.validity import window
-from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, times, within
+from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, time_of_ordinals, times, within
 from rewriter.statements.show.coverage import range_between
 from rewriter.timeline.ranges import RangeSet
 
@@ -90,9 +92,25 @@ def absences(fact: Fact, action: s.MarkComplete, context: Context, table: str | 
         valid = within(base, window(stored.storage, stored.table, context.planning.now, fact.calendar))
         absent = remaining & valid
         filled = times(base, context.snapshot.open(stored.table.table, base, stored.table.time).ranges())
-        result.append(Absence(stored, absent - dropped, absent & dropped, absent & filled - dropped))
+        gone = dropped | _dropped_before(stored, absent - dropped, context)
+        result.append(Absence(stored, absent - gone, absent & gone, absent & filled - gone))
         remaining = remaining - valid
     return tuple(result)
+
+
+def _dropped_before(stored: StoredPeriod, absent: RangeSet, context: Context) -> RangeSet:
+    """Returns the periods of which a partition was dropped before the fact was created: they had rows, and are not
+    empty. One look-up for each partition that would be marked.
+    """
+    table = context.snapshot.table(stored.table.table)
+    binding = TimeBinding(stored.fact, stored.table, table)
+    keys = {partition_key(table, values): values for values in _values(stored, absent, frozenset(), context)}
+    if not keys:
+        return RangeSet.EMPTY
+    with context.catalog.database.read() as connection:
+        gone = partition_rows.retired(connection, sorted(keys))
+    slots = [slot for key in gone if (slot := binding.locate(keys[key])) is not None]
+    return time_of_ordinals(stored.period, sorted({slot.ordinal for slot in slots}))
 
 
 def additions(fact: Fact, action: s.MarkComplete, context: Context) -> tuple[list[AddPartitions], tuple[Absence, ...]]:

@@ -123,7 +123,9 @@ def _layout_of(table: Table, span: Span, context: Context) -> TimeLayout:
         raise invalid_cube(
             f"Nothing says which time the partitions of {table.name} hold: it {reason}.",
             span,
-            "Write CREATE CUBE and CREATE FACT, whose PARTITIONED BY says it.",
+            "Write CREATE CUBE and CREATE FACT, whose PARTITIONED BY says it."
+            if columns
+            else f"CREATE VIEW v AS SELECT * FROM {table.name}, and CREATE CUBE … FROM v: it copies the events.",
         )
     return layout
 
@@ -177,6 +179,6 @@ def _misplaced(directory: str, path: str, span: Span) -> AnalysisError:
     return invalid_cube(
         f"{place}: a query of a day would read them all.",
         span,
-        "Put the files into directories such as day=2024-05-01, or leave EXTERNAL out: they are copied once, into "
-        "partitions.",
+        "Put the files into directories such as day=2024-05-01, or leave EXTERNAL out and name the files by a pattern, "
+        f"such as {path}/*/*.parquet: they are copied once, without the values of directories.",
     )

@@ -30,6 +30,7 @@ from rewriter.errors import AnalysisError, ConflictError, DataError, Error, Oper
 from rewriter.grammar.families import maintenance as s
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.resolve.fact_periods import StoredPeriod, passed_time
 from rewriter.statements.resolve.partition_specs import read_filter
 from rewriter.statements.resolve.text_comparisons import comparable
 from rewriter.statements.write.external_base_changes import (
@@ -261,13 +262,20 @@ def _fits_no_layout(table: Table, context: Context) -> Callable[[PartitionValues
     stored = fact.storage_table(table.name) if fact is not None else None
     if fact is None or stored is None:
         return lambda values: None
-    binding = TimeBinding(fact, stored, table)
+    binding, storage = TimeBinding(fact, stored, table), fact.storages[0]
+    passed = {
+        period: passed_time(StoredPeriod(fact, storage, stored, period), int(context.planning.now))
+        for period in stored.layouts
+    }
 
     def reason(values: PartitionValues) -> str | None:
         try:
-            binding.check_period(values, {}, binding.locate(values))
+            slot = binding.locate(values)
+            binding.check_period(values, {}, slot)
         except DataError as error:
             return error.message
+        if slot is not None and passed[slot.period].contains(slot.start):
+            return f"RETAIN {str(stored.retain).upper()} of the fact {fact.name} does not keep it"
         return None
 
     return reason

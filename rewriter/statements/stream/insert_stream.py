@@ -14,6 +14,7 @@ from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.model.changes import Batch, is_committed
 from rewriter.catalog.storage.data_files import FoundFile, expand
 from rewriter.catalog.storage.stream_checkpoints import FileCheckpoint
+from rewriter.catalog.store import stream_runs
 from rewriter.errors import Error, IntegrityError, InternalError, NotSupportedError, Span
 from rewriter.exec.engine import Relation, ScanFile, WrittenFile
 from rewriter.grammar.families.streams import InsertStream
@@ -45,7 +46,11 @@ def insert_stream(statement: InsertStream, context: Context) -> Result:
     ``read_options``, ``_check_row_query``, ``check_target``, ``begin`` and ``FileCheckpoint``.
     """
     table = context.table(statement.insert.table)
-    options = read_options(statement.options, statement.path_span, table, context.catalog.warehouse)
+    with context.catalog.database.read() as connection:
+        earlier = [
+            (run.stream, run.checkpoint) for run in stream_runs.stream_runs(connection) if run.table_id == table.id
+        ]
+    options = read_options(statement.options, statement.path_span, table, context.catalog.warehouse, earlier)
     _check_row_query(statement.insert.query, statement.path)
     try:
         check_target(table, options.checkpoint, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -52,17 +52,25 @@ class StreamOptions:
 
 
 def read_options(
-    options: Iterable[tuple[str, str, Span | None]], position: Span | None, table: Table, warehouse: Path
+    options: Iterable[tuple[str, str, Span | None]],
+    position: Span | None,
+    table: Table,
+    warehouse: Path,
+    earlier: Sequence[tuple[str, str]] = (),
 ) -> StreamOptions:
     """Returns the options of a stream. ``position`` is the position of errors about missing options.
 
-    Without an id, the stream has the name of its table. Without a checkpoint, it has a directory in the warehouse: one
+    Without an id, the stream is the only ``earlier`` one, an (id, checkpoint), of the table, which may have had another
+    name, or has the name of the table. Without a checkpoint, it has a directory in the warehouse: one
     for each id and table, so that a table that is created again is loaded again.
 
     Raises ``AnalysisError`` STREAM_OPTION for an unknown or empty option, and ``DataError`` STREAM_OPTION for a wrong
     value; OBJECT_STORE_UNSUPPORTED for a checkpoint in an object store.
     """
     values: dict[str, str] = {"stream": table.name}
+    given = {key for key, _, _ in options}
+    if len(earlier) == 1 and not given & {"stream", "checkpoint"}:
+        values = dict(zip(("stream", "checkpoint"), earlier[0], strict=True))
     spans: dict[str, Span | None] = {}
     for key, value, span in options:
         if key not in _KEYS:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rewriter.errors import MissingDataError
 from rewriter.session import Session
 
 CUBE = "CREATE CUBE v (page STRING, n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM, t TIMESTAMP TIME)"
@@ -17,6 +18,7 @@ TABLES = [
 FACT = """CREATE FACT f OF CUBE v STORED IN (
   TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt), TABLE days PERIOD DAILY PARTITIONED BY t AS (dt),
   TABLE months PERIOD MONTHLY PARTITIONED BY t AS (dt))"""
+PERIODS = (("days", "DAILY"), ("months", "MONTHLY"))
 JANUARY = "FROM v WHERE t >= '2024-01-01' AND t < '2024-02-01'"
 
 
@@ -75,6 +77,8 @@ def test_an_equal_declaration_keeps_all_proofs_after_retention(session: Session)
 def test_words_and_names_are_no_part_of_the_meaning(session: Session) -> None:
     session.execute("DROP FACT f")
     text = FACT.replace("FACT f", "FACT F").replace(" OF CUBE v", " OF CUBE v WEIGHT 7 LATENESS '2 hours'")
+    days, months = (f"TABLE {name} PERIOD {period} PARTITIONED BY t AS (dt)" for name, period in PERIODS)
+    text = text.replace(days, "…").replace(months, days).replace("…", f"{months} RETAIN 9 YEARS")
     assert session.execute(text).warnings
     assert states(session) == {"days": (31, 0, 0), "months": (1, 0, 0)}
 
@@ -147,6 +151,19 @@ def test_what_was_written_in_between_is_unproven(session: Session) -> None:
     # 20 January and the month lack the late event.
     assert states(session) == {"days": (28, 1, 3), "months": (0, 1, 0)}
     assert rows(session, f"SELECT SUM(n) {JANUARY}") == [(7,)]
+
+
+def test_what_was_dropped_is_not_empty_for_another_fact(session: Session) -> None:
+    """MARK COMPLETE of another fact would make the dropped days empty, and REFRESH FACT the months, the only copy."""
+    session.execute("ALTER TABLE hours DROP PARTITION (dt < '2024-01-10')")
+    session.execute("DROP FACT f")
+    session.execute(FACT.replace("TABLE days", "TABLE days (page, n)"))
+    marked = rows(session, "ALTER FACT f MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
+    assert [row[2:6] for row in marked] == [("2024-01-01", "2024-01-10", "dropped", 216)]
+    session.execute("REFRESH FACT f")
+    with pytest.raises(MissingDataError):
+        session.execute(f"SELECT SUM(n) {JANUARY}")
+    assert rows(session, "SELECT SUM(n) FROM months") == [(3,)]
 
 
 def test_another_fact_in_between_proves_nothing(session: Session) -> None:

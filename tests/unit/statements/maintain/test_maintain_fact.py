@@ -101,6 +101,29 @@ def test_late_events_for_dropped_time_are_refused(session: Session) -> None:
         session.execute(f"SELECT SUM(n) FROM v WHERE {JANUARY}")
 
 
+def test_a_dropped_partition_does_not_come_back_empty(session: Session, tmp_path: Path) -> None:
+    session.execute("MAINTAIN FACT f")
+    with pytest.raises(IntegrityError, match="are too late, such as dt=2024-01-01-03"):
+        session.execute("ALTER TABLE h ADD PARTITION (dt = '2024-01-01-03')")
+    marked = rows(session, "ALTER FACT f MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
+    assert [row[4] for row in marked] == ["dropped"]
+    assert rows(session, f"SELECT SUM(n) FROM v WHERE {JANUARY}") == [(3,)]
+    # Nor by MSCK, from the files that an external table keeps.
+    columns = "(page STRING, n BIGINT) PARTITIONED BY (dt STRING)"
+    session.execute(f"CREATE EXTERNAL TABLE theirs {columns} LOCATION '{tmp_path / 'theirs'}'")
+    session.execute("CREATE CUBE w (page STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
+    session.execute(
+        "CREATE FACT g OF CUBE w STORED IN (TABLE theirs PERIOD DAILY PARTITIONED BY t AS (dt) RETAIN 20 DAYS) "
+        "ROLLUPS (MONTHLY)"
+    )
+    session.execute("INSERT INTO theirs VALUES ('a', 4, '2024-01-05')")
+    session.execute("ALTER FACT g MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
+    assert retained(session, "MAINTAIN FACT g")[0][4:] == (31, "dropped")
+    found = rows(session, "MSCK REPAIR TABLE theirs")
+    assert {(row[1], row[3]) for row in found} == {("ignored", "RETAIN 20 DAYS of the fact g does not keep it")}
+    assert rows(session, f"SELECT SUM(n) FROM w WHERE {JANUARY}") == [(4,)]
+
+
 def test_the_declaration_comes_back_and_changes(session: Session) -> None:
     ((shown,),) = rows(session, "SHOW CREATE FACT f")
     assert "PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH') RETAIN 20 DAYS)" in str(shown)

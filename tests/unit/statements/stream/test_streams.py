@@ -101,6 +101,16 @@ def test_id_and_checkpoint_may_be_left_out(connection: rewriter.Connection, tmp_
     assert connection.execute(load).rowcount == 20
 
 
+def test_a_renamed_table_goes_on_with_its_stream(connection: rewriter.Connection, tmp_path: Path) -> None:
+    put(tmp_path, "a")
+    load = f"INSERT INTO t SELECT * FROM STREAM parquet.`{tmp_path / 'in'}`"
+    connection.execute(load)
+    connection.execute("ALTER TABLE t RENAME TO renamed")
+    put(tmp_path, "b")
+    assert connection.execute(load.replace("INTO t", "INTO renamed")).rowcount == 10
+    assert [row[:2] for row in connection.execute("SHOW STREAMS").fetchall()] == [("t", "renamed")]
+
+
 @pytest.mark.parametrize("broken", ["a", "b"])
 def test_a_file_that_is_gone_can_be_replaced(connection: rewriter.Connection, tmp_path: Path, broken: str) -> None:
     for name in "ab":
