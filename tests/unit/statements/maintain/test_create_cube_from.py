@@ -243,7 +243,7 @@ def write_directories(directory: Path, *levels: str) -> None:
         (["dt=%Y-%m-%d", "hr=%H"], "PERIOD HOURLY PARTITIONED BY viewed_at AS (dt = 'yyyy-MM-dd', hr = 'HH')"),
         (
             ["year=%Y", "month=%-m", "day=%-d", "hour=%-H"],
-            "PERIOD HOURLY PARTITIONED BY viewed_at AS (`year` = 'yyyy', `month` = 'MM', `day` = 'dd', `hour` = 'HH')",
+            "PERIOD HOURLY PARTITIONED BY viewed_at AS (year = 'yyyy', month = 'MM', day = 'dd', hour = 'HH')",
         ),
     ],
 )
