@@ -14,7 +14,7 @@ from rewriter.catalog.model.changes import (
     SetRetention,
     SetTrusted,
 )
-from rewriter.catalog.model.objects import Column, Fact, Storage, parts_of
+from rewriter.catalog.model.objects import Column, Fact, Storage, StorageTable, parts_of
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import fact_changes as s
 from rewriter.grammar.families.facts import FactStorage
@@ -29,7 +29,9 @@ from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.rollups import check_rollups, make_tables, table_of_rollup
 from rewriter.statements.define.show_create import declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
+from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods, times
 from rewriter.statements.resolve.named_objects import named_fact
+from rewriter.timeline.ranges import RangeSet
 
 
 @runs(s.AlterFact)
@@ -93,9 +95,46 @@ def _drop_rollup(fact: Fact, action: s.DropRollup, statement: s.AlterFact, conte
     """Drops a rollup of ROLLUPS and its table, in one commit."""
     stored = table_of_rollup(action.rollup, fact, context.snapshot.cube(fact.cube))
     table = context.snapshot.table(stored.table)
+    _refuse_only_copy(stored, fact, action.rollup.span, context)
     left = _left(fact, Name(parts_of(table.name), action.rollup.span))
     _commit([AlterStorages(fact, left), DropObject(table)], statement, context)
     return Result("ALTER FACT")
+
+
+def _refuse_only_copy(rollup: StorageTable, fact: Fact, span: Span, context: Context) -> None:
+    """Raises INVALID_FACT for a rollup over dropped base partitions, if no other table has its columns for that
+    time.
+    """
+    snapshot = context.snapshot
+    dropped = held = elsewhere = RangeSet.EMPTY
+    for stored in stored_periods(fact):
+        time = times(stored.period, snapshot.timeline(stored.table.table, stored.period, stored.table.time).ranges())
+        if stored.is_base:
+            dropped |= times(
+                stored.period, snapshot.retired(stored.table.table, stored.period, stored.table.time).ranges()
+            )
+        if stored.table is rollup:
+            held |= time
+        elif _has_columns_of(rollup, stored):
+            elsewhere |= time
+    alone = held & dropped - elsewhere
+    if alone:
+        raise invalid_fact(
+            f"{rollup.table} has the only copy of {fact.calendar.shown(alone)}: the base partitions were dropped.",
+            span,
+            f"DROP STORAGE {rollup.table} removes it from the fact and keeps the table; DROP TABLE then deletes it.",
+            rollup.table,
+        )
+
+
+def _has_columns_of(rollup: StorageTable, other: StoredPeriod) -> bool:
+    """Tests whether partitions of another table can stand in for those of a rollup."""
+    if not all(other.period.nests_in(period) for period in rollup.layouts):
+        return False
+    return other.table.columns is None or (
+        rollup.columns is not None
+        and {name.lower() for name in rollup.columns} <= {name.lower() for name in other.table.columns}
+    )
 
 
 def _commit(changes: list[Change], statement: s.AlterFact, context: Context) -> None:

@@ -124,6 +124,21 @@ def test_a_dropped_partition_does_not_come_back_empty(session: Session, tmp_path
     assert rows(session, f"SELECT SUM(n) FROM w WHERE {JANUARY}") == [(4,)]
 
 
+def test_a_rollup_with_the_only_copy_is_not_dropped(session: Session) -> None:
+    session.execute("ALTER FACT f TABLE f_daily UNSET RETAIN")
+    session.execute("ALTER FACT f ADD ROLLUP DAILY (u), MONTHLY")
+    session.execute("REFRESH FACT f")
+    assert retained(session)[0][-1] == "dropped"
+    session.execute("ALTER FACT f DROP ROLLUP MONTHLY")  # f_daily has its columns, for shorter periods.
+    session.execute("ALTER FACT f DROP ROLLUP DAILY (u)")
+    with pytest.raises(Error, match=r"f_daily has the only copy of \[2024-01-01, 2024-02-01\)") as caught:
+        session.execute("ALTER FACT f DROP ROLLUP DAILY")
+    assert "DROP STORAGE f_daily" in str(caught.value.hint)
+    assert rows(session, f"SELECT u, SUM(n) FROM v WHERE {JANUARY} GROUP BY u ORDER BY u") == [(1, 1), (2, 2)]
+    session.execute("ALTER FACT f DROP STORAGE f_daily")
+    assert rows(session, "SELECT COUNT(*) FROM f_daily")[0][0]
+
+
 def test_the_declaration_comes_back_and_changes(session: Session) -> None:
     ((shown,),) = rows(session, "SHOW CREATE FACT f")
     assert "PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH') RETAIN 20 DAYS)" in str(shown)
