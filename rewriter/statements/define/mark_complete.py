@@ -104,7 +104,7 @@ def _dropped_before(stored: StoredPeriod, absent: RangeSet, context: Context) ->
     """
     table = context.snapshot.table(stored.table.table)
     binding = TimeBinding(stored.fact, stored.table, table)
-    keys = {partition_key(table, values): values for values in _values(stored, absent, frozenset(), context)}
+    keys = {partition_key(table, values): values for values in _partition_values(stored, absent, table)}
     if not keys:
         return RangeSet.EMPTY
     with context.catalog.database.read() as connection:
@@ -169,7 +169,18 @@ def check_window(action: s.MarkComplete, binding: TimeBinding | None, context: C
 def _values(
     stored: StoredPeriod, ranges: RangeSet, written: Collection[PartitionValues], context: Context
 ) -> Iterator[PartitionValues]:
-    table, period = context.snapshot.table(stored.table.table), stored.period
+    """Yields the partitions to mark, whose directories in an external table are empty."""
+    table = context.snapshot.table(stored.table.table)
+    for values in _partition_values(stored, ranges, table):
+        if values in written:
+            continue
+        if table.external:
+            _check_empty(directory(table, Partition(b"", values)), table.name)
+        yield values
+
+
+def _partition_values(stored: StoredPeriod, ranges: RangeSet, table: Table) -> Iterator[PartitionValues]:
+    period = stored.period
     layout = stored.table.layouts[period]
     combinations = list(_combinations(stored.table, table.partition_columns[len(layout.columns) :]))
     for range_ in ranges:
@@ -177,12 +188,7 @@ def _values(
             if period.start(ordinal) == period.end(ordinal):
                 continue  # A date that the zone leaves out has no partition.
             for other_values in combinations:
-                values = (*time_values(table, layout, ordinal), *other_values)
-                if values in written:
-                    continue
-                if table.external:
-                    _check_empty(directory(table, Partition(b"", values)), table.name)
-                yield values
+                yield (*time_values(table, layout, ordinal), *other_values)
 
 
 def _combinations(storage_table: StorageTable, other_columns: Sequence[Column]) -> Iterator[PartitionValues]:
