@@ -315,7 +315,7 @@ class AlterCube:
 
 @dataclass(frozen=True)
 class SetRefreshOnCommit:
-    """Whether a statement that changes the base of a fact refreshes its rollups. Timelines and freshness stay."""
+    """Sets whether a statement that changes the base of a fact refreshes its rollups. Timelines and freshness stay."""
 
     fact: Fact
     on_commit: bool
@@ -323,7 +323,7 @@ class SetRefreshOnCommit:
 
 @dataclass(frozen=True)
 class SetRetention:
-    """How long MAINTAIN FACT keeps the partitions of a fact's table, given by name; ``None`` is for ever. Timelines and
+    """Sets how long MAINTAIN FACT keeps the partitions of a table of a fact; ``None`` is for ever. Timelines and
     freshness stay.
     """
 

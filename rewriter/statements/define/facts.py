@@ -60,8 +60,9 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
             transaction.commit(changes)
         except Error as error:
             raise error.at(statement.name.span) from None
-    created = context.renewed().snapshot.fact(fact.name)
-    warnings = kept_proofs(created, context.renewed()) if created.earlier else unproven_tables(fact, context)
+    now = context.renewed()
+    created = now.snapshot.fact(fact.name)
+    warnings = kept_proofs(created, now) if created.earlier else unproven_tables(fact, context)
     return Result("CREATE FACT", warnings=(*warnings, *new_fact(fact, context)))
 
 

@@ -1,4 +1,4 @@
-"""What DROP FACT and CREATE FACT say of proofs: an equal declaration keeps them."""
+"""The warnings of DROP FACT and CREATE FACT about proofs, which an equal declaration keeps."""
 
 from __future__ import annotations
 

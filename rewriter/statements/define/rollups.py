@@ -48,9 +48,11 @@ class MadeTables:
 
     def mark(self, storages: Sequence[Storage]) -> tuple[Storage, ...]:
         """Returns storages whose tables of this value are marked as made by the statement."""
-        names = self.names
         return tuple(
-            replace(storage, tables=tuple(replace(t, made=True) if t.table in names else t for t in storage.tables))
+            replace(
+                storage,
+                tables=tuple(replace(t, made=True) if t.table in self.names else t for t in storage.tables),
+            )
             for storage in storages
         )
 
