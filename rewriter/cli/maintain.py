@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,28 +63,29 @@ def _maintenance(fact: str, dry_run: bool, most: int | None) -> str:
     return f"MAINTAIN FACT {fact}{share}{' DRY RUN' if dry_run else ''}"
 
 
-def _all_facts(session: Session) -> Iterator[str]:
-    """Yields the names of all facts, as SQL."""
-    from rewriter.catalog.model.objects import parts_of
-    from rewriter.grammar.unparse import quote_name
-
-    for fact in session.catalog.snapshot().facts():
-        yield ".".join(map(quote_name, parts_of(fact.name)))
+def _all_facts(session: Session) -> list[str]:
+    """Returns the names of all facts, as SQL."""
+    return [_written(fact.name) for fact in session.catalog.snapshot().facts()]
 
 
 def _tables(session: Session, facts: Sequence[str]) -> list[str]:
     """Returns the names of the managed tables of facts, as SQL."""
-    from rewriter.catalog.model.objects import parts_of
-    from rewriter.grammar.unparse import quote_name
-
     snapshot, names = session.catalog.snapshot(), []
     for fact in snapshot.facts():
-        full = ".".join(map(quote_name, parts_of(fact.name)))
+        full = _written(fact.name)
         if facts and not {full, full.removeprefix("default.")} & {*facts}:
             continue
         tables = (snapshot.table(stored.table) for stored in fact.tables)
-        names += [".".join(map(quote_name, parts_of(table.name))) for table in tables if not table.external]
+        names += [_written(table.name) for table in tables if not table.external]
     return names
+
+
+def _written(name: str) -> str:
+    from rewriter.catalog.model.objects import parts_of
+    from rewriter.grammar.terms import Name
+    from rewriter.grammar.unparse import name_text
+
+    return name_text(Name(parts_of(name)))
 
 
 def _step_line(row: Row) -> str:

@@ -119,8 +119,8 @@ def test_a_dropped_partition_does_not_come_back_empty(session: Session, tmp_path
     session.execute("INSERT INTO theirs VALUES ('a', 4, '2024-01-05')")
     session.execute("ALTER FACT g MARK COMPLETE FROM '2024-01-01' TO '2024-02-01'")
     assert retained(session, "MAINTAIN FACT g")[0][4:] == (31, "dropped")
-    found = rows(session, "MSCK REPAIR TABLE theirs")
-    assert {(row[1], row[3]) for row in found} == {("ignored", "RETAIN 20 DAYS of the fact g does not keep it")}
+    directories = rows(session, "MSCK REPAIR TABLE theirs")
+    assert {(row[1], row[3]) for row in directories} == {("ignored", "RETAIN 20 DAYS of the fact g does not keep it")}
     assert rows(session, f"SELECT SUM(n) FROM w WHERE {JANUARY}") == [(4,)]
 
 
