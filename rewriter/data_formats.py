@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from rewriter.lazy_dataclass import dataclass
 
 # What is known of a format of data files without opening one.
 

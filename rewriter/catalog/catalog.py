@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from rewriter.catalog.reading.versioned_reads import ListedReads
 from rewriter.catalog.store import migrations, postgresql, schema, stream_runs
 from rewriter.catalog.store.database import Database, stored_version
 from rewriter.errors import InterfaceError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.uris import is_uri, shown
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from rewriter.lazy_dataclass import dataclass
 
 #: Runs a SELECT with parameters ``:name`` on the catalog's database, and returns its rows.
 Rows = Callable[[str, Mapping[str, object]], Sequence[Sequence[Any]]]

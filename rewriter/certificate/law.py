@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -67,6 +66,7 @@ from rewriter.certificate.verdicts import (
     Unaccepted,
     Verdict,
 )
+from rewriter.lazy_dataclass import dataclass
 
 FORMAT = "rewriter certificate 1"
 

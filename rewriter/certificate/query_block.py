@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -21,6 +21,7 @@ from rewriter.certificate.periods import (
     union,
 )
 from rewriter.certificate.verdicts import NotUnderstood, Refuted
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object

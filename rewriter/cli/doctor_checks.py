@@ -21,7 +21,7 @@ import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -37,6 +37,7 @@ from rewriter.exec.spark.connect_session import SCHEME, reach_server, shown_addr
 from rewriter.exec.spark.engine import SparkEngine
 from rewriter.exec.spark.installation import INSTALL, is_installed
 from rewriter.exec.spark.java import find_java_home, java_version
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.connection_settings import (
     DEFAULT_PROFILE,
     PROFILE_VARIABLE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from rewriter.catalog.filters.predicates import AllOf, AnyOf, FieldIn, FieldLike
 from rewriter.catalog.filters.scan_plans import PartitionFilterGenerator
 from rewriter.catalog.keys.encoding import encode_value
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, canonical
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from rewriter.errors import Error, NotSupportedError, Span
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.parser import parse
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.parameters import bind, parameter_value
 from rewriter.scratch_directories import ScratchDirectory
 

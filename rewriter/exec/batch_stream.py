@@ -7,11 +7,11 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.cancellation import cancellable, current_cancellation
 from rewriter.errors import Error, InterfaceError, only_ours
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:

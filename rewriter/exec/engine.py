@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, tokens
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,9 +7,10 @@ refused, except with the value that is always in effect here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from rewriter.lazy_dataclass import dataclass
 
 _STORED = Path(__file__).with_name("engine_settings.txt")
 _NOTHING = "nothing"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.catalog.keys.values import DEFAULT_PARTITION, escape
@@ -18,6 +17,7 @@ from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import by_header
 from rewriter.exec.formats.csv import delimiter
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.engine import Relation, ScanFile

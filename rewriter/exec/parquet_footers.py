@@ -18,10 +18,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rewriter.catalog.filesystems.registry import store_of
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from rewriter.display.terminal.formats import FORMATS
@@ -13,6 +13,7 @@ from rewriter.errors import Error, ParseError, Span
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.lexer import split_statements, tokens
 from rewriter.grammar.parser import parse
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.connection_settings import ENGINES
 from rewriter.timeline.time_bounds import parse_instant
 

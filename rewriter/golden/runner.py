@@ -7,7 +7,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import split_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.unparse import render as to_sql
+from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.session import Session
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rewriter.grammar.dialect_parser import grammar, is_column_list, may_end_in_query
 from rewriter.grammar.lalr_tables import END, Tables, accepted_in, advanced
 from rewriter.grammar.lexer import Token, TokenKind
 from rewriter.grammar.query_spans import starts_query
+from rewriter.lazy_dataclass import dataclass
 
 #: The most readings of a text that are followed: a word can be a keyword and a name.
 _MOST_READINGS = 16

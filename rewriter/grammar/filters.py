@@ -7,10 +7,11 @@ AND and OR have any number of operands and never nest in the same operator; NOT 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.errors import AnalysisError, Span
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Literal

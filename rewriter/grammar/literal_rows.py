@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rewriter.grammar.lexer import Token, TokenKind
+from rewriter.lazy_dataclass import dataclass
 
 #: The kinds of cells. A number with a sign is a ``NEGATIVE``, whose token is the number alone.
 STRING, NUMBER, NEGATIVE, TRUE, FALSE, NULL = "snmtf0"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rewriter import data_formats as formats
 from rewriter.errors import NotSupportedError, Span
+from rewriter.lazy_dataclass import dataclass
 
 #: The name of the format of Hive's text files.
 TEXTFILE = formats.TEXTFILE.name

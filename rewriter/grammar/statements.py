@@ -35,12 +35,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from rewriter.errors import Span
 from rewriter.grammar.lexer import Token
+from rewriter.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

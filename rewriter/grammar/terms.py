@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rewriter.errors import Error, InterfaceError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, tokens
+from rewriter.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from thrift.Thrift import TType
 
 from rewriter.errors import DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.wire.interface import Structure, structure
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ A value of which nothing is known, such as a table's column, has no readings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import Span
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import ClockReading, moved_from
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import relations

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, SupportsInt
 
 from sqlglot import exp
 
 from rewriter.errors import AnalysisError, InternalError, NotSupportedError, Span
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm, key_ranges, within
 from rewriter.planner.cover.choose_facts import (
     Choice,

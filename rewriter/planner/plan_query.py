@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +20,7 @@ from rewriter.catalog.model.system_tables import SystemTable
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, Span
 from rewriter.grammar.literal_rows import is_literal_rows
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.clock_readings import clock_readings
 from rewriter.planner.cube_reference import PlannedReference, plan_reference
 from rewriter.planner.derivation import derive

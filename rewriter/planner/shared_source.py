@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.query_spans import after_with
 from rewriter.grammar.terms import Query
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import CatalogReader, modifiers, resolve
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.deterministic import is_scalar

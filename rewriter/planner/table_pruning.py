@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -28,6 +28,7 @@ from rewriter.catalog.model.objects import Column, Table, database_of
 from rewriter.errors import Error
 from rewriter.grammar import filters as f
 from rewriter.grammar.terms import Literal
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import Block, TableReference, modifiers, renames
 from rewriter.planner.scope.joins import filters, matching, nullable, relations
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, find_all, is_of_type, walk

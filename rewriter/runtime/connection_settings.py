@@ -19,12 +19,13 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rewriter.errors import Error, InterfaceError
 from rewriter.exec.spark.installation import INSTALL, is_installed
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.settings import SessionSettings
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ and texts of the present moment are refused, because they would be dates and tex
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ from rewriter.exec.sql_types import INTEGERS
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import Literal, Name
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import Context, single
 from rewriter.timeline.calendars import UTC as UTC_CALENDAR
 from rewriter.timeline.calendars import Calendar

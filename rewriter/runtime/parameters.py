@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,6 +17,7 @@ from uuid import UUID
 
 from rewriter.errors import DataError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
+from rewriter.lazy_dataclass import dataclass
 
 #: The units of Spark's ``date_trunc`` and ``trunc``.
 _UNITS = (

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.routing.routes import NO_ROUTE, Route
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.grammar.statements import Statement
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

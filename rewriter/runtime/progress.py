@@ -11,9 +11,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rewriter.cancellation import WAITING, current_cancellation
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.background import repeating
 
 #: The least time between two calls about one phase, in seconds.

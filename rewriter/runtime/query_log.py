@@ -7,10 +7,11 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.exec.batch_stream import BatchStream, Failure, StreamProgress
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:

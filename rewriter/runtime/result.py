@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from itertools import islice
@@ -15,6 +15,7 @@ from rewriter.cancellation import current_cancellation
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, Error, only_ours
 from rewriter.exec.batch_stream import BatchStream
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Coverage, Plan
 
 if TYPE_CHECKING:

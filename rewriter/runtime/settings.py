@@ -6,7 +6,6 @@ import difflib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.clusters.definitions import CLUSTER_KEYS
@@ -14,6 +13,7 @@ from rewriter.errors import AnalysisError, DataError, Error, NotSupportedError
 from rewriter.exec.engine_settings import EngineSetting, engine_setting, engine_setting_names
 from rewriter.exec.sinks.sink_kinds import SINK_SETTINGS
 from rewriter.grammar.statement_parts import percentage, percentage_text
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.cluster_settings import (
     ALLOWED_ADDRESSES,
     ALLOWED_OPTIONS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from rewriter.catalog.model.system_tables import system_read_only
 from rewriter.catalog.model.temporary_views import TemporaryView, session_of
 from rewriter.catalog.reading.missing_objects import view_instead
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, ProgrammingError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.cluster_engines import SessionClusters
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter

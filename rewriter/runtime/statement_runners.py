@@ -9,10 +9,10 @@ Example, in a module of ``rewriter.statements``::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewriter.errors import Error
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context
 

@@ -11,7 +11,6 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Cube, Fact, full_name
@@ -19,6 +18,7 @@ from rewriter.display.terminal.formats import FORMATS
 from rewriter.errors import InterfaceError, OperationalError
 from rewriter.grammar.terms import parse_name
 from rewriter.grammar.unparse import quote, quote_name
+from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.shell.display import Destination, Display, not_written
 from rewriter.shell.script import pieces

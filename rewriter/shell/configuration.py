@@ -21,10 +21,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from rewriter.errors import InterfaceError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.profiles import shell_tables
 from rewriter.shell.display import MOST_ROWS, Display
 

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TextIO
 
 from rewriter.display.terminal.formats import FORMATS, RAW_FORMATS
 from rewriter.errors import InterfaceError, OperationalError, is_disk_full
+from rewriter.lazy_dataclass import dataclass
 from rewriter.terminal_text import cut, printable
 
 if TYPE_CHECKING:

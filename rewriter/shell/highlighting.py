@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punc
 from rewriter.grammar.dialect_rules import keywords
 from rewriter.grammar.query_spans import QUERY_STARTS
 from rewriter.grammar.text_pieces import Piece, PieceKind, TextPieces
+from rewriter.lazy_dataclass import dataclass
 from rewriter.shell.completion.names import RESERVED
 from rewriter.shell.completion.query_position import TYPES
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.lexer import TokenKind, scan
+from rewriter.lazy_dataclass import dataclass
 
 #: A reference to a variable of Hive: its namespace, if it has one, and its name.
 HIVE_REFERENCE = re.compile(r"\$\{(?:(\w+):)?([^{}\n'\"`;]*)\}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -14,6 +14,7 @@ from rewriter.display.terminal.errors import FAILED, NOT_CONNECTED, is_of_connec
 from rewriter.display.terminal.rendering import STATEMENT, Layout, envelope_lines, render_lines
 from rewriter.display.terminal.spooled_rows import SpooledRows
 from rewriter.errors import Error, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.transaction_errors import not_committed
 from rewriter.shell.display import BOUNDED_FORMATS, Destination, Display, page_lines, terminal_columns, terminal_lines

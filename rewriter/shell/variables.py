@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rewriter.errors import InterfaceError, ParseError, ProgrammingError, Span
 from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.grammar.unparse import quote
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.parameters import BoundText
 from rewriter.shell.script import HIVE_REFERENCE, mask_references
 

@@ -9,13 +9,13 @@ returns the ``UpdatePeriod`` itself. Offsets come from ``zoneinfo``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC as _UTC
 from datetime import datetime, timedelta
 from functools import cache, cached_property, lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rewriter.errors import AnalysisError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.civil import DAY, HOUR, MAX_INSTANT, MIN_INSTANT, MINUTE
 from rewriter.timeline.periods import PeriodArithmetic, UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant, format_instants

@@ -8,12 +8,12 @@ It reads only values that it also writes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from types import NoneType
 
 from rewriter.errors import AnalysisError, DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import time_patterns
 from rewriter.timeline.civil import (
     DAY,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rewriter.errors import AnalysisError
+from rewriter.lazy_dataclass import dataclass
 
 #: The width of each field in text. The order is coarse to fine: each field precedes the fields that it limits.
 WIDTHS = {"yyyy": 4, "YYYY": 4, "q": 1, "MM": 2, "ww": 2, "dd": 2, "HH": 2, "mm": 2}

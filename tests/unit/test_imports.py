@@ -19,6 +19,7 @@ COMMON = {
     "durable_files.py",
     "errors.py",
     "gc_pause.py",
+    "lazy_dataclass.py",
     "safe_removal.py",
     "scratch_directories.py",
     "terminal_text.py",
@@ -28,7 +29,7 @@ MOST_LINES = 800
 MOST_FILES = 620
 #: Sixteen, and `certificate`.
 MOST_FOLDERS = 17
-MOST_ROOT_MODULES = 12
+MOST_ROOT_MODULES = 13
 MOST_LINES_OF_ARCHITECTURE = 90
 
 

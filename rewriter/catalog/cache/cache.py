@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
@@ -32,6 +31,7 @@ from rewriter.catalog.cache.entries import (
 from rewriter.catalog.cache.log_view import LogEntry, LogView, of_kind, of_name
 from rewriter.catalog.model.json_codec import Object, key_of
 from rewriter.catalog.model.write_ids import ValidWriteIdList, equivalent
+from rewriter.lazy_dataclass import dataclass
 
 _T = TypeVar("_T")
 

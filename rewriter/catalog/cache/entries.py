@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.filters.predicates import ScanFilter

@@ -8,10 +8,11 @@ it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rewriter.catalog.model.json_codec import key_of_kind
 from rewriter.catalog.model.write_ids import ValidWriteIdList
+from rewriter.lazy_dataclass import dataclass
 
 #: The event that closes a transaction.
 COMMIT = "COMMIT"

@@ -11,13 +11,14 @@ import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rewriter.catalog.model.key_ranges import KeyRange, outside
 from rewriter.catalog.model.stored_paths import is_in
 from rewriter.errors import AnalysisError, DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import is_uri, normalize_uri
 
 if TYPE_CHECKING:

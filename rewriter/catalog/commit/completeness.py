@@ -8,7 +8,6 @@ behind one period from the rows that a commit can see.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -23,6 +22,7 @@ from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.partition_versions import RowState, newest_rows, state_of
 from rewriter.catalog.store.schema import FRESH, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.errors import DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.timeline import OrdinalRange
 
 if TYPE_CHECKING:

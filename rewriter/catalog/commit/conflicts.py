@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -21,6 +21,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import fetch, insert_rows, once
 from rewriter.errors import ConflictError
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table

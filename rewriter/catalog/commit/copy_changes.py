@@ -8,7 +8,7 @@ leaves the copies as they are. RENAME and EXCHANGE take the copies along.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, assert_never
 
@@ -45,6 +45,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.prepared_statements import insert_rows
 from rewriter.errors import ConflictError, IntegrityError, InternalError
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.commit_context import CommitContext

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from rewriter.catalog.model.proofs import FROM_UNPROVEN, INCOMPLETE, NO_BASE_REA
 from rewriter.catalog.model.stored_rows import values_in
 from rewriter.catalog.store import schema
 from rewriter.errors import DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 

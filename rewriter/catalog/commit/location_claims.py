@@ -8,7 +8,6 @@ locations that were given in the meantime, with links resolved. The statement de
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 import sqlalchemy as sa
@@ -35,6 +34,7 @@ from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import ConflictError
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.commit_context import CommitContext

@@ -8,7 +8,7 @@ Where their order matters, ``catalog.workspace`` finds their net effect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.commit.move_changes import moved_ranges
@@ -27,6 +27,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.origins import merged_origins
 from rewriter.catalog.reading.pending_changes import changed_in_transaction
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import PartitionValues, Table

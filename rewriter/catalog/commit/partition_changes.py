@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, assert_never
 
@@ -35,6 +35,7 @@ from rewriter.catalog.model.origins import Origins, merged_origins, within_time
 from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PROOF, REGISTERED, UNKNOWN, Proof
 from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -9,7 +9,7 @@ from then on. Rows that a stream adds to a committed partition are late: they co
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from rewriter.catalog.model.partition_commit import PartitionCommitRule, rule_of
 from rewriter.catalog.model.proofs import NO_BASE_READ, UNKNOWN, Proof
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.server_clock import NOW
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.commit_context import CommitContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +31,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.partition_versions import RowState, add_entries, newest_rows, state_of, tombstone_end
 from rewriter.catalog.store.prepared_statements import MOST, fetch, insert_rows, once
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.facts.time_binding import TimeBinding

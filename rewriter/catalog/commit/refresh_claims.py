@@ -12,13 +12,13 @@ shows as not fresh inside the claim is computed by no other worker, and was not 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.server_clock import NOW
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.ranges import RangeSet
 
 if TYPE_CHECKING:

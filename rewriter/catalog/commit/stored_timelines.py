@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import once
 from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OPEN, OUTDATED, RETIRED, UNPROVEN
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import runs
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.timeline import OrdinalRange

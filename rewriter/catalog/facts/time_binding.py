@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from rewriter.catalog.model.json_codec import damaged
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Fact, PartitionValues, StorageTable, Table
 from rewriter.errors import AnalysisError, DataError, IntegrityError, NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.layouts import TimeLayout, check_distinguishable
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import format_instant

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.kinds.registry import DEFAULT
 from rewriter.timeline.periods import UpdatePeriod
 

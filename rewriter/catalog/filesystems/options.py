@@ -18,9 +18,10 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from rewriter.errors import InterfaceError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import SCHEMES, normalize_uri, shown
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

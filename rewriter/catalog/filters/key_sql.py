@@ -9,7 +9,6 @@ any bytes in the key. All compare bytes, as both databases do on BLOB and BYTEA.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from rewriter.catalog.keys.encoding import TABLE_WIDTH
+from rewriter.lazy_dataclass import dataclass
 
 Condition = sa.ColumnElement[bool]
 _Bytes = sa.ColumnElement[bytes]

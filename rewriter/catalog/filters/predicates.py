@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import assert_never
@@ -24,6 +23,7 @@ from rewriter.errors import AnalysisError, Error
 from rewriter.grammar import filters as f
 from rewriter.grammar.parser import parse_filter
 from rewriter.grammar.terms import Literal
+from rewriter.lazy_dataclass import dataclass
 
 #: Sorted ranges of one field that neither overlap nor touch.
 FieldRanges = tuple[KeyRange, ...]

@@ -15,7 +15,7 @@ condition serves one statement over all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import assert_never
@@ -38,6 +38,7 @@ from rewriter.catalog.filters.predicates import (
 from rewriter.catalog.filters.scan_plans import Scan, ScanPlan, intersect_ranges
 from rewriter.catalog.keys.encoding import NOT_NULL, NULL, TABLE_WIDTH, TOP
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
+from rewriter.lazy_dataclass import dataclass
 
 #: The maximum number of reads of the key and of named values in one condition.
 MAX_SIZE = 500

@@ -14,7 +14,7 @@ joined neighbours, and if a large AND of ORs was reduced to ranges of each colum
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from rewriter.catalog.filters.predicates import (
@@ -32,6 +32,7 @@ from rewriter.catalog.filters.predicates import (
 )
 from rewriter.catalog.keys import encoding as keys
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column

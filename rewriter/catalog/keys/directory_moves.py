@@ -14,7 +14,6 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.model.stored_paths import MOVING
 from rewriter.durable_files import sync_directory
 from rewriter.errors import Error, IntegrityError, NotSupportedError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.safe_removal import remove_file
 from rewriter.uris import is_uri
 

@@ -3,10 +3,10 @@ r"""LIKE as in Spark: ``%`` is any text, ``_`` any one character, ``\`` escapes 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from rewriter.errors import AnalysisError
+from rewriter.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 
 _ALIASES = {
     "byte": "tinyint",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from rewriter.catalog.reading.snapshot import Snapshot
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.backend import warehouse_of
 from rewriter.errors import Error
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.periods import UpdatePeriod
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.database import NOW, Database
 from rewriter.catalog.store.leases import EXPIRY_SECONDS
+from rewriter.lazy_dataclass import dataclass
 
 #: The largest SQLite file whose pages are all checked.
 _MOST_CHECKED_BYTES = 1 << 30

@@ -17,7 +17,6 @@ import shutil
 import socket
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.path_upgrade import give_up_copies, give_up_former_places, replace_prefixes
 from rewriter.durable_files import write_whole
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import is_uri
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
+
+from rewriter.lazy_dataclass import dataclass
 
 #: The property that holds them; users cannot set properties with this prefix.
 _PROPERTY = "rewriter.statistics"

@@ -9,12 +9,13 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 from typing import Literal, NamedTuple, assert_never
 
 from rewriter.catalog.model.row_formats import TEXTFILE, row_format_of
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import Calendar, Period, ZonedPeriod, calendar_of
 from rewriter.timeline.layouts import TIMESTAMP, TimeLayout
 

@@ -8,11 +8,11 @@ hides ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from rewriter.catalog.model.objects import Column, Namespace, Table, TableKind, full_name
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 
 _INFORMATION_SCHEMA, SYSTEM = "information_schema", "system"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from rewriter.catalog.model.objects import Table, View, parts_of
+from rewriter.lazy_dataclass import dataclass
 
 #: What follows the names of temporary views where a temporary table has its session: such names cannot be typed.
 OWNER = "0" * 32

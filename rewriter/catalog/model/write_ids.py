@@ -7,10 +7,10 @@ carries a ``ValidWriteIdList``: all ids up to the high-water mark, except the op
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 
 from rewriter.errors import DataError
+from rewriter.lazy_dataclass import dataclass
 
 _TEXT = re.compile(r"(?P<table>.+):(?P<hwm>[0-9]+):(?P<min>[0-9]+):(?P<open>[0-9,]*):(?P<aborted>[0-9,]*)", re.DOTALL)
 

@@ -14,7 +14,6 @@ cheapest path. If even that path has more entries than can be gathered, the keys
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filters.scan_plans import FilterPlan, ScanPlan, join_ranges, only_keys
@@ -23,6 +22,7 @@ from rewriter.catalog.keys.encoding import NULL
 from rewriter.catalog.model.key_ranges import KeyRange, after, merge_ranges
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import schema
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -16,6 +15,7 @@ from rewriter.catalog.model.stored_rows import origins_in
 from rewriter.catalog.reading import queries
 from rewriter.catalog.store import prepared_statements, schema
 from rewriter.catalog.store.partition_versions import RowState, state_of
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.origins import Origins

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
@@ -29,6 +28,7 @@ from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import MOST
 from rewriter.errors import DataError, InterfaceError
 from rewriter.grammar.unparse import quote_name
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -8,7 +8,7 @@ of their facts, are read from its private catalog (``catalog.workspace``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import (
@@ -25,6 +25,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.json_codec import Object, key_of, kind_of
 from rewriter.catalog.reading.queries import ALL_COMMITTED, write_id_list
 from rewriter.errors import InternalError, NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from types import NoneType
@@ -36,6 +35,7 @@ from rewriter.catalog.store.prepared_statements import (
 )
 from rewriter.catalog.store.server_identity import IDENTITY
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.timeline import OrdinalRange
 
 if TYPE_CHECKING:

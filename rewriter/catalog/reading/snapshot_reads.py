@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -20,6 +20,7 @@ from rewriter.catalog.reading.queries import check_readable, copied_ranges, file
 from rewriter.catalog.reading.versioned_reads import PartitionFiles, hold
 from rewriter.catalog.store import schema
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import runs
 from rewriter.timeline.kinds.registry import DEFAULT
 

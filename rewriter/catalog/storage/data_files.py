@@ -7,7 +7,6 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from rewriter.catalog.keys.paths import is_hidden
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.errors import NotSupportedError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.uris import is_uri, normalize_uri, shown
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ one that another directory names, is an error, because leaving it out would lose
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -20,6 +19,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.catalog.storage.partition_directories import list_directories, printable
 from rewriter.errors import Error, OperationalError, Span
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.filters.predicates import ScanFilter

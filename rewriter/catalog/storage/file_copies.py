@@ -9,7 +9,6 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from io import FileIO
 from typing import Any
 
@@ -18,6 +17,7 @@ from rewriter.catalog.filesystems.object_files import repeated
 from rewriter.catalog.filesystems.reading import stored_size
 from rewriter.catalog.filesystems.registry import store_of
 from rewriter.errors import Error, OperationalError, disk_full, is_disk_full
+from rewriter.lazy_dataclass import dataclass
 from rewriter.safe_removal import make_directory
 from rewriter.uris import is_uri, shown
 

@@ -12,7 +12,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.catalog.filesystems.registry import current, store_of, using
@@ -21,6 +21,7 @@ from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.paths import has_value_directories, is_hidden, level_text, level_value
 from rewriter.errors import DataError, OperationalError
 from rewriter.gc_pause import paused
+from rewriter.lazy_dataclass import dataclass
 from rewriter.safe_removal import make_directory
 from rewriter.uris import is_uri
 

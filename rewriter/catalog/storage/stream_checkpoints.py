@@ -11,12 +11,13 @@ import json
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from rewriter.catalog.storage.data_files import FoundFile
 from rewriter.durable_files import write_whole
 from rewriter.errors import ConflictError, IntegrityError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 
 _FORMAT = "rewriter stream of files 1"
 _MARKER = "rewriter-stream.json"

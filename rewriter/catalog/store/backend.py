@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.store.sql_differences import differences_of
+from rewriter.lazy_dataclass import dataclass
 
 _Shape = ParamSpec("_Shape")
 _Built = TypeVar("_Built")

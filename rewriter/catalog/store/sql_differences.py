@@ -7,11 +7,12 @@ registered with SQLAlchemy's compiler (``server_clock``, ``server_identity``, ``
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
+
+from rewriter.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import os
 import socket
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.server_clock import NOW
 from rewriter.errors import AnalysisError, ConflictError, IntegrityError
+from rewriter.lazy_dataclass import dataclass
 
 #: A run that has not reported for this long, in seconds, belongs to a dead process.
 _EXPIRY_SECONDS = 30.0

@@ -6,7 +6,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -44,6 +44,7 @@ from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.partition_versions import RowState, state_of
 from rewriter.catalog.store.prepared_statements import insert_rows
 from rewriter.catalog.workspace.affected_tables import affected_tables, changed_tables
+from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 
 #: Numbers that no identity of an opened catalog equals, which are positive.

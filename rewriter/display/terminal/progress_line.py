@@ -6,10 +6,10 @@ import os
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from rewriter.cancellation import WAITING
+from rewriter.lazy_dataclass import dataclass
 from rewriter.terminal_text import printable, width
 
 if TYPE_CHECKING:

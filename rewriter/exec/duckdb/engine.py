@@ -10,8 +10,8 @@ import warnings
 import weakref
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from dataclasses import replace
 from decimal import Decimal
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ from rewriter.exec.translate.queries import Translation, translate
 from rewriter.exec.translate.store_assignment import DUCKDB, assign, check_arity
 from rewriter.exec.write_target import file_sink
 from rewriter.grammar.lexer import TokenKind, tokens
+from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.sql_types import SqlType

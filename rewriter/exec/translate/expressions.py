@@ -8,7 +8,7 @@ report which entries the differential tests prove.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,6 +18,7 @@ from rewriter.exec.spark_functions import is_function, similar_function, wrong_a
 from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import assigned_literal, cast, cast_entry, plain_cast, wider_type
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.time_bounds import check_text, refuse_number
 
 if TYPE_CHECKING:

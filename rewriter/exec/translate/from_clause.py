@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from rewriter.exec.translate.aggregates import aggregate
 from rewriter.exec.translate.arrays import GENERATOR_ENTRIES, array, element_of, is_generator
 from rewriter.exec.translate.casts import quote, string_literal, wider_type
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.engine import Relation

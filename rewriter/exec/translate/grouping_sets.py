@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
+
+from rewriter.lazy_dataclass import dataclass
 
 #: The SQL of the keys of one set, each once.
 KeySet = tuple[str, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import reduce
 
 from sqlglot import exp
@@ -12,6 +11,7 @@ from rewriter.exec.sql_types import DATE, TIMESTAMP
 from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast
 from rewriter.exec.translate.expressions import Expressions, Scope, Typed
+from rewriter.lazy_dataclass import dataclass
 
 _DAY = 86_400_000_000
 #: Microseconds by the units of a day-time interval, and months by the units of a year-month interval, from the largest

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from rewriter.exec.translate.operators import NODES as OPERATORS
 from rewriter.grammar import literal_rows
 from rewriter.grammar.lexer import Token, string_value
 from rewriter.grammar.literal_rows import LiteralColumn, literal_columns
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,8 @@ Each function returns ``None`` for a pattern whose meaning is not proven equal.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from rewriter.lazy_dataclass import dataclass
 
 #: The line ends of Java, on which ``.`` and ``$`` depend; RE2 supports only the first.
 _LINE_ENDS = r"\n\r\x{85}\x{2028}\x{2029}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -26,6 +26,7 @@ from rewriter.exec.translate.select_items import Item
 from rewriter.exec.translate.select_lists import SelectLists
 from rewriter.exec.translate.sql_text import SqlText
 from rewriter.gc_pause import paused
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.engine import EngineQuery

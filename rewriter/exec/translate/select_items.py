@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.expressions import Expressions, Scope, Source, SourceColumn, Typed
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.translate.sql_text import SqlText

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,6 +19,7 @@ from rewriter.exec.translate.select_items import (
     replace_nodes,
     with_earlier_aliases,
 )
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.translate.expressions import Expressions, Scope

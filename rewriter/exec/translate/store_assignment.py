@@ -8,12 +8,12 @@ time of day into DATE, 0.125 into DECIMAL(5,2)) is a ``DataError``, whereas Spar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.sql_types import DATE, STRING, TIMESTAMP, VOID, SqlType, duckdb_type, parse_type
 from rewriter.exec.translate.casts import cast, string_literal
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column

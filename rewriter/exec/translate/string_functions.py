@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -12,6 +11,7 @@ from rewriter.exec.translate.allowlist_entries import Entry
 from rewriter.exec.translate.casts import plain_cast, string_literal
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Translation, Typed, call, functions
 from rewriter.exec.translate.patterns import groups, java_regex, replaceable
+from rewriter.lazy_dataclass import dataclass
 
 # Functions of regular expressions, for the allow-list of ``expressions``.
 

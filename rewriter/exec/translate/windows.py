@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from rewriter.exec.translate.conditionals import chosen_name
 from rewriter.exec.translate.expressions import Allowed, Expressions, Scope, Typed, call, functions
 from rewriter.exec.translate.intervals import CLOCK_UNITS, interval_of_one_unit
 from rewriter.exec.translate.math_functions import literal_int
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.exec.translate.allowlist_entries import Entry

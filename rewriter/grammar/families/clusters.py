@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rewriter.grammar.statement_parts import Clause, Terminal, require_values
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import ClusterName, Name, PartitionItem
 from rewriter.grammar.unparse import name_text, option, partition_text, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
 ?statement: show_clusters | show_catalog_properties | use_cluster

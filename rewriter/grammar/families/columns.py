@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
@@ -10,6 +10,7 @@ from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import table_and_column
 from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.grammar.unparse import column_text, listed, name_text, option, quote, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.statement_parts import Terminal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError, Span
@@ -12,6 +12,7 @@ from rewriter.grammar.lexer import tokens
 from rewriter.grammar.statement_parts import Clause, Terminal, refuse_duplicates, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import listed, name_text, names_text, option, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError, Span
@@ -10,6 +10,7 @@ from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.statement_parts import Clause, Terminal, values_by_kind
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import dropping, in_database_text, listed, name_text, option, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import DatabaseName, Name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError, ParseError, Span
@@ -14,6 +14,7 @@ from rewriter.grammar.statement_parts import Clause, Terminal, require_values, v
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem, Query
 from rewriter.grammar.unparse import in_database_text, name_text, option, partition_text, quote, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.lexer import Token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import Span
@@ -17,6 +17,7 @@ from rewriter.grammar.families.facts import (
 from rewriter.grammar.statement_parts import Terminal, from_to
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import listed, literal_text, name_text, option, quote, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Literal, Name

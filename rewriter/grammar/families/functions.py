@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import ColumnName, DatabaseName
 from rewriter.grammar.unparse import in_database_text, option, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.statement_parts import Terminal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, ParseError, Span
@@ -12,6 +12,7 @@ from rewriter.grammar.shared_rules import where as checked_filter
 from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, require_values, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import in_database_text, name_text, partition_text, quote, render_filter, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import ColumnName, DatabaseName, Name, PartitionItem

@@ -7,7 +7,7 @@ in between, so that positions in it are positions in the statement.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from rewriter.grammar.query_spans import after_with
 from rewriter.grammar.statements import Statement, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.lexer import Token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from rewriter.errors import Span
@@ -12,6 +12,7 @@ from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import row_format_text, table_options
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import listed, quote, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
 ?statement: insert_directory

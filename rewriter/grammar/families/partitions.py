@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from rewriter.errors import ParseError, Span
@@ -11,6 +11,7 @@ from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, requir
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Name, PartitionItem
 from rewriter.grammar.unparse import listed, name_text, option, partition_text, quote_name, render_filter, words
+from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
 ?statement: add_partitions | drop_partitions | rename_partition | exchange_partitions | truncate | show_partitions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rewriter.errors import Error, NotSupportedError, ParseError, Span
 from rewriter.grammar.families.maintenance import RepairTable
@@ -26,6 +26,7 @@ from rewriter.grammar.query_spans import QUERY_STARTS, first_stream, read_query,
 from rewriter.grammar.statements import Statement, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import render
+from rewriter.lazy_dataclass import dataclass
 
 _EXPLAINED = ("REWRITE", "COVER", "SCAN", "ENGINE", "CERTIFICATE", "ALL")
 _SPARK_EXPLAINED = ("EXTENDED", "CODEGEN", "COST", "FORMATTED", "LOGICAL")

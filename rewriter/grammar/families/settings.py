@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rewriter.errors import NotSupportedError, ParseError, Span
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.unparse import quote
 from rewriter.grammar.unsupported import no_session_variables
+from rewriter.lazy_dataclass import dataclass
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*(?:[.:-]\w+)*", re.ASCII)
 

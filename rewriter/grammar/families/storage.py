@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
@@ -10,6 +10,7 @@ from rewriter.grammar.statement_parts import Terminal, refuse_duplicates, requir
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.table_clauses import file_format_name
 from rewriter.grammar.unparse import listed, name_text, partition_text, quote, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Name, PartitionItem

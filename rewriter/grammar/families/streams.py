@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rewriter.errors import ParseError, Span
@@ -14,6 +14,7 @@ from rewriter.grammar.query_spans import first_stream, misplaced_parameter, name
 from rewriter.grammar.statements import Statement, builds, reads, renders
 from rewriter.grammar.terms import Query
 from rewriter.grammar.unparse import quote
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.statement_parts import Terminal

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import listed, name_text, quote, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.statement_parts import Terminal

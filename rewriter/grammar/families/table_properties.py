@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.errors import Span
@@ -10,6 +10,7 @@ from rewriter.grammar.shared_rules import property_key
 from rewriter.grammar.statement_parts import Clause, Terminal, period_name, refuse_duplicates
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import listed, name_text, properties_text, quote, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import ColumnName, Name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import NotSupportedError, Span
@@ -34,6 +34,7 @@ from rewriter.grammar.unparse import (
     quote_name,
     words,
 )
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.row_formats import RowFormat

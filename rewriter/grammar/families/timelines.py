@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.errors import ParseError
 from rewriter.grammar.statement_parts import Terminal, percentage, percentage_text, period_name, whole_number
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.unparse import literal_text, name_text, quote_name, words
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import Literal, Name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from rewriter.errors import ParseError
@@ -19,6 +18,7 @@ from rewriter.grammar.unparse import (
     quote_name,
     words,
 )
+from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
 ?statement: create_view | alter_view | drop_view | show_views

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.families.fact_changes import MarkComplete, mark_complete_text
@@ -11,6 +11,7 @@ from rewriter.grammar.statement_parts import Terminal, require_values
 from rewriter.grammar.statements import Statement, builds, renders
 from rewriter.grammar.terms import Name, PartitionItem, Query
 from rewriter.grammar.unparse import name_text, names_text, partition_text, quote, words
+from rewriter.lazy_dataclass import dataclass
 
 RULES = r"""
 ?statement: insert | load_data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,6 +21,7 @@ from rewriter.catalog.model.changes import (
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import Partition, PartitionValues, Table
 from rewriter.errors import ConflictError, DataError, Error, IntegrityError, NotSupportedError, ProgrammingError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.adoption.plan import Places, alteration
 from rewriter.metastore.adoption.report import Counts
 

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from rewriter.catalog.commit.reserved_properties import refuse_reserved
@@ -19,6 +19,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_DATABASES
 from rewriter.catalog.table_definitions import check_database_name, check_name
 from rewriter.errors import AnalysisError, Error, NotSupportedError, Span
 from rewriter.grammar.datatypes import scalar_type
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.descriptors import (
     EXTERNAL,
     HIDDEN,

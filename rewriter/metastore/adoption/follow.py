@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.adoption.plan import Affected, affected
 from rewriter.metastore.adoption.report import Report
 from rewriter.metastore.adoption.source import EVENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.commit.reserved_properties import COMMENT
@@ -24,6 +24,7 @@ from rewriter.catalog.model.file_parameters import has_other_files
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
 from rewriter.errors import DataError, Error, IntegrityError, InterfaceError, NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.adoption.definitions import place, taken_properties
 from rewriter.metastore.descriptors import HIDDEN, partition_properties
 from rewriter.metastore.formats import catalog_format, row_properties

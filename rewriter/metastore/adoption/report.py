@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.terminal_text import cut
 
 #: The columns of the report.

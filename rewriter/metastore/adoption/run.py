@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +27,7 @@ from rewriter.catalog.model.objects import (
     parts_of,
 )
 from rewriter.errors import DataError, Error, IntegrityError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.adoption.commits import REFUSALS, PartitionCommits, State, committed
 from rewriter.metastore.adoption.definitions import IMPORTED, Wanted, wanted_database, wanted_object
 from rewriter.metastore.adoption.plan import (

@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from thrift.Thrift import TApplicationException
 
 from rewriter.errors import Error, InterfaceError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.wire.interface import ErrorStructure, Method, Structure, interface, reading_less, structure
 from rewriter.metastore.wire.requests import Requests
 

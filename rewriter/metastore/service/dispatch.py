@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from thrift.Thrift import TApplicationException, TType
 
 from rewriter.errors import ConflictError, Error
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.service.calls.call import Call, Client, Handler, Handlers, Service
 from rewriter.metastore.service.handlers import (
     databases,

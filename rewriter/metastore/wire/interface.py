@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
 from thrift.protocol.TBase import TBase
 from thrift.Thrift import TType
+
+from rewriter.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(r"//[^\n]*|\s+|(\w+|[^\w\s])")
 _PRIMITIVES: Mapping[str, tuple[int, Any]] = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import null_time, time_ranges
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:

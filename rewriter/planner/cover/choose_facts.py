@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, SupportsInt
 
 from rewriter.catalog.facts.time_binding import time_ranges
 from rewriter.catalog.model.proofs import BEFORE_FACT, INCOMPLETE, OPEN
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm, key_ranges
 from rewriter.planner.cover.cover import Candidate, Costs, Cover, costs, cover
 from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened

@@ -48,10 +48,11 @@ slot at all, take that one. This is the start of the least list, and the rest fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter, lt
 from typing import TYPE_CHECKING
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.nested_cover import (
     CandidateRuns,
     Chain,

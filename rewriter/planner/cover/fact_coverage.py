@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.choose_facts import snapped, touched
 from rewriter.planner.cover.cover import Candidate, costs, cover, extent
 from rewriter.planner.cover.open_ends import close_ends, promised, widened

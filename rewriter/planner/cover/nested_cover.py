@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import assert_never
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import Period, ZonedPeriod
 from rewriter.timeline.civil import DAY, HOUR, MINUTE
 from rewriter.timeline.periods import UpdatePeriod

@@ -10,11 +10,11 @@ nothing happened there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, SupportsInt
 
 from rewriter.catalog.facts.time_binding import TimeBinding, keys_outside
 from rewriter.errors import DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import OpenEnd
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange

@@ -8,9 +8,9 @@ one of its partitions' periods, either.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Selection
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
 from rewriter.timeline.ranges import RangeSet, TimeRange

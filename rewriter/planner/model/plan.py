@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, SupportsInt
@@ -12,6 +12,7 @@ from rewriter.catalog.filters.predicates import AnyOf, ScanFilter
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import DataError, Span
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import UTC, Calendar, Period
 
 if TYPE_CHECKING:

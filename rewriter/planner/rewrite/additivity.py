@@ -8,7 +8,6 @@ counting measure, on every period, including the base.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from sqlglot import exp
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure
 from rewriter.catalog.model.wider_types import decimal_digits, decimal_sum
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import ReasonKind, quote_identifier
 from rewriter.planner.scope.blocks import Block, CubeSource, modifiers
 from rewriter.planner.scope.counted_relations import counts_all_rows

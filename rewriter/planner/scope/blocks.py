@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,7 @@ from rewriter.catalog.model.system_tables import SYSTEM_DATABASES, SYSTEM_TABLES
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.data_formats import SOURCE_FORMATS
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.counted_relations import CountedRelations, CountedRows, ShownCount
 from rewriter.planner.scope.cte_references import CteReferences

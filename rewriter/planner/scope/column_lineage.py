@@ -7,11 +7,12 @@ Everything else may leave rows out or repeat them (joins, DISTINCT, LIMIT, windo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.catalog.model.objects import Aggregate, Cube, Measure, Table
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.first_rows import returns_first_rows

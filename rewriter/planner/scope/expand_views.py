@@ -7,7 +7,6 @@ scope of its own. A view's body is read by itself: no CTE and no column of the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from rewriter.cancellation import check_cancellation
 from rewriter.catalog.model.objects import DEFAULT_DATABASE, Cube, Fact, Table, View, seen_from
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.errors import AnalysisError, NotSupportedError, ParseError, Span
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.scope.blocks import (
     CatalogReader,

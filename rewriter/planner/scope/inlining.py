@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.first_rows import returns_first_rows
 from rewriter.planner.scope.joins import contributes, relations, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted

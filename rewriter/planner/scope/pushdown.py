@@ -9,10 +9,10 @@ columns. It stays above LIMIT, windows, and every other clause that combines row
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import modifiers
 from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.joins import contributes, filters, nullable, relations

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from rewriter.errors import Error, InternalError, Span
 from rewriter.grammar.lexer import Token, TokenKind
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.text.query_text import QueryText, in_word
 

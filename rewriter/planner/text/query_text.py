@@ -8,7 +8,6 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeGuard, TypeVar
@@ -20,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span, is_of_signal_handler
 from rewriter.gc_pause import paused
 from rewriter.grammar.lexer import Token, tokens
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Replacement, SqlTemplate, TableToken
 from rewriter.planner.text.literal_lists import list_parser
 from rewriter.planner.text.sqlglot_trees import children, nests_too_deeply, settle, sqlglot_tokens, walk

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from typing import SupportsInt
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.datetime_fields import unit_named
 from rewriter.timeline.calendars import UTC as UTC_CALENDAR

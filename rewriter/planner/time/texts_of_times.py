@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.sqlglot_trees import is_of_type
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.timestamp_casts import timestamp_text

@@ -6,10 +6,11 @@ units in which t is used and the ranges of predicates follow such chains, from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type
 from rewriter.planner.time.constant_folding import NO_INTERVAL, Constants, Interval, Kind
 from rewriter.planner.time.datetime_fields import unit_named

@@ -10,11 +10,12 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 
 from sqlglot import exp
 
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.sqlglot_trees import find_all
 from rewriter.planner.time.constant_folding import NO_INTERVAL, Constant, Constants, Kind, as_date, as_timestamp
 from rewriter.planner.time.datetime_fields import counted_field, unit_of

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.errors import AnalysisError, DataError, Span
 from rewriter.grammar.lexer import TokenKind, string_value
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.projections import substituted
 from rewriter.planner.text.literals import timestamp_literal
 from rewriter.planner.text.query_text import Copied, Edit, QueryText

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
 from sqlglot import exp
 
 from rewriter.errors import NotSupportedError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.projections import own_nodes
 from rewriter.planner.text.literals import timestamp_literal
 from rewriter.planner.text.sqlglot_trees import TIMESTAMPS, is_of_type

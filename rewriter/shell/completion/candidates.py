@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.objects import Table
+from rewriter.lazy_dataclass import dataclass
 from rewriter.shell.completion.expectations import (
     KINDS,
     Argument,

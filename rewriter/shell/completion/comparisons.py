@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rewriter.errors import ParseError
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value, string_value
+from rewriter.lazy_dataclass import dataclass
 
 _COMPARING = ("=", "==", "<=>", "<", "<=", ">", ">=", "<>", "!=")
 _LITERALS = (TokenKind.STRING, TokenKind.NUMBER)

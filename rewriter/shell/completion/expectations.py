@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from rewriter.lazy_dataclass import dataclass
 
 #: The kinds of objects.
 KINDS = ("table", "view", "cube", "fact")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
 from rewriter.catalog.model.objects import CATALOG, DEFAULT_DATABASE, Cube, Fact, Table, View, full_name
 from rewriter.catalog.model.temporary_views import place_of
 from rewriter.errors import ParseError
 from rewriter.grammar.lexer import tokens
+from rewriter.lazy_dataclass import dataclass
 from rewriter.shell.completion.expectations import Relation
 from rewriter.shell.completion.query_scope import query_relation
 from rewriter.terminal_text import printable

@@ -6,10 +6,10 @@ Texts may be unfinished: what cannot be recognized is skipped.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rewriter.grammar.lexer import Token, TokenKind, identifier_value
 from rewriter.grammar.query_spans import QUERY_STARTS
+from rewriter.lazy_dataclass import dataclass
 from rewriter.shell.completion.expectations import Relation
 
 _SETS = ("UNION", "EXCEPT", "INTERSECT", "MINUS")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from rewriter.catalog.model.temporary_views import NO_VIEWS, TemporaryViews, ses
 from rewriter.errors import Error, only_ours
 from rewriter.exec.spark_functions import function_groups
 from rewriter.grammar.dialect_parser import first_words
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.cluster_engines import effective_properties
 from rewriter.shell.completion.names import NO_OBJECTS, Named, Names, ObjectNames, Setting, SortedNames
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.values import partition_name
@@ -19,6 +18,7 @@ from rewriter.catalog.storage.file_copies import FileCopy, copy_files, is_same
 from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.errors import Error, IntegrityError
 from rewriter.grammar.families import clusters as s
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.routing.routes import named
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result, Row, listing

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit import partition_rows
@@ -20,6 +19,7 @@ from rewriter.catalog.model.objects import Column, Fact, Partition, PartitionVal
 from rewriter.catalog.storage.data_files import directory
 from rewriter.catalog.storage.partition_directories import make_directories, names_in
 from rewriter.errors import AnalysisError, DataError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import window
 from rewriter.statements.resolve.fact_periods import StoredPeriod, base_periods, time_of_ordinals, times, within
 from rewriter.statements.show.coverage import range_between

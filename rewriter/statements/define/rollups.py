@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import CreateObject
@@ -15,6 +15,7 @@ from rewriter.errors import Error
 from rewriter.grammar.families import facts as s
 from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.terms import ColumnDef, Name
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import single
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.tables import build_table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import stored_size
@@ -23,6 +23,7 @@ from rewriter.errors import Error, NotSupportedError, OperationalError, Span
 from rewriter.exec.engine import EngineQuery, Relation, scan_file
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.unparse import quote_name
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.progress import Progress
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from rewriter.errors import Error
 from rewriter.exec.engine import EngineQuery, Relation
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm, key_ranges
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.cover import Candidate, cover, extent

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.model.changes import CreateObject, DropObject
@@ -27,6 +27,7 @@ from rewriter.grammar.families.timelines import CheckFact, RefreshFact
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import ColumnDef, Name, Query
 from rewriter.grammar.unparse import quote_name, render
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.literals import string_literal
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_context import single

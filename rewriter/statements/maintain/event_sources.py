@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -15,6 +14,7 @@ from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import name_text
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import single
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.locations import check_table_format

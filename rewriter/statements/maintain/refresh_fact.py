@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.refresh_claims import ClaimRequest
@@ -14,6 +14,7 @@ from rewriter.catalog.model.objects import Column, Cube, Fact, PartitionValues, 
 from rewriter.errors import ConflictError, DataError, Error, InternalError
 from rewriter.exec.engine import Write, WrittenFile
 from rewriter.grammar.families import timelines as s
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Reading, SqlTemplate, TableToken, quote_identifier

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.proofs import BY_SHADOW_PROOF
 from rewriter.errors import ConflictError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.program_statements import ProveRollups
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs

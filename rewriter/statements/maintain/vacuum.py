@@ -15,7 +15,6 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,7 @@ from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.catalog.storage.partition_directories import folders_in, names_in
 from rewriter.errors import DataError, OperationalError
 from rewriter.grammar.families import maintenance as s
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import Entry, files_below, link_in, remove_directory, remove_empty, remove_file, remove_tree

@@ -8,7 +8,6 @@ may not be listed, is missing, as for REFRESH FACT, which computes nothing from 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from rewriter.catalog.storage.partition_directories import unlisted_directories
 from rewriter.errors import Error
 from rewriter.gc_pause import paused
 from rewriter.grammar.families import timelines as s
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.choose_facts import touched
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from rewriter.errors import AnalysisError, Error, OperationalError, Span, partit
 from rewriter.grammar.families import partitions as s
 from rewriter.grammar.filters import Filter, span_of
 from rewriter.grammar.terms import Name, PartitionItem
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.location_conflicts import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import TimeBinding
@@ -28,6 +28,7 @@ from rewriter.catalog.storage.partition_directories import (
 )
 from rewriter.errors import AnalysisError, ConflictError, DataError, Error, OperationalError
 from rewriter.grammar.families import maintenance as s
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.resolve.fact_periods import StoredPeriod, passed_time

@@ -8,7 +8,6 @@ share a row group with rows that the query does not read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from rewriter.exec.engine import EngineQuery
 from rewriter.exec.parquet_footers import FOOTERS, Chunk, Footer, RowGroup, has_bounds, has_nulls
 from rewriter.gc_pause import paused
 from rewriter.grammar.filters import IsNull, Not
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Plan, TableAggregate, quote_identifier
 
 if TYPE_CHECKING:

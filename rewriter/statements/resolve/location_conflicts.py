@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from rewriter.catalog.commit.exposures import FOLDER
@@ -23,6 +23,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.stored_paths import PathIndex, RealPaths, is_in
 from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.errors import AnalysisError, DataError, IntegrityError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.locations import root_of_cluster
 from rewriter.uris import is_uri, root_and_levels
 

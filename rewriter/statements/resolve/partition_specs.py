@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.filters.predicates import AllOf, ScanFilter, bind_filter, equal
@@ -31,6 +31,7 @@ from rewriter.grammar.filters import (
     negation,
 )
 from rewriter.grammar.unparse import render_filter
+from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.text_comparisons import comparable
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.keys.encoding import decode_value
@@ -20,6 +20,7 @@ from rewriter.catalog.keys.paths import is_discovered
 from rewriter.catalog.keys.types import partition_type
 from rewriter.errors import AnalysisError
 from rewriter.grammar import filters as f
+from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import time_patterns
 
 if TYPE_CHECKING:

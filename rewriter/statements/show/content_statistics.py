@@ -7,7 +7,7 @@ sizes and times. Statistics of any other content are stale, and none of their va
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistics, digest, statistics_in
@@ -15,6 +15,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import DataFile, Partition, Table
 from rewriter.catalog.storage.data_files import FoundFile, directory, external_files
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.query.select import the_partition
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from rewriter.catalog.model.temporary_views import place_of
 from rewriter.catalog.storage.data_files import directory
 from rewriter.data_formats import known_format
 from rewriter.errors import Error
+from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.type_trees import draw_schema, type_json, type_tree
 from rewriter.statements.show.content_statistics import ContentStatistics, statistics_of
 from rewriter.statements.show.listings import type_of, type_of_view

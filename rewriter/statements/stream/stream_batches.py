@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.cancellation import cancellable
@@ -14,6 +14,7 @@ from rewriter.catalog.model.temporary_views import session_of
 from rewriter.catalog.store import stream_runs
 from rewriter.errors import ConflictError, Error, NotSupportedError
 from rewriter.exec.engine import WrittenFile
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.background import signs_of_life
 from rewriter.runtime.statement_context import Context
 from rewriter.statements.resolve.location_conflicts import check_output_directory

@@ -6,12 +6,12 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rewriter.errors import AnalysisError, DataError, Error, Span
 from rewriter.grammar.terms import Name
+from rewriter.lazy_dataclass import dataclass
 from rewriter.statements.resolve.locations import absolute, refuse_uri
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from rewriter.catalog.filters.predicates import (
@@ -21,6 +20,7 @@ from rewriter.catalog.keys.values import DEFAULT_PARTITION
 from rewriter.catalog.model.key_ranges import after
 from rewriter.catalog.model.objects import Column, Table, View, full_name
 from rewriter.catalog.model.temporary_views import place_of
+from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.json_codec import Object

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.keys.paths import is_discovered
@@ -22,6 +22,7 @@ from rewriter.errors import AnalysisError, Error, OperationalError
 from rewriter.grammar.datatypes import check_type_depth
 from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs

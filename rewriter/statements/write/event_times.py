@@ -8,7 +8,6 @@ time, because a condition on time may rule out all others.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.errors import DataError, Error
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.exec.time_bounds import time_bounds
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm
 from rewriter.planner.model.plan import SqlTemplate, quote_identifier
 from rewriter.planner.rewrite.union_arms import partition_column, relation

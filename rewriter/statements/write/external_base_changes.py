@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.external_file_changes import is_news, recorded_digest
@@ -21,6 +20,7 @@ from rewriter.catalog.storage.data_files import FoundFile, directory, external_f
 from rewriter.catalog.storage.partition_directories import in_parallel, printable
 from rewriter.data_formats import known_format
 from rewriter.errors import IntegrityError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.safe_removal import link_in
 from rewriter.statements.query.select import selected_partitions
 from rewriter.statements.resolve.location_conflicts import check_partition_locations, check_partitions_apart

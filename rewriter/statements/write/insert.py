@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from rewriter.cancellation import cancellable
@@ -41,6 +41,7 @@ from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.grammar.families import writes as s
 from rewriter.grammar.lexer import Token, tokens
 from rewriter.grammar.terms import Query
+from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import discard_tree, make_directory, move_file, remove_file

@@ -5,11 +5,12 @@ order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError, NotSupportedError, Span
 from rewriter.grammar.families.writes import if_not_exists_of
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.literals import string_literal
 from rewriter.statements.resolve.default_values import default_sql
 from rewriter.statements.resolve.locations import refuse_external_write

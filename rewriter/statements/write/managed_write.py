@@ -11,7 +11,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.objects import WRITE_ID_LEVEL, DataFile, PartitionValues, Table
 from rewriter.catalog.model.stored_paths import link_not_followed, roots_of
 from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_full, is_disk_full
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.result import Stats

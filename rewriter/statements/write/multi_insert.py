@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.commit.merged_changes import with_merged_inserts
@@ -22,6 +22,7 @@ from rewriter.exec.engine import EngineQuery, Write, WrittenFile
 from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.grammar.families.multi_inserts import MultiInsert, joined
 from rewriter.grammar.terms import Query
+from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Coverage, quote_identifier
 from rewriter.planner.shared_source import Shared, shared_part
 from rewriter.runtime.result import Result, Scan, Stats

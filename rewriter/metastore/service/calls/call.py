@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from rewriter.catalog.clusters.definitions import Clusters, clusters_of
 from rewriter.catalog.keys.paths import default_directory
 from rewriter.catalog.metastore_writes import CachedCatalog
 from rewriter.errors import OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.service.calls.client_transactions import ClientTransactions
 from rewriter.metastore.service.calls.locks import Locks
 from rewriter.metastore.service.calls.write_id_lists import catalog_list, is_of_catalog

@@ -12,11 +12,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.reading.history import transaction_state
 from rewriter.errors import ConflictError, DataError, Error, OperationalError
+from rewriter.lazy_dataclass import dataclass
 from rewriter.metastore.service.calls.locks import TIMEOUT_SECONDS
 
 if TYPE_CHECKING:

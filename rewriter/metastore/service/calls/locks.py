@@ -13,10 +13,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 
 from rewriter.errors import DataError, OperationalError
+from rewriter.lazy_dataclass import dataclass
 
 #: Seconds without a heartbeat after which a lock expires; Hive's default for ``hive.txn.timeout``.
 TIMEOUT_SECONDS = 300.0
