@@ -161,6 +161,7 @@ def _check_schemas(source: _Source) -> frozenset[str]:
             raise DataError(
                 f"{file} cannot be read as Parquet: {error}",
                 condition="FAILED_READ_FILE",
+                sqlstate="KD001",
                 hint="Remove the file, or write it again.",
             ) from None
         first = first or schema
@@ -172,6 +173,7 @@ def _check_schemas(source: _Source) -> frozenset[str]:
             raise DataError(
                 f"{file} and {source.files[0]} have different columns: {differing}.",
                 condition="FAILED_READ_FILE",
+                sqlstate="KD001",
                 hint="Name files of one schema, or write them again with the same columns.",
             )
     assert first is not None
