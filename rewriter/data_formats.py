@@ -46,6 +46,7 @@ class DataFormat:
 
     ``is_text``: values are texts, which a table casts to its types; else a file states the types. ``has_header``: the
     first line names the columns. ``names_columns``: a file does, in any way. ``omits_nulls``: rows may lack columns.
+    ``names_are_case_sensitive``: every reader takes the names in a file with their letters as they are.
     ``is_source``: queries read ``name.`path```, and no database has that name. ``marks``: the first bytes of a file.
 
     ``duckdb`` and ``spark`` say how these read the files. ``widens``: both read a column by a wider type.
@@ -75,6 +76,7 @@ class DataFormat:
     has_header: bool = False
     names_columns: bool = True
     omits_nulls: bool = False
+    names_are_case_sensitive: bool = False
     is_source: bool = True
     marks: tuple[bytes, ...] = ()
     duckdb: Reading = Reading.OWN
@@ -136,6 +138,7 @@ PARQUET = DataFormat(
 
 CSV = DataFormat(
     name="csv",
+    names_are_case_sensitive=True,
     title="CSV",
     module="csv",
     classes=HiveClasses(f"{_SERDE}.OpenCSVSerde", _TEXT_INPUT, _TEXT_OUTPUT),
@@ -157,6 +160,7 @@ CSV = DataFormat(
 
 JSON = DataFormat(
     name="json",
+    names_are_case_sensitive=True,
     title="JSON",
     module="json_lines",
     classes=HiveClasses(f"{_SERDE}.JsonSerDe", _TEXT_INPUT, _TEXT_OUTPUT),

@@ -22,6 +22,7 @@ from rewriter.catalog.keys.values import partition_name, require_canonical
 from rewriter.catalog.model.changes import AlterTable, Change, MovePartitions, PartitionMove
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.temporary_views import session_of
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import (
     AnalysisError,
     CommitUnknownError,
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 #: Begins a transaction.
 Begin = Callable[[], Writer]
-
-#: Formats whose files name columns in letters that every reader takes as they are.
-_NAMED_IN_FILES = ("csv", "json")
 
 
 def existing_partition(snapshot: Snapshot, table: Table, values: PartitionValues) -> Partition:
@@ -151,7 +149,9 @@ def check_alike(target: Table, source: Table) -> None:
             hint=f"INSERT INTO {target.name} … SELECT … FROM {source.name} copies them.",
         )
     differences = [
-        *_differences("column", source.columns, target.columns, exactly=source.format in _NAMED_IN_FILES),
+        *_differences(
+            "column", source.columns, target.columns, exactly=DATA_FORMATS[source.format].names_are_case_sensitive
+        ),
         *_differences("partition column", source.partition_columns, target.partition_columns),
     ]
     if source.format != target.format:

@@ -40,8 +40,8 @@ _PARTITION_PROPERTIES = (
 _PARTITION_COLUMNS = "Columns belong to the table: ALTER TABLE t ADD COLUMNS (…) adds them to all partitions."
 _SHOW = (
     "Use SHOW TABLES, SHOW VIEWS, SHOW CUBES, SHOW FACTS, SHOW PARTITIONS t, SHOW COLUMNS IN t, SHOW TBLPROPERTIES t, "
-    "SHOW TABLE EXTENDED LIKE 't', SHOW FUNCTIONS, SHOW TIMELINES OF f, SHOW COVERAGE OF f, "
-    "SHOW MISSING PARTITIONS OF f or SHOW LATEST OF f."
+    "SHOW TABLE EXTENDED LIKE 't', SHOW FUNCTIONS, SHOW STREAMS, SHOW CLUSTERS, SHOW TIMELINES OF f, "
+    "SHOW COVERAGE OF f, SHOW MISSING PARTITIONS OF f or SHOW LATEST OF f."
 )
 _TRANSACTION = "Use START TRANSACTION, COMMIT or ROLLBACK: all reads of a transaction see one snapshot."
 _SCRIPT = "Execute the statements one by one: START TRANSACTION … COMMIT makes one change of several statements."
@@ -154,7 +154,10 @@ _REFUSALS = (
         "DROP FACT f, then CREATE FACT f with all its storages; the tables keep their data.",
         "RENAME",
     ),
-    _refuse("ALTER CUBE", "DROP CUBE c, then CREATE CUBE c with all its columns."),
+    _refuse(
+        "ALTER CUBE",
+        "ALTER CUBE c ADD (…) adds columns. For other changes, DROP CUBE c, then CREATE CUBE c with all its columns.",
+    ),
     _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),
     _refuse("INSERT", f"{_OVERWRITE} ALTER TABLE t DROP PARTITION (…) removes partitions without new rows.", "REPLACE"),
@@ -163,7 +166,7 @@ _REFUSALS = (
     _refuse(
         "SHOW",
         _SHOW,
-        "CATALOGS LATEST CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
+        "CATALOGS CURRENT INDEXES LOCKS TRANSACTIONS PROCEDURES",
     ),
     _refuse("UPDATE", _OVERWRITE, yet=False),
     _refuse("DELETE", f"ALTER TABLE t DROP PARTITION (…) drops partitions. {_OVERWRITE}", yet=False),

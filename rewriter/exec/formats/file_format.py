@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, Protocol
-
-from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-
-from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

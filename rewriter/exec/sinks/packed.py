@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from rewriter.exec.formats.parquet import WRITER as PARQUET
 from rewriter.exec.sinks.held_rows import HeldRows
-from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

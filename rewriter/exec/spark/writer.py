@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from rewriter.exec.sinks.partition_limit import PartitionLimit, SharedPartitions
 from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
 from rewriter.exec.sinks.table_sink import FileTableSink
 from rewriter.exec.write_target import file_target, packed_columns
-from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
