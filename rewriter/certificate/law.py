@@ -28,7 +28,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from rewriter.certificate.edits import bound_query, check_edit, check_name, unmarked
+from rewriter.certificate.edits import Clocks, bound_query, check_edit, check_name, node_at, unmarked
 from rewriter.certificate.evidence import (
     INCOMPLETE,
     OPEN,
@@ -40,7 +40,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.partition_conditions import read_condition
+from rewriter.certificate.expressions import Expressions, typed_values
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -51,6 +51,7 @@ from rewriter.certificate.periods import (
     floor,
     following,
     intersection,
+    moment,
     read_time,
     starts,
     time_text,
@@ -174,7 +175,8 @@ class _Reference:
         #: where time is called missing.
         self.tables: dict[str, _Stored] = {}
         self.bases: dict[str, str] = {}
-        self.selected: dict[tuple[str, str], set[tuple[str | None, ...]]] = {}
+        #: By name of the table and values of the partition: the start of the period of each one in a piece.
+        self.selected: dict[str, dict[tuple[str | None, ...], int]] = {}
 
     def read_catalog(self) -> None:
         """Finds the cube, and the facts and tables of the pieces, as the commit saw them."""
@@ -294,8 +296,9 @@ class _Reference:
                 raise Refuted(f"it has {count} {name}, not {piece[name]}")
         if digest(records) != piece["digest"]:
             raise Refuted("its partitions have another content than the certificate states")
-        key = (stored.name, piece["period"])
-        self.selected[key] = self.selected.get(key, set()) | {record.values for record in records}
+        self.selected.setdefault(stored.name, {}).update(
+            (record.values, start) for start, of_period in by_start.items() for record in of_period
+        )
         rests_on = self._rests_on(stored, piece, by_start)
         if rests_on != _words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
             stated = ", ".join(sorted(map(" ".join, _words(piece["rests_on"])))) or "nothing"
@@ -309,6 +312,10 @@ class _Reference:
             if start is not None:
                 located.append((start, record))
         return located
+
+    def has_time(self, stored: _Stored, values: tuple[str | None, ...]) -> bool:
+        """Tests whether the values of a partition name a time."""
+        return any(layout.start(values, self.zone) is not None for layout in stored.layouts.values())
 
     def _check_presence(self, stored: _Stored, piece: Mapping[str, Any], start: int, records: Sequence[Record]) -> None:
         if not records:
@@ -432,21 +439,31 @@ class _Reference:
         select = node.find_ancestor(exp.Select) if node is not None else None
         if node is None or select is None:
             raise Refuted("the query does not name the cube at the stated place")
-        if self.catalog.find("fact", node.name) is not None:
-            raise NotUnderstood(f"a query of the fact {node.name}")
-        if node.name.lower() != self.stated["cube"].lower().rpartition(".")[2]:
-            raise Refuted(f"the query names {node.name} there")
-        if node.alias_or_name.lower() != self.stated["alias"].lower():
-            # Of a query inside of another one, the planner may state the name in the outer one.
-            raise NotUnderstood(f"the name {self.stated['alias']}: the query calls the cube {node.alias_or_name}")
-        periods = frozenset(piece["period"] for piece in self.stated["pieces"])
-        block = QueryBlock(select, node, self.cube, self.zone, periods)
+        self._check_source(node)
+        pieces: dict[str, list[Range]] = {}
+        for piece in self.stated["pieces"]:
+            pieces.setdefault(piece["period"], []).extend(_ranges(piece["ranges"]))
+        block = QueryBlock(select, node, self.cube, self.zone, pieces, _instant(self.certificate["now"]))
         self._check_time(block)
         if self.is_rolled:
             self._refuse_joined_cubes(select, node)
             block.check_additive()
             self._check_counts(tree)
         _check_arms(self, block)
+
+    def _check_source(self, node: exp.Table) -> None:
+        """The query names the cube there, or the fact of all pieces."""
+        name = node.name.lower()
+        is_fact = name != self.stated["cube"].lower().rpartition(".")[2]
+        if is_fact and (self.stated["missing"] or not self.stated["pieces"]):
+            raise NotUnderstood(f"missing time of {node.name}")
+        for fact in {piece["fact"].lower() for piece in self.stated["pieces"]} if is_fact else ():
+            if name != fact.rpartition(".")[2]:
+                raise Refuted(f"the query names {node.name} there")
+        # Of a query inside of another one, the planner states the name in the outer one.
+        outer = [*_ancestors(node, exp.Subquery), *_ancestors(node, exp.CTE)]
+        if self.stated["alias"].lower() not in {source.alias_or_name.lower() for source in (node, *outer)}:
+            raise Refuted(f"the query calls the cube {node.alias_or_name}, not {self.stated['alias']}")
 
     def _refuse_joined_cubes(self, select: exp.Select, node: exp.Table) -> None:
         """A cube that is joined has as many rows as its pieces have, and multiplies the other side by that."""
@@ -476,7 +493,7 @@ class _Reference:
                 raise Refuted("time is requested, and no piece covers it")
             raise NotUnderstood("a query of a time in which nothing is stored")
         self._check_edges(wanted, base, is_exact)
-        wanted = union([(self._next_base(base, start), self._next_base(base, end)) for start, end in wanted])
+        wanted = union([(self._bound(base, start, False), self._bound(base, end, True)) for start, end in wanted])
         lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
         if lost and not is_exact:
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
@@ -486,27 +503,47 @@ class _Reference:
             raise Refuted(f"the conditions do not ask for {_shown(added)}")
 
     def _check_edges(self, wanted: Sequence[Range], base: str | None, is_exact: bool) -> None:
-        """Bounds inside a base period count only where the certificate says so, and never over events."""
+        """Bounds inside a base period of sums count only where the certificate says so."""
         edges = [edge for range_ in wanted for edge in range_ if edge not in (FIRST, LAST)]
         inside = [edge for edge in edges if base is not None and floor(base, self.zone, edge) != edge]
-        if inside and (self._is_raw() or base is None):
-            raise NotUnderstood("a bound inside a base period of events")
+        if inside and base is None:
+            raise NotUnderstood("a bound inside a base period")
+        of_sums = [edge for edge in inside if not self._is_of_events(base, edge)]
+        if of_sums and self._is_raw():
+            raise Refuted(f"{time_text(of_sums[0])} lies inside a base period, and its events are not read")
         # The time of a base row is the start of its period: t <= '01:00' takes the hour, and says nothing inexact.
-        inexact = [edge for edge in inside if floor(base or "", self.zone, edge - 1) != edge - 1]
+        inexact = [edge for edge in of_sums if floor(base or "", self.zone, edge - 1) != edge - 1]
         if inexact and not is_exact:
             raise NotUnderstood("a condition on time, beside a bound inside a base period")
         if inexact and not self.stated["inexact"]:
             raise Refuted(f"{time_text(inexact[0])} lies inside a base period, which the certificate does not say")
 
-    def _next_base(self, base: str | None, at: int) -> int:
-        """Returns the first start of a base period at or behind a time."""
+    def _bound(self, base: str | None, at: int, is_end: bool) -> int:
+        """Returns the bound of the base periods that are read for a bound of time. A period of sums has the time of its
+        start. The condition of the query chooses among the events of a period.
+        """
         if at in (FIRST, LAST) or base is None:
             return at
         begin = floor(base, self.zone, at)
-        return begin if begin == at else following(base, self.zone, begin)
+        is_first = begin == at or (not is_end and self._is_of_events(base, at))
+        return begin if is_first else following(base, self.zone, begin)
+
+    def _is_of_events(self, base: str | None, at: int) -> bool:
+        """Tests whether the base period of a time is read from a table of events."""
+        for piece in self.stated["pieces"]:
+            if any(start <= at < end for start, end in _ranges(piece["ranges"])):
+                return self.tables[piece["table"].lower()].is_raw and piece["period"] == base
+        return self._is_raw()
 
     def _is_raw(self) -> bool:
         return any(stored.is_raw for stored in self.tables.values())
+
+
+def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    ancestor = node.find_ancestor(kind)
+    while ancestor is not None:
+        yield ancestor
+        ancestor = ancestor.find_ancestor(kind)
 
 
 def _check_listed(stored: _Stored) -> None:
@@ -570,6 +607,7 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
     text, made, position = certificate["query"], "", 0
     places = [reference.stated["start"] for reference in references]
     tree = bound_query(certificate)
+    clocks = _clocks(references, _instant(certificate["now"]))
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
     named = [_start(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
@@ -584,9 +622,19 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
         if start == end:
             check_name(text[:start], replacement)
         elif start not in places:
-            check_edit(text[start:end], replacement, cubes, certificate["parameters"])
+            check_edit(
+                text[start:end], replacement, node_at(tree, start, end), cubes, certificate["parameters"], clocks
+            )
     if made + text[position:] != certificate["sql"]:
         raise Refuted("the executed text differs from the query at other places than the listed ones")
+
+
+def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
+    """Returns the clocks on which the times of a query are read: one zone for all of its cubes."""
+    zones = {reference.zone for reference in references}
+    times = {time.lower() for r in references if r.cube is not None for time in r.cube.definition["times"]}
+    ranges = [range_ for r in references for piece in r.stated["pieces"] for range_ in _ranges(piece["ranges"])]
+    return Clocks(zones.pop() if len(zones) == 1 else None, now, frozenset(times), union(ranges))
 
 
 def _check_arms(reference: _Reference, block: QueryBlock) -> None:
@@ -615,9 +663,11 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     selected: dict[str, set[tuple[str | None, ...]]] = {}
     for arm in arms:
         _check_arm(arm, reference, block, selected)
-    wanted: dict[str, set[tuple[str | None, ...]]] = {}
-    for (table, _), values in reference.selected.items():
-        wanted.setdefault(table, set()).update(values)
+    wanted = {table: set(starts) for table, starts in reference.selected.items()}
+    for table, values in selected.items():
+        stored = reference.tables[table]
+        if any(not reference.has_time(stored, found) for found in values - wanted.get(table, set())):
+            raise NotUnderstood(f"partitions of {table} that name no time")
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
@@ -635,11 +685,6 @@ def _arms(tree: exp.Expr) -> list[exp.Select]:
         else:
             raise NotUnderstood(f"{type(node).__name__} in place of the cube")
     return arms
-
-
-def _is_same(left: exp.Expr, right: exp.Expr) -> bool:
-    """Tests whether two expressions are equal but for the quotes of names."""
-    return left.sql("spark", identify=True) == right.sql("spark", identify=True)
 
 
 def _clauses(node: exp.Expr) -> set[str]:
@@ -660,12 +705,23 @@ def _check_arm(
     for item in arm.expressions:
         _check_item(item, stored, block)
     where = arm.args.get("where")
-    seen = [
-        version for version in reference.catalog.versions(stored.table) if version.is_seen(reference.catalog.commit)
-    ]
-    columns = [column.lower() for column in stored.columns]
-    test = (lambda _: True) if where is None else read_condition(where.this, frozenset(columns))
-    chosen = {version.values for version in seen if test(dict(zip(columns, version.values, strict=True)))}
+    columns = stored.table.definition["partition_columns"]
+    test = (lambda _: True) if where is None else Expressions().read(where.this)
+    # A time that is no column of events is the start of the period that a partition names.
+    times = [item for item in arm.expressions if item.alias_or_name.lower() == block.time and not stored.is_raw]
+    computed = [Expressions().read(item.this if isinstance(item, exp.Alias) else item) for item in times]
+    starts = reference.selected.get(stored.name, {})
+    chosen = set()
+    for version in reference.catalog.versions(stored.table):
+        if not version.is_seen(reference.catalog.commit):
+            continue
+        values = typed_values(columns, version.values)
+        if not test(values):
+            continue
+        chosen.add(version.values)
+        for compute in computed if version.values in starts else ():
+            if compute(values) != moment(starts[version.values]):
+                raise Refuted(f"the time of {', '.join(map(str, version.values))} of {stored.name} is not its start")
     if chosen & selected.get(stored.name, set()):
         raise Refuted(f"partitions of {stored.name} are read twice")
     selected.setdefault(stored.name, set()).update(chosen)
@@ -678,26 +734,36 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     name, value = unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
     raw = stored.definition.get("raw")
     if name == block.time and raw is None:
-        _check_start(value, stored, block.zone)
-    elif name != block.time and not stored.has_column(name):
+        return  # Computed for each partition.
+    if name != block.time and not stored.has_column(name):
         raise Refuted(f"{stored.name} does not have the column {name} of its cube")
-    elif name not in block.measures.keys() | block.dimensions.keys() | {block.time}:
+    if name not in block.measures.keys() | block.dimensions.keys() | {block.time}:
         raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
-    elif isinstance(value, exp.Column):
+    declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
+    value = _uncast(value, block.type_of(name))
+    if isinstance(value, exp.Column) and declared is None:
         if value.name.lower() != name:
             raise Refuted(f"{value.name} of {stored.name} stands for {name}")
-    elif not any(
-        column.lower() == name and sqlglot.parse_one(text, dialect="spark") == value.unnest()
-        for column, text in (raw or {}).items()
-    ):
+        return
+    if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
+        declared = _counted(name, raw, block)
+    if declared is None or _uncast(sqlglot.parse_one(declared, dialect="spark"), block.type_of(name)) != value:
         raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")
 
 
-def _check_start(value: exp.Expr, stored: _Stored, zone: str) -> None:
-    """An expression is the start of the period that a partition of a table names."""
-    (layout, *others) = stored.layouts.values()
-    if others or (zone != "UTC" and layout.period not in ("MINUTELY", "HOURLY")):
-        raise NotUnderstood(f"the time of {stored.name}, which has several periods, or days of a zone")
-    text = layout.start_sql(stored.columns)
-    if text is None or not _is_same(sqlglot.parse_one(text, dialect="spark"), value):
-        raise NotUnderstood(f"{value.sql('spark')[:80]} as the time of {stored.name}")
+def _counted(name: str, raw: Mapping[str, str], block: QueryBlock) -> str:
+    """Returns what an event counts: one, or the value of a measure, which may be NULL."""
+    values = {column.lower(): text for column, text in raw.items()}
+    counted = [measure for measure in block.measures.values() if (measure[3] or "").lower() == name and not measure[4]]
+    if not counted:
+        return "1"
+    value = counted[0][0].lower()
+    return f"CASE WHEN {values.get(value, value)} IS NULL THEN 0 ELSE 1 END"
+
+
+def _uncast(value: exp.Expr, type: str) -> exp.Expr:
+    """Returns a value without casts to the type that its column has anyway."""
+    value = value.unnest()
+    while isinstance(value, exp.Cast) and value.to.sql("spark").lower() == type.lower():
+        value = value.this.unnest()
+    return value

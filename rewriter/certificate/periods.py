@@ -22,6 +22,8 @@ Range = tuple[int, int]
 #: A range of a forged certificate could have 88 million hours.
 _MOST_PERIODS = 1_000_000
 _EPOCH = datetime(1970, 1, 1)
+_DAY = 86_400_000_000
+_OFFSET = re.compile(r"(.*:\d\d(?:\.\d+)?) ?(?:Z|([+-])(\d\d):(\d\d))")
 _FORMAT = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T \-](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?)?)?)?)?")
 #: The periods that consist of whole ones of each kind.
 NESTS: Mapping[str, tuple[str, ...]] = {
@@ -36,37 +38,42 @@ NESTS: Mapping[str, tuple[str, ...]] = {
 FINEST_FIRST = tuple(NESTS)
 
 
-def _micros(shown: datetime) -> int:
-    """Returns the microseconds of a time without a zone."""
+def instant(shown: datetime) -> int:
+    """Returns the microseconds of a time in UTC."""
     return (shown - _EPOCH) // timedelta(microseconds=1)
 
 
-def _moment(at: int) -> datetime:
-    """Returns the time without a zone of microseconds. Raises ``NotUnderstood`` outside of the years 1 to 9999."""
+def moment(at: int) -> datetime:
+    """Returns the time in UTC of microseconds. Raises ``NotUnderstood`` outside of the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(microseconds=at)
     except OverflowError:
         raise NotUnderstood("a time outside of the years 1 to 9999") from None
 
 
-def _to_clocks(at: int, zone: str) -> datetime:
+def to_clocks(at: int, zone: str) -> datetime:
     """Returns what the clocks of a zone show at a time."""
-    utc = _moment(at)
+    utc = moment(at)
     return utc if zone == "UTC" else utc.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
-def _from_clocks(shown: datetime, zone: str) -> int:
+def from_clocks(shown: datetime, zone: str) -> int:
     """Returns the time at which the clocks of a zone show something; the earlier one of two, and behind a gap as much
     later as the gap is long.
     """
     offset = timedelta() if zone == "UTC" else ZoneInfo(zone).utcoffset(shown) or timedelta()
-    return _micros(shown - offset)
+    return instant(shown - offset)
 
 
 def read_time(text: str, zone: str) -> int | None:
     """Returns the time of a literal such as '2013-01', '2013-01-29 06:00' or '2013-01-29T06:00:00.5' on the clocks of
-    a zone; ``None`` for another text.
+    a zone, or in its own zone: '2013-01-29 06:00:00Z', '…+09:00'; ``None`` for another text.
     """
+    with_offset = _OFFSET.fullmatch(text.strip())
+    if with_offset is not None:
+        at = read_time(with_offset[1], "UTC")
+        minutes = int(with_offset[3] or 0) * 60 + int(with_offset[4] or 0)
+        return None if at is None else at - (-1 if with_offset[2] == "-" else 1) * minutes * 60_000_000
     matched = _FORMAT.fullmatch(text.strip())
     if matched is None:
         return None
@@ -75,12 +82,12 @@ def read_time(text: str, zone: str) -> int | None:
         shown = datetime(int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0))
     except ValueError:
         return None
-    return _from_clocks(shown + timedelta(microseconds=int((fraction or "0").ljust(6, "0"))), zone)
+    return from_clocks(shown + timedelta(microseconds=int((fraction or "0").ljust(6, "0"))), zone)
 
 
 def time_text(at: int) -> str | None:
     """Returns the text of a time in certificates: in UTC, ``None`` for no bound."""
-    return None if at in (FIRST, LAST) else f"{_moment(at).isoformat()}Z"
+    return None if at in (FIRST, LAST) else f"{moment(at).isoformat()}Z"
 
 
 def floor(period: str, zone: str, at: int) -> int:
@@ -88,26 +95,26 @@ def floor(period: str, zone: str, at: int) -> int:
     if period in ("MINUTELY", "HOURLY"):
         size = 60_000_000 if period == "MINUTELY" else 3_600_000_000
         return at - at % size
-    day = _to_clocks(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = to_clocks(at, zone).replace(hour=0, minute=0, second=0, microsecond=0)
     if period == "WEEKLY":
         day -= timedelta(days=day.weekday())
     elif period != "DAILY":
         month = {"MONTHLY": day.month, "QUARTERLY": (day.month - 1) // 3 * 3 + 1, "YEARLY": 1}[period]
         day = day.replace(month=month, day=1)
-    return _from_clocks(day, zone)
+    return from_clocks(day, zone)
 
 
 def following(period: str, zone: str, start: int) -> int:
     """Returns the start of the period behind the one that begins at ``start``."""
     if period in ("MINUTELY", "HOURLY"):
         return start + (60_000_000 if period == "MINUTELY" else 3_600_000_000)
-    day = _to_clocks(start, zone)
+    day = to_clocks(start, zone)
     # A skipped midnight shows a later time: the day is what counts.
     day = day.replace(hour=0, minute=0, second=0, microsecond=0)
     if period in ("DAILY", "WEEKLY"):
-        return _from_clocks(day + timedelta(days=7 if period == "WEEKLY" else 1), zone)
+        return from_clocks(day + timedelta(days=7 if period == "WEEKLY" else 1), zone)
     months = day.year * 12 + day.month - 1 + {"MONTHLY": 1, "QUARTERLY": 3, "YEARLY": 12}[period]
-    return _from_clocks(day.replace(year=months // 12, month=months % 12 + 1), zone)
+    return from_clocks(day.replace(year=months // 12, month=months % 12 + 1), zone)
 
 
 def starts(period: str, zone: str, range_: Range) -> list[int]:
@@ -124,9 +131,32 @@ def starts(period: str, zone: str, range_: Range) -> list[int]:
     return result
 
 
+def offset(zone: str, at: int) -> int:
+    """Returns how much later the clocks of a zone show a time than those of UTC, in microseconds."""
+    return instant(to_clocks(at, zone)) - at
+
+
+def transitions(zone: str, range_: Range) -> list[int]:
+    """Returns the times of a range at which the clocks of a zone are changed; days between two changes."""
+    if zone == "UTC":
+        return []
+    begin, end = range_
+    if end - begin > _MOST_PERIODS * 3_600_000_000:
+        raise NotUnderstood("the clocks of more than a century")
+    found = []
+    for low in range(begin, end, _DAY):
+        high = min(low + _DAY, end)
+        before = offset(zone, low)
+        if offset(zone, high) == before:
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if offset(zone, middle) == before else (low, middle)
+        found.append(high)
+    return found
+
+
 _FIELDS = {"yyyy": 4, "YYYY": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ww": 2, "q": 1}
-#: The numbers that make a time, in their order, with the least of each.
-_LEAST = {"yyyy": "1", "MM": "1", "dd": "1", "HH": "0", "mm": "0"}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
 
 
@@ -148,6 +178,23 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
         written += literal.replace("{", "{{").replace("}", "}}")
         width += len(literal)
     return re.compile(expression), written, width
+
+
+def read_pattern(pattern: str, text: str) -> datetime | None:
+    """Returns what clocks show at the beginning of the period that a text names by a pattern such as 'yyyy-MM'."""
+    matched = _compiled(pattern)[0].fullmatch(text)
+    return None if matched is None else _shown({name: int(digits) for name, digits in matched.groupdict().items()})
+
+
+def _shown(fields: Mapping[str, int]) -> datetime | None:
+    try:
+        if "YYYY" in fields:
+            day = date.fromisocalendar(fields["YYYY"], fields["ww"], 1)
+            return datetime(day.year, day.month, day.day)
+        month = fields["q"] * 3 - 2 if "q" in fields else fields.get("MM", 1)
+        return datetime(fields["yyyy"], month, fields.get("dd", 1), fields.get("HH", 0), fields.get("mm", 0))
+    except (ValueError, KeyError):
+        return None
 
 
 class Layout:
@@ -178,7 +225,7 @@ class Layout:
                 except ValueError:
                     return None
                 if len(self.parts) == 1:
-                    return _from_clocks(begin, self._zone(zone))
+                    return from_clocks(begin, self._zone(zone))
                 if type != "date":
                     raise NotUnderstood(f"a {type} among several columns of a layout")
                 fields |= {"yyyy": begin.year, "MM": begin.month, "dd": begin.day}
@@ -188,31 +235,10 @@ class Layout:
             if matched is None:
                 return None
             fields |= {name: int(digits) for name, digits in matched.groupdict().items()}
-        try:
-            if "YYYY" in fields:
-                day = date.fromisocalendar(fields["YYYY"], fields["ww"], 1)
-                shown = datetime(day.year, day.month, day.day)
-            else:
-                month = fields["q"] * 3 - 2 if "q" in fields else fields.get("MM", 1)
-                day_of_month = fields.get("dd", 1)
-                shown = datetime(fields["yyyy"], month, day_of_month, fields.get("HH", 0), fields.get("mm", 0))
-        except (ValueError, KeyError):
+        shown = _shown(fields)
+        if shown is None:
             return None
-        return _from_clocks(shown, self._zone(zone))
-
-    def start_sql(self, columns: Sequence[str]) -> str | None:
-        """Returns the start of a partition's period as SQL over the columns; ``None`` for a layout without a form."""
-        parts = [(f"`{columns[position]}`", pattern or "", type) for position, pattern, type in self.parts]
-        if len(parts) == 1 and parts[0][2] in ("date", "timestamp"):
-            return f"CAST({parts[0][0]} AS TIMESTAMP)"
-        pattern = " ".join(pattern for _, pattern, _ in parts)
-        if all(type == "string" for _, _, type in parts) and not set("'qw") & set(pattern):
-            names = ", ' ', ".join(name for name, _, _ in parts)
-            return f"to_timestamp({names if len(parts) == 1 else f'concat({names})'}, '{pattern}')"
-        if all(pattern in _LEAST and type != "string" for _, pattern, type in parts):
-            numbers = _LEAST | {pattern: f"CAST({name} AS INT)" for name, pattern, _ in parts}
-            return f"make_timestamp({', '.join(numbers.values())}, 0)"
-        return None
+        return from_clocks(shown, self._zone(zone))
 
     def _zone(self, zone: str) -> str:
         return "UTC" if self.period in ("MINUTELY", "HOURLY") else zone
@@ -227,7 +253,7 @@ class Layout:
         if not re.fullmatch(r"yyyy\W?(?:MM\W?(?:dd\W?(?:HH\W?(?:mm)?)?)?)?", pattern):
             return None, None
         written = _compiled(pattern)[1]
-        bounds = [_to_clocks(at, self._zone(zone)) for at in (range_[0], range_[1] - 1)]
+        bounds = [to_clocks(at, self._zone(zone)) for at in (range_[0], range_[1] - 1)]
         low, high = (written.format(yyyy=at.year, MM=at.month, dd=at.day, HH=at.hour, mm=at.minute) for at in bounds)
         return low, high
 

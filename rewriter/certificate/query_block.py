@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from rewriter.certificate.expressions import Expressions
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -17,7 +18,9 @@ from rewriter.certificate.periods import (
     floor,
     following,
     intersection,
+    offset,
     read_time,
+    transitions,
     union,
 )
 from rewriter.certificate.verdicts import NotUnderstood, Refuted
@@ -51,13 +54,16 @@ _UNITS = {
 
 @dataclass
 class QueryBlock:
-    """The SELECT that names the cube, whose zone is ``zone``; ``periods`` are those of the pieces."""
+    """The SELECT that names the cube, whose zone is ``zone``. ``pieces`` are the times of the pieces by period,
+    ``now`` is the time of the query.
+    """
 
     select: exp.Select
     source: exp.Table
     cube: Object
     zone: str
-    periods: frozenset[str]
+    pieces: Mapping[str, Sequence[Range]]
+    now: int
     measures: dict[str, list[Any]] = field(init=False)
     dimensions: dict[str, str] = field(init=False)
     time: str = field(init=False)
@@ -67,6 +73,10 @@ class QueryBlock:
         self.measures = {measure[0].lower(): measure for measure in definition["measures"]}
         self.dimensions = {dimension[0].lower(): dimension[1] for dimension in definition["dimensions"]}
         self.time = definition["times"][0].lower()
+
+    def type_of(self, name: str) -> str:
+        """Returns the type of a column of the cube."""
+        return "timestamp" if name == self.time else str(self.dimensions.get(name) or self.measures[name][1])
 
     def is_own(self, column: exp.Column) -> bool:
         """Tests whether a column of the block may be one of the cube."""
@@ -200,9 +210,14 @@ class QueryBlock:
 
     def _check_unit(self, node: exp.Expr) -> None:
         unit = self.unit(node)
-        if self.zone != "UTC" and self.periods & {"HOURLY", "MINUTELY"}:
-            raise NotUnderstood("hours in days of a zone")
-        coarse = [period for period in self.periods if unit is not None and unit not in NESTS[period]]
+        for period, size in (("HOURLY", 3_600_000_000), ("MINUTELY", 60_000_000)):
+            for range_ in self.pieces.get(period, ()):
+                changes = transitions(self.zone, range_)
+                if any(at % size for at in changes) or any(
+                    offset(self.zone, at) % size for at in (range_[0], *changes)
+                ):
+                    raise Refuted(f"{node.sql('spark')} splits {period} periods: the clocks are not whole ones behind")
+        coarse = [period for period in self.pieces if unit is not None and unit not in NESTS[period]]
         if coarse:
             raise Refuted(f"{node.sql('spark')} splits {coarse[0]} periods")
 
@@ -320,13 +335,13 @@ class _Condition:
         return [(times[0] or 0, times[1] or 0)]
 
     def _literal(self, node: exp.Expr) -> int | None:
-        node = node.unnest()
-        if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string:
-            at = read_time(node.this.name, self._zone)
-            if node.is_type("date"):
-                return None if at is None else floor("DAILY", self._zone, at)
-            return at if node.is_type("timestamp", "timestamptz", "timestampltz") else None
-        return read_time(node.name, self._zone) if isinstance(node, exp.Literal) and node.is_string else None
+        """Returns the time that an expression without columns is; ``None`` where that is not understood."""
+        if node.find(exp.Column, exp.Query):
+            return None
+        try:
+            return Expressions(self._zone, self._block.now).instant(node)
+        except NotUnderstood:
+            return None
 
     def _compare(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
         """Returns the times of ``time operator literal``, and of a function that cuts time to a unit."""

@@ -1,0 +1,385 @@
+"""Computes expressions over partition values and constants, as Spark computes them.
+
+A timestamp is a ``datetime`` in UTC without a zone, whatever the zone of the clocks is; a date is a ``date``, a number
+an ``int``; NULL is ``None``.
+"""
+
+from __future__ import annotations
+
+import calendar
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from rewriter.certificate.periods import floor, from_clocks, instant, moment, read_pattern, read_time, to_clocks
+from rewriter.certificate.verdicts import NotUnderstood
+from rewriter.lazy_dataclass import dataclass
+
+#: Values by column, in lower case.
+Values = Mapping[str, Any]
+Compute = Callable[[Values], Any]
+
+_COMPARISONS: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
+    exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+}  # fmt: skip
+_TRUNCATED = {
+    "YEAR": "YEARLY", "YYYY": "YEARLY", "YY": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "MM": "MONTHLY",
+    "MON": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "DD": "DAILY", "HOUR": "HOURLY", "MINUTE": "MINUTELY",
+}  # fmt: skip
+#: Units of intervals: those of a length, and those of the calendar in months.
+_LENGTHS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_FIELDS: Mapping[type[exp.Expr], Callable[[datetime], int]] = {
+    exp.Year: lambda at: at.year, exp.Quarter: lambda at: (at.month + 2) // 3, exp.Month: lambda at: at.month,
+    exp.Day: lambda at: at.day, exp.DayOfMonth: lambda at: at.day, exp.Hour: lambda at: at.hour,
+    exp.Minute: lambda at: at.minute,
+}  # fmt: skip
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The value of INTERVAL."""
+
+    count: int
+    unit: str
+
+
+def typed_values(columns: Sequence[Sequence[Any]], values: Sequence[str | None]) -> dict[str, Any]:
+    """Returns the values of a partition by column. ``columns`` are names and types, ``values`` texts of the catalog."""
+    return {
+        name.lower(): None if text is None else _typed(text, type.lower())
+        for (name, type, *_), text in zip(columns, values, strict=True)
+    }
+
+
+def _typed(text: str, type: str) -> Any:
+    if type in _INTEGERS:
+        return int(text)
+    if type == "date":
+        return date.fromisoformat(text)
+    return datetime.fromisoformat(text) if type == "timestamp" else text
+
+
+class Expressions:
+    """Computes expressions on the clocks of a zone, at the time ``now`` in microseconds; ``None`` for no clock."""
+
+    def __init__(self, zone: str = "UTC", now: int | None = None) -> None:
+        self._zone, self._now = zone, now
+
+    def read(self, node: exp.Expr) -> Compute:
+        """Returns a function that computes an expression from values. Raises ``NotUnderstood``."""
+        kind = type(node)
+        if isinstance(node, exp.Paren):
+            return self.read(node.this)
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if kind in _COMPARISONS:
+            return self._call(self._compared(_COMPARISONS[kind]), node.this, node.expression)
+        if isinstance(node, exp.And | exp.Or):
+            return self._junction(node)
+        if kind in _FIELDS:
+            return self._call(lambda value: _FIELDS[kind](self._shown(value)), node.this)
+        reader = self._READERS.get(kind)
+        if reader is None:
+            raise _not_understood(node)
+        return reader(self, node)
+
+    def constant(self, node: exp.Expr) -> Any:
+        """Returns the value of an expression without columns."""
+        return self.read(node)({})
+
+    def instant(self, node: exp.Expr) -> int | None:
+        """Returns the time that a constant is beside a time; ``None`` for NULL, and for a text that is no time."""
+        value = self.constant(node)
+        at = self._timestamp(value) if isinstance(value, str | date) else None
+        return None if at is None else instant(at)
+
+    # -- Values ---------------------------------------------------------------------------------------------------
+
+    def _call(self, function: Callable[..., Any], *nodes: exp.Expr) -> Compute:
+        """Returns the call of a function whose result is NULL where an argument is."""
+        arguments = [self.read(node) for node in nodes]
+
+        def compute(values: Values) -> Any:
+            computed = [argument(values) for argument in arguments]
+            return None if None in computed else function(*computed)
+
+        return compute
+
+    def _column(self, node: exp.Column) -> Compute:
+        name = node.name.lower()
+
+        def compute(values: Values) -> Any:
+            if name not in values:
+                raise _not_understood(node)
+            return values[name]
+
+        return compute
+
+    def _literal(self, node: exp.Literal) -> Compute:
+        if not node.is_string and not node.name.isdigit():
+            raise _not_understood(node)
+        value = node.name if node.is_string else int(node.name)
+        return lambda _: value
+
+    def _timestamp(self, value: Any) -> datetime | None:
+        """Returns a value as a timestamp; ``None`` for a text that is none."""
+        if isinstance(value, datetime):
+            return value
+        if isinstance(value, date):
+            return moment(from_clocks(datetime(value.year, value.month, value.day), self._zone))
+        if not isinstance(value, str):
+            raise NotUnderstood(f"{value!r} as a time")
+        at = read_time(value, self._zone)
+        return None if at is None else moment(at)
+
+    def _shown(self, value: Any) -> datetime:
+        """Returns what the clocks show at a timestamp or a text that is one, or the first moment of a date."""
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return datetime(value.year, value.month, value.day)
+        at = self._timestamp(value)
+        if at is None:
+            raise NotUnderstood(f"{value!r} as a time")
+        return to_clocks(instant(at), self._zone)
+
+    def _date(self, value: Any) -> date | None:
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return value
+        at = self._timestamp(value)
+        return None if at is None else to_clocks(instant(at), self._zone).date()
+
+    def _compared(self, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+        """Returns a comparison: of a number and a text by numbers, of a time and a text by times."""
+
+        def compared(left: Any, right: Any) -> bool:
+            if type(left) is not type(right):
+                left, right = self._alike(left, right), self._alike(right, left)
+            return compare(left, right)
+
+        return compared
+
+    def _alike(self, value: Any, other: Any) -> Any:
+        """Returns a value with the type of another one, or with the type to which both are cast."""
+        if isinstance(value, str) and isinstance(other, int):
+            return int(value)
+        if isinstance(other, datetime):
+            converted: date | None = self._timestamp(value)
+        elif isinstance(other, date) and isinstance(value, str):
+            converted = self._date(value)
+        else:
+            return value
+        if converted is None:
+            raise NotUnderstood(f"{value!r} as a time")
+        return converted
+
+    # -- Operators ------------------------------------------------------------------------------------------------
+
+    def _junction(self, node: exp.And | exp.Or) -> Compute:
+        left, right, decisive = self.read(node.this), self.read(node.expression), isinstance(node, exp.Or)
+
+        def compute(values: Values) -> bool | None:
+            both = left(values), right(values)
+            return decisive if decisive in both else None if None in both else not decisive
+
+        return compute
+
+    def _in(self, node: exp.In) -> Compute:
+        if node.args.get("query") or node.args.get("unnest"):
+            raise _not_understood(node)
+        equals = [self.read(exp.EQ(this=node.this, expression=option)) for option in node.expressions]
+
+        def compute(values: Values) -> bool | None:
+            found = [equal(values) for equal in equals]
+            return True if True in found else None if None in found else False
+
+        return compute
+
+    def _between(self, node: exp.Between) -> Compute:
+        low = exp.GTE(this=node.this, expression=node.args["low"])
+        return self.read(exp.And(this=low, expression=exp.LTE(this=node.this, expression=node.args["high"])))
+
+    def _case(self, node: exp.Case) -> Compute:
+        if node.this is not None:
+            raise _not_understood(node)
+        branches = [(self.read(branch.this), self.read(branch.args["true"])) for branch in node.args["ifs"]]
+        default = self.read(node.args["default"]) if node.args.get("default") is not None else lambda _: None
+        return lambda values: next((value for test, value in branches if test(values)), default)(values)
+
+    def _cast(self, node: exp.Cast) -> Compute:
+        target = node.to.sql("spark").lower()
+        if target in _INTEGERS:
+            return self._call(int, node.this)
+        if target in ("timestamp", "date"):
+            return self._call(self._timestamp if target == "timestamp" else self._date, node.this)
+        if target != "string":
+            raise _not_understood(node)
+        return self._call(_text, node.this)
+
+    def _parsed(self, node: exp.StrToTime) -> Compute:
+        # sqlglot keeps the pattern in another notation: its own text has Spark's.
+        pattern = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
+        if pattern is None:
+            raise _not_understood(node)
+        written = pattern[1].replace("''", "'")
+
+        def parse(text: Any) -> datetime | None:
+            shown = read_pattern(written, str(text))
+            return None if shown is None else moment(from_clocks(shown, self._zone))
+
+        return self._call(parse, node.this)
+
+    def _truncated(self, node: exp.TimestampTrunc | exp.DateTrunc) -> Compute:
+        period = _TRUNCATED.get(node.text("unit").upper())
+        if period is None:
+            raise _not_understood(node)
+
+        def cut(value: Any) -> datetime:
+            shown = instant(self._shown(value))  # A period of the clocks, hours and minutes included.
+            return moment(from_clocks(moment(floor(period, "UTC", shown)), self._zone))
+
+        return self._call(cut if isinstance(node, exp.TimestampTrunc) else lambda v: self._date(cut(v)), node.this)
+
+    def _added(self, value: Any, span: _Span) -> Any:
+        """Adds an interval: days and longer units on the clocks of the zone."""
+        if span.unit in _LENGTHS:
+            at = self._timestamp(value)
+            return None if at is None else at + timedelta(seconds=span.count * _LENGTHS[span.unit])
+        shown = self._shown(value)
+        if span.unit in _MONTHS:
+            months = shown.year * 12 + shown.month - 1 + span.count * _MONTHS[span.unit]
+            year, month = months // 12, months % 12 + 1
+            moved = shown.replace(year=year, month=month, day=min(shown.day, calendar.monthrange(year, month)[1]))
+        else:
+            moved = shown + timedelta(days=span.count * {"DAY": 1, "WEEK": 7}[span.unit])
+        is_date = isinstance(value, date) and not isinstance(value, datetime)
+        return moved.date() if is_date else moment(from_clocks(moved, self._zone))
+
+    def _sum(self, left: Any, right: Any, sign: int) -> Any:
+        if isinstance(left, int) and isinstance(right, int):
+            return left + sign * right
+        if isinstance(right, int) and isinstance(left, date) and not isinstance(left, datetime):
+            right = _Span(right, "DAY")
+        if isinstance(right, _Span) and isinstance(left, date | str):
+            return self._added(left, _Span(sign * right.count, right.unit))
+        raise NotUnderstood(f"the sum of {left!r} and {right!r}")
+
+    def _interval(self, node: exp.Interval) -> Compute:
+        unit, number = _unit(node), node.this
+        count = self.read(exp.Literal.number(number.name) if isinstance(number, exp.Literal) else number)
+        return lambda values: _Span(count(values), unit)
+
+    def _timestampadd(self, node: exp.TimestampAdd) -> Compute:
+        unit = _unit(node)
+        # A date becomes the timestamp of its first moment.
+        return self._call(
+            lambda value, count: self._added(self._timestamp(value), _Span(count, unit)), node.this, node.expression
+        )
+
+    def _days_added(self, node: exp.TsOrDsAdd) -> Compute:
+        if _unit(node) != "DAY":
+            raise _not_understood(node)
+        return self._call(lambda v, count: self._sum(self._date(v), count, 1), node.this, node.expression)
+
+    def _from_parts(self, node: exp.TimestampFromParts) -> Compute:
+        parts = [node.args[name] for name in ("year", "month", "day", "hour", "min", "sec")]
+        return self._call(lambda *numbers: moment(from_clocks(datetime(*numbers), self._zone)), *parts)
+
+    def _clock(self, node: exp.Expr) -> Compute:
+        if self._now is None:
+            raise _not_understood(node)
+        now = moment(self._now)
+        value = self._date(now) if isinstance(node, exp.CurrentDate) else now
+        return lambda _: value
+
+    def _function(self, node: exp.Anonymous) -> Compute:
+        if node.name.lower() == "now" and not node.expressions:
+            return self._clock(node)
+        if node.name.lower() == "make_date" and len(node.expressions) == 3:
+            return self._call(date, *node.expressions)
+        raise _not_understood(node)
+
+    _READERS: Mapping[type[exp.Expr], Callable[[Any, Any], Compute]] = {
+        exp.Literal: _literal,
+        exp.Null: lambda self, node: lambda _: None,
+        exp.Not: lambda self, node: self._call(operator.not_, node.this),
+        exp.Is: lambda self, node: self._is_null(node),
+        exp.In: _in,
+        exp.Between: _between,
+        exp.Case: _case,
+        exp.Cast: _cast,
+        exp.TryCast: _cast,
+        exp.TsOrDsToDate: lambda self, node: self._call(self._date, node.this),
+        exp.Date: lambda self, node: self._call(self._date, node.this),
+        exp.StrToTime: _parsed,
+        exp.Concat: lambda self, node: self._call(lambda *parts: "".join(map(_text, parts)), *node.expressions),
+        exp.Substring: lambda self, node: self._substring(node),
+        exp.RegexpLike: lambda self, node: self._matches(node),
+        exp.TimestampTrunc: _truncated,
+        exp.DateTrunc: _truncated,
+        exp.TimestampAdd: _timestampadd,
+        exp.TsOrDsAdd: _days_added,
+        exp.TimestampFromParts: _from_parts,
+        exp.Interval: _interval,
+        exp.Add: lambda self, node: self._call(lambda a, b: self._sum(a, b, 1), node.this, node.expression),
+        exp.Sub: lambda self, node: self._call(lambda a, b: self._sum(a, b, -1), node.this, node.expression),
+        exp.Mul: lambda self, node: self._call(lambda a, b: _integer(a) * _integer(b), node.this, node.expression),
+        exp.Neg: lambda self, node: self._call(lambda a: -_integer(a), node.this),
+        exp.CurrentDate: _clock,
+        exp.CurrentTimestamp: _clock,
+        exp.Anonymous: _function,
+    }
+
+    def _is_null(self, node: exp.Is) -> Compute:
+        if not isinstance(node.expression, exp.Null):
+            raise _not_understood(node)
+        value = self.read(node.this)
+        return lambda values: value(values) is None
+
+    def _substring(self, node: exp.Substring) -> Compute:
+        if node.args.get("length") is None:
+            raise _not_understood(node)
+        return self._call(
+            lambda text, start, length: _text(text)[start - 1 : start - 1 + length],
+            node.this, node.args["start"], node.args["length"],
+        )  # fmt: skip
+
+    def _matches(self, node: exp.RegexpLike) -> Compute:
+        pattern = node.expression.name if node.expression.is_string else ""
+        if not re.fullmatch(r"\^(?:[\w\-: ]|\[0-9\]\{\d\})+\$", pattern):
+            raise _not_understood(node)
+        compiled = re.compile(pattern)
+        return self._call(lambda text: compiled.fullmatch(_text(text)) is not None, node.this)
+
+
+def period_of_unit(node: exp.Expr) -> str | None:
+    """Returns the period to which ``date_trunc`` cuts a time; ``None`` for anything else."""
+    return _TRUNCATED.get(node.text("unit").upper()) if isinstance(node, exp.TimestampTrunc) else None
+
+
+def _not_understood(node: exp.Expr) -> NotUnderstood:
+    return NotUnderstood(f"the expression {node.sql('spark')[:80]}")
+
+
+def _unit(node: exp.Expr) -> str:
+    unit = node.text("unit").upper().removesuffix("S")
+    if unit not in (*_LENGTHS, *_MONTHS, "DAY", "WEEK"):
+        raise _not_understood(node)
+    return unit
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int):
+        raise NotUnderstood(f"{value!r} as a number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise NotUnderstood(f"{value!r} as a text")
+    return str(value)
