@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
 
-def bound_query(certificate: Mapping[str, Any]) -> exp.Expr:
-    tree = sqlglot.parse_one(certificate["query"], dialect="spark")
+def bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
+    """Returns the tree of the query, or of the executed text (``sql``), with the values of the parameters."""
+    tree = sqlglot.parse_one(certificate[member], dialect="spark")
     names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)}
-    if names != certificate["parameters"].keys():
+    if names != certificate["parameters"].keys() and (member == "query" or names - certificate["parameters"].keys()):
         raise Refuted("the parameters are not those of the query")
     return _bind(tree, certificate["parameters"])
 
@@ -92,51 +93,80 @@ class Clocks:
         return sorted(at for at in beside if any(start <= at < end for start, end in self.ranges))
 
 
-def node_at(tree: exp.Expr, start: int, end: int) -> exp.Expr | None:
-    """Returns the node of a tree that stands at a place of the text that it was read from: the largest one whose names
-    and literals are all there.
-    """
+class Comparison:
+    """Compares the tree of the executed text with the query's: they differ where an edit keeps the meaning."""
 
-    def is_inside(node: exp.Expr) -> bool:
-        places = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-        return all(start <= place < end for place in places)
+    def __init__(self, cubes: Sequence[Object], clocks: Clocks, sources: Sequence[exp.Expr]) -> None:
+        """``sources`` are the tables of the query that name the cubes. What stands in their places is not compared."""
+        self._cube = cubes[0] if len(cubes) == 1 else None
+        self._clocks, self._sources = clocks, sources
 
-    first = next((node for node in tree.walk() if start <= node.meta.get("start", -1) < end and is_inside(node)), None)
-    while first is not None and first.parent is not None and is_inside(first.parent):
-        first = first.parent
-    return first
+    def check(self, old: exp.Expr, new: exp.Expr) -> None:
+        """Raises ``NotUnderstood`` for the first difference that is not known to keep the meaning."""
+        if any(old is source for source in self._sources):
+            return
+        if isinstance(new, exp.Alias) and not isinstance(old, exp.Alias) and isinstance(old.parent, exp.Select):
+            new = new.this  # A name that an edit gives an item.
+        if self._is_known(old, new):
+            return
+        if type(old) is not type(new):
+            raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]}")
+        for name in old.args.keys() | new.args.keys():
+            before, after = _nodes(old.args.get(name)), _nodes(new.args.get(name))
+            if len(before) != len(after):
+                raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]}")
+            for part, changed in zip(before, after, strict=True):
+                if isinstance(part, exp.Expr) and isinstance(changed, exp.Expr):
+                    self.check(part, changed)
+                elif part != changed:
+                    raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]}")
+
+    def _is_known(self, old: exp.Expr, new: exp.Expr) -> bool:
+        if isinstance(old, exp.Table) and isinstance(new, exp.Table):
+            return _is_named(old, new)
+        if isinstance(old, exp.Column) and isinstance(new, exp.Column):
+            return old.name.lower() == new.name.lower() and _ends_with(_parts(old), _parts(new))
+        if isinstance(old, exp.AggFunc) and isinstance(new, exp.Cast) and type(new.this.unnest()) is type(old):
+            # A sum over wider columns, with the type of the base's: it fails where it does not fit.
+            return bool(old == new.this.unnest())
+        value = new.unnest()
+        if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in":
+            return value == old or _is_range(old, value, self._clocks)
+        if self._cube is not None and isinstance(old, exp.Count) and isinstance(value, exp.Coalesce):
+            return _is_count_of_events(old, value, self._cube)
+        if self._cube is not None and isinstance(old, exp.Avg) and isinstance(value, exp.Div):
+            return _is_ratio(old, value, self._cube)
+        zone = self._clocks.zone
+        is_value = isinstance(old, exp.Column | exp.Literal | exp.Add | exp.Sub | exp.Func)
+        return zone is not None and is_value and old != new and self._is_same_time(old, value)
+
+    def _is_same_time(self, old: exp.Expr, new: exp.Expr) -> bool:
+        try:
+            return _is_same_time(old, new, self._clocks, self._clocks.zone or "")
+        except NotUnderstood:
+            return False
 
 
-def check_edit(
-    before: str, after: str, place: exp.Expr | None, cubes: Sequence[Object], parameters: Mapping[str, str],
-    clocks: Clocks,
-) -> None:  # fmt: skip
-    """Checks that an edit keeps the meaning. ``place`` is the node of the query's tree at which it is made, if that is
-    a literal or a column.
-    """
-    if before == after:
-        return
-    old, new = (_bind(sqlglot.parse_one(part, dialect="spark"), parameters) for part in (before, after))
-    if isinstance(new, exp.Alias) and isinstance(place, exp.Table):
-        if new.this != old or new.alias.lower() != old.name.lower():
-            raise Refuted(f"the table {before[:60]} is called {new.alias}")
-        return
-    if isinstance(new, exp.Alias):
-        check_name(before, after[after.rindex(" AS `") :])
-        new = new.this
-    new = new.unnest()
-    if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in" and _is_range(old, new, clocks):
-        return
-    if len(cubes) == 1 and isinstance(old, exp.Count) and _is_count_of_events(old, new, cubes[0]):
-        return
-    if len(cubes) == 1 and isinstance(old, exp.Avg) and _is_ratio(old, new, cubes[0]):
-        return
-    if clocks.zone is not None and _is_same_time(old, new, place, clocks, clocks.zone):
-        return
-    raise NotUnderstood(f"the edit of {before[:60]!r} to {after[:80]!r}")
+def _nodes(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, False, "") else [value]
 
 
-def _is_same_time(old: exp.Expr, new: exp.Expr, place: exp.Expr | None, clocks: Clocks, zone: str) -> bool:
+def _parts(column: exp.Column) -> list[str]:
+    return [part.name.lower() for part in column.parts]
+
+
+def _ends_with(whole: list[str], end: list[str]) -> bool:
+    return whole[len(whole) - len(end) :] == end
+
+
+def _is_named(old: exp.Table, new: exp.Table) -> bool:
+    """Tests for a table under its name: ``names AS names`` in place of ``names``."""
+    bare = new.copy()
+    bare.set("alias", None if not old.alias else new.args.get("alias"))
+    return bool(bare == old) and (bool(old.alias) or new.alias.lower() in ("", old.name.lower()))
+
+
+def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bool:
     """Tests whether an expression on the clocks of the zone is another one on those of UTC."""
     local, utc = Expressions(zone, clocks.now), Expressions(now=clocks.now)
     columns = [*old.find_all(exp.Column), *new.find_all(exp.Column)]
@@ -145,14 +175,14 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, place: exp.Expr | None, clocks: 
         if type(before) is type(after) and not isinstance(before, str):
             return bool(before == after)
         if isinstance(after, date) and not isinstance(after, datetime):
-            return _is_compared(place, _is_date) and local.instant(old) == local.instant(new) is not None
-        return _is_compared(place, clocks.is_first_time) and local.instant(old) == utc.instant(new) is not None
+            return _is_compared(old, _is_date) and local.instant(old) == local.instant(new) is not None
+        return _is_compared(old, clocks.is_first_time) and local.instant(old) == utc.instant(new) is not None
     if not all(clocks.is_time(column) for column in columns):
         return False
     name = columns[0].name.lower()
     computed = utc.read(new)
     if isinstance(old, exp.Column):
-        if not _is_read_on_clocks(place):
+        if not _is_read_on_clocks(old):
             return False
         return all(computed({name: moment(at)}) == to_clocks(at, zone) for at in clocks.samples(zone, new, "DAILY"))
     period = period_of_unit(old)
@@ -162,8 +192,8 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, place: exp.Expr | None, clocks: 
     return all(computed({name: moment(at)}) == expected({name: moment(at)}) for at in clocks.samples(zone, new, period))
 
 
-def _is_read_on_clocks(place: exp.Expr | None) -> bool:
-    parent = place.parent if place is not None else None
+def _is_read_on_clocks(time: exp.Expr) -> bool:
+    parent = time.parent
     while isinstance(parent, exp.Paren | exp.TsOrDsToTimestamp):
         parent = parent.parent
     return isinstance(parent, _CLOCK_READERS) or (isinstance(parent, exp.Cast) and parent.is_type("date"))
@@ -173,9 +203,9 @@ def _is_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.TsOrDsToDate | exp.Date) or (isinstance(node, exp.Cast) and bool(node.is_type("date")))
 
 
-def _is_compared(place: exp.Expr | None, is_kind: Callable[[exp.Expr], bool]) -> bool:
+def _is_compared(constant: exp.Expr, is_kind: Callable[[exp.Expr], bool]) -> bool:
     """Tests whether a constant is compared with an expression of a kind."""
-    parent = place.parent if place is not None else None
+    parent = constant.parent
     while isinstance(parent, exp.Paren):
         parent = parent.parent
     if not isinstance(parent, _COMPARISONS):
@@ -184,12 +214,26 @@ def _is_compared(place: exp.Expr | None, is_kind: Callable[[exp.Expr], bool]) ->
     return any(is_kind(side) for side in sides)
 
 
-def _is_count_of_events(count: exp.Count, node: exp.Expr, cube: Object) -> bool:
-    """Tests for ``COALESCE(SUM(counter), 0)`` in place of ``COUNT(*)``, where ``counter`` counts the cube's events."""
-    if not isinstance(count.this, exp.Star | exp.Literal) or not isinstance(node, exp.Coalesce):
+def _is_count_of_events(count: exp.Count, node: exp.Coalesce, cube: Object) -> bool:
+    """Tests for ``COALESCE(SUM(counter), 0)`` in place of ``COUNT(*)``, where ``counter`` counts the cube's events, and
+    for ``COALESCE(SUM(CASE WHEN (x) IS NOT NULL THEN counter END), 0)`` in place of ``COUNT(x)``.
+    """
+    value = node.this.this.unnest() if isinstance(node.this, exp.Sum) else None
+    if [part.sql() for part in node.expressions] != ["0"] or isinstance(count.this, exp.Distinct):
         return False
-    column = node.this.this.unnest() if isinstance(node.this, exp.Sum) else None
-    if not isinstance(column, exp.Column) or [part.sql() for part in node.expressions] != ["0"]:
+    if not isinstance(count.this, exp.Star | exp.Literal):
+        if not isinstance(value, exp.Case) or value.this is not None or value.args.get("default") is not None:
+            return False
+        (branch, *others) = value.args["ifs"]
+        condition = branch.this.unnest()
+        is_known = isinstance(condition, exp.Not) and isinstance(condition.this, exp.Is)
+        if others or not is_known or not isinstance(condition.this.expression, exp.Null):
+            return False
+        if condition.this.this.unnest() != count.this.unnest() or count.expressions:
+            return False
+        value = branch.args["true"].unnest()
+    column = value
+    if not isinstance(column, exp.Column):
         return False
     measures = cube.definition["measures"]
     # A measure is its name, type, kind, counter, NOT NULL and EVENTS.
@@ -248,6 +292,6 @@ def _is_range(call: exp.Anonymous, node: exp.Expr, clocks: Clocks) -> bool:
         return False
     local, utc = Expressions(clocks.zone, clocks.now), Expressions(now=clocks.now)
     return all(
-        bound.is_string and local.instant(bound) == utc.instant(side.expression) is not None
+        bound.is_string and local.bound(bound) == utc.instant(side.expression) is not None
         for bound, side in zip(bounds, (low, high), strict=True)
     )

@@ -31,6 +31,7 @@ _TRUNCATED = {
     "YEAR": "YEARLY", "YYYY": "YEARLY", "YY": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "MM": "MONTHLY",
     "MON": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "DD": "DAILY", "HOUR": "HOURLY", "MINUTE": "MINUTELY",
 }  # fmt: skip
+_RELATIVE = re.compile(r"now(?:\.(\w+))?((?:\s*[+-]\s*\d+\s*\w+)*)")
 #: Units of intervals: those of a length, and those of the calendar in months.
 _LENGTHS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -99,6 +100,23 @@ class Expressions:
         value = self.constant(node)
         at = self._timestamp(value) if isinstance(value, str | date) else None
         return None if at is None else instant(at)
+
+    def bound(self, node: exp.Expr) -> int | None:
+        """Returns the time of a bound of ``time_range_in``, such as '2013-01' or 'now.day - 7 days'."""
+        matched = _RELATIVE.fullmatch(node.name.strip().lower()) if node.is_string else None
+        if matched is None or self._now is None:
+            return None if node.find(exp.Column, exp.Query) else self.instant(node)
+        unit, steps = matched.groups()
+        if unit is not None and unit.upper() not in _TRUNCATED:
+            return None
+        at = self._now if unit is None else floor(_TRUNCATED[unit.upper()], self._zone, self._now)
+        value = moment(at)
+        for sign, count, step in re.findall(r"([+-])\s*(\d+)\s*(\w+)", steps):
+            span = _Span(int(count) * (-1 if sign == "-" else 1), step.upper().removesuffix("S"))
+            if span.unit not in (*_LENGTHS, *_MONTHS, "DAY", "WEEK"):
+                return None
+            value = self._added(value, span)
+        return instant(value)
 
     # -- Values ---------------------------------------------------------------------------------------------------
 

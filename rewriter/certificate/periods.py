@@ -166,6 +166,8 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
     expression, written, width = "", "", 0
     for token in _TOKEN.finditer(pattern):
         text = token[0]
+        if f"<{text}>" in expression:
+            raise NotUnderstood(f"the letters {text} twice in the pattern {pattern}")
         if text in _FIELDS:
             expression += rf"(?P<{text}>\d{{{_FIELDS[text]}}})"
             written += f"{{{text}:0{_FIELDS[text]}d}}"

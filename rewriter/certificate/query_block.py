@@ -329,7 +329,7 @@ class _Condition:
 
     def _time_range_in(self, call: exp.Anonymous) -> list[Range] | None:
         column, *bounds = call.expressions
-        times = [self._literal(bound) for bound in bounds]
+        times = [Expressions(self._zone, self._block.now).bound(bound) for bound in bounds]
         if not self._block.is_time(column) or len(times) != 2 or None in times:
             return None
         return [(times[0] or 0, times[1] or 0)]
