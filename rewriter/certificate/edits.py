@@ -105,8 +105,11 @@ class Comparison:
         """Raises ``NotUnderstood`` for the first difference that is not known to keep the meaning."""
         if any(old is source for source in self._sources):
             return
-        if isinstance(new, exp.Alias) and not isinstance(old, exp.Alias) and isinstance(old.parent, exp.Select):
-            new = new.this  # A name that an edit gives an item.
+        if old.arg_key == "expressions" and isinstance(old.parent, exp.Select) and not isinstance(old, exp.Alias):
+            if isinstance(new, exp.Alias):
+                new = new.this  # A name that an edit gives an item.
+            elif old != new and not isinstance(old, exp.Column):
+                raise NotUnderstood(f"{new.sql('spark')[:80]} has not the name of {old.sql('spark')[:60]}")
         if self._is_known(old, new):
             return
         if type(old) is not type(new):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rewriter.lazy_dataclass import dataclass
@@ -63,6 +63,11 @@ def count_rows(records: Sequence[Record]) -> int | None:
     """Returns the number of rows of partitions; ``None`` if that of one is unknown."""
     counts = [record.rows for record in records]
     return None if None in counts else sum(count or 0 for count in counts)
+
+
+@lru_cache(maxsize=100_000)
+def _values(text: str) -> tuple[str | None, ...]:
+    return tuple(json.loads(text))
 
 
 _OBJECTS = """
@@ -137,11 +142,14 @@ class CatalogRecords:
 
     def versions(self, table: Object, first: str | None = None, last: str | None = None) -> list[Record]:
         """Returns all versions of a table's partitions. ``first`` and ``last`` bound the text in its first partition
-        column, both included, to save reads. Each call is remembered.
+        column, both included, to save reads. There may be more: what was read before is not read again.
         """
+        for (id, low, high), versions in self._versions.items():
+            is_after = low is None or (first is not None and low <= first)
+            if id == table.id and is_after and (high is None or (last is not None and last <= high)):
+                return versions
         place = table.id, first, last
-        if place not in self._versions:
-            self._versions[place] = self._read_versions(*place)
+        self._versions[place] = self._read_versions(*place)
         return self._versions[place]
 
     def _read_versions(self, table_id: int, first: str | None, last: str | None) -> list[Record]:
@@ -152,7 +160,7 @@ class CatalogRecords:
         versions = self._rows(_PARTITIONS, {"table_id": table_id, "first": low, "last": high})
         return [
             Record(
-                tuple(json.loads(values)),
+                _values(values),
                 rows,
                 as_of,
                 made,

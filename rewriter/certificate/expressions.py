@@ -81,6 +81,8 @@ class Expressions:
         if isinstance(node, exp.Column):
             return self._column(node)
         if kind in _COMPARISONS:
+            if isinstance(node.this, exp.Column) and not node.expression.find(exp.Column):
+                return self._comparison(node.this.name.lower(), _COMPARISONS[kind], self.constant(node.expression))
             return self._call(self._compared(_COMPARISONS[kind]), node.this, node.expression)
         if isinstance(node, exp.And | exp.Or):
             return self._junction(node)
@@ -182,6 +184,18 @@ class Expressions:
 
         return compared
 
+    def _comparison(self, name: str, compare: Callable[[Any, Any], bool], constant: Any) -> Compute:
+        """Returns the comparison of a column with a constant, as most conditions of partitions are."""
+        compared, kind = self._compared(compare), type(constant)
+
+        def compute(values: Values) -> bool | None:
+            value = values[name]
+            if type(value) is kind:
+                return compare(value, constant)
+            return None if value is None or constant is None else compared(value, constant)
+
+        return compute
+
     def _alike(self, value: Any, other: Any) -> Any:
         """Returns a value with the type of another one, or with the type to which both are cast."""
         if isinstance(value, str) and isinstance(other, int):
@@ -199,11 +213,25 @@ class Expressions:
     # -- Operators ------------------------------------------------------------------------------------------------
 
     def _junction(self, node: exp.And | exp.Or) -> Compute:
-        left, right, decisive = self.read(node.this), self.read(node.expression), isinstance(node, exp.Or)
+        kind, decisive = type(node), isinstance(node, exp.Or)
+        left: list[exp.Expr] = [node]
+        parts: list[Compute] = []
+        while left:
+            part = left.pop().unnest()
+            if type(part) is kind:
+                left += [part.expression, part.this]
+            else:
+                parts.append(self.read(part))
 
         def compute(values: Values) -> bool | None:
-            both = left(values), right(values)
-            return decisive if decisive in both else None if None in both else not decisive
+            result: bool | None = not decisive
+            for part in parts:
+                value = part(values)
+                if value is None:
+                    result = None
+                elif bool(value) is decisive:
+                    return decisive
+            return result
 
         return compute
 
@@ -373,6 +401,32 @@ class Expressions:
             raise _not_understood(node)
         compiled = re.compile(pattern)
         return self._call(lambda text: compiled.fullmatch(_text(text)) is not None, node.this)
+
+
+def text_hull(node: exp.Expr, column: str) -> tuple[str | None, str | None]:
+    """Returns texts between which a column lies where a condition is true, both included; ``None`` for no bound."""
+    node = node.unnest()
+    if isinstance(node, exp.And | exp.Or):
+        (low, high), (other_low, other_high) = text_hull(node.this, column), text_hull(node.expression, column)
+        if isinstance(node, exp.And):
+            lows, highs = (
+                [t for t in (low, other_low) if t is not None],
+                [t for t in (high, other_high) if t is not None],
+            )
+            return max(lows, default=None), min(highs, default=None)
+        is_low, is_high = None not in (low, other_low), None not in (high, other_high)
+        return (min(low or "", other_low or "") if is_low else None), (
+            max(high or "", other_high or "") if is_high else None
+        )
+    literal = node.args.get("expression")
+    is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
+    if not is_column or not isinstance(literal, exp.Literal) or not literal.is_string:
+        return None, None
+    text = literal.name
+    return (
+        text if isinstance(node, exp.EQ | exp.GT | exp.GTE) else None,
+        text if isinstance(node, exp.EQ | exp.LT | exp.LTE) else None,
+    )
 
 
 def period_of_unit(node: exp.Expr) -> str | None:

@@ -41,7 +41,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.expressions import Expressions, typed_values
+from rewriter.certificate.expressions import Expressions, text_hull, typed_values
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -183,6 +183,9 @@ class _Reference:
         self.tables: dict[str, _Stored] = {}
         self.bases: dict[str, str] = {}
         #: By name of the table and values of the partition: the start of the period of each one in a piece.
+        #: By name of the table and period: the versions of the partitions in the time of all pieces.
+        self._placed: dict[tuple[str, str], list[tuple[int, Record]]] = {}
+        self._read: Range = (LAST, FIRST)
         self.selected: dict[str, dict[tuple[str | None, ...], int]] = {}
 
     def read_catalog(self) -> None:
@@ -201,6 +204,8 @@ class _Reference:
         for name in self.catalog.facts_of(cube.name) if self.stated["missing"] else ():
             self._read_fact(name)
         self.requested = _ranges(self.stated["requested"])
+        edges = [edge for piece in self.stated["pieces"] for edge in _extent(piece)]
+        self._read = (min(edges), max(edges)) if edges else (LAST, FIRST)
 
     def _read_fact(self, name: str) -> None:
         fact = self.catalog.find("fact", name)
@@ -312,13 +317,23 @@ class _Reference:
             raise Refuted(f"it rests on {', '.join(sorted(map(' '.join, rests_on)))}; the certificate names {stated}")
 
     def _located(self, stored: _Stored, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
-        """Returns all versions of the partitions around a range, with the starts of their periods."""
-        located = []
-        for record in self.catalog.versions(stored.table, *layout.text_bounds(range_, self.zone)):
-            start = layout.start(record.values, self.zone)
-            if start is not None:
-                located.append((start, record))
-        return located
+        """Returns all versions of the partitions around a range, with the starts of their periods, in their order. They
+        are read once for all pieces.
+        """
+        place = stored.name, layout.period
+        if place not in self._placed or range_[0] < self._read[0] or range_[1] > self._read[1]:
+            whole = min(range_[0], self._read[0]), max(range_[1], self._read[1])
+            versions = self.catalog.versions(stored.table, *layout.text_bounds(whole, self.zone))
+            starts = ((layout.start(record.values, self.zone), record) for record in versions)
+            placed = [(start, record) for start, record in starts if start is not None]
+            if whole != self._read:
+                return placed
+            self._placed[place] = sorted(placed, key=lambda version: version[0])
+        placed = self._placed[place]
+        first = bisect_left(placed, range_[0], key=lambda version: version[0])
+        # A period may begin before the range.
+        first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
+        return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
 
     def has_time(self, stored: _Stored, values: tuple[str | None, ...]) -> bool:
         """Tests whether the values of a partition name a time."""
@@ -745,7 +760,10 @@ def _check_arm(
     computed = [Expressions().read(item.this if isinstance(item, exp.Alias) else item) for item in times]
     starts = reference.selected.get(stored.name, {})
     chosen = set()
-    for version in reference.catalog.versions(stored.table):
+    # The catalog reads partitions by the text of the first column.
+    name, type, *_ = columns[0]
+    hull = text_hull(where.this, name.lower()) if where is not None and type == "string" else (None, None)
+    for version in reference.catalog.versions(stored.table, *hull):
         if not version.is_seen(reference.catalog.commit):
             continue
         values = typed_values(columns, version.values)

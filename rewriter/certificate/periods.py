@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -182,6 +182,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
     return re.compile(expression), written, width
 
 
+@lru_cache(maxsize=100_000)
 def read_pattern(pattern: str, text: str) -> datetime | None:
     """Returns what clocks show at the beginning of the period that a text names by a pattern such as 'yyyy-MM'."""
     matched = _compiled(pattern)[0].fullmatch(text)
@@ -216,6 +217,13 @@ class Layout:
 
     def start(self, values: Sequence[str | None], zone: str) -> int | None:
         """Returns the start of the period that partition values name; ``None`` where they name none."""
+        if len(self.parts) == 1 and values[self.parts[0][0]] is not None:
+            position, pattern, type = self.parts[0]
+            text = values[position] or ""
+            if pattern is not None:
+                width = _compiled(pattern)[2]
+                begin = read_pattern(pattern, text if type in ("string", "varchar", "char") else text.zfill(width))
+                return None if begin is None else from_clocks(begin, self._zone(zone))
         fields: dict[str, int] = {}
         for position, pattern, type in self.parts:
             value = values[position]

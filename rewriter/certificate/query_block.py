@@ -94,7 +94,7 @@ class QueryBlock:
         where = self.select.args.get("where")
         ranges, is_exact = ([(FIRST, LAST)], True) if where is None else _Condition(self).read(where.this)
         # Conditions of a join, or of a query around this one, may narrow the time further.
-        is_alone = not self.select.args.get("joins") and self.select.find_ancestor(exp.Select, exp.With) is None
+        is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
         return ranges, is_exact and is_alone
 
     def check_additive(self) -> None:
@@ -102,6 +102,8 @@ class QueryBlock:
         select = self.select
         if select.args.get("laterals") or select.args.get("windows"):
             raise NotUnderstood("LATERAL VIEW or WINDOW, over rollups")
+        if any(table.args.get("joins") for table in select.find_all(exp.Table, exp.Subquery)):
+            raise NotUnderstood("a join within FROM, over rollups")
         for join in select.args.get("joins") or ():
             self._check_join(join)
         is_aggregate = any(
