@@ -66,13 +66,13 @@ _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, 
 @dataclass(frozen=True)
 class Clocks:
     """The clocks of a query's cubes: their ``zone``; ``None`` for several. ``now`` is the time of the query, ``times``
-    are names of columns, ``ranges`` the time that is read.
+    are names of columns, ``ranges`` by such a name the time that is read.
     """
 
     zone: str | None
     now: int
     times: frozenset[str]
-    ranges: Sequence[Range]
+    ranges: Mapping[str, Sequence[Range]]
 
     def is_time(self, node: exp.Expr | None) -> bool:
         return isinstance(node, exp.Column) and node.name.lower() in self.times
@@ -81,16 +81,16 @@ class Clocks:
         """Tests for a time, and for the first time of a unit."""
         return self.is_time(node) or (isinstance(node, exp.TimestampTrunc) and self.is_time(node.this))
 
-    def samples(self, zone: str, edited: exp.Expr, period: str) -> list[int]:
+    def samples(self, time: str, zone: str, edited: exp.Expr, period: str) -> list[int]:
         """Returns the times of the ranges at which two expressions on the clocks can begin to differ."""
         literals = [Expressions().instant(cast) for cast in edited.find_all(exp.Cast) if cast.this.is_string]
-        edges = [edge for range_ in self.ranges for edge in (*range_, *transitions(zone, range_))]
+        edges = [edge for range_ in self.ranges[time] for edge in (*range_, *transitions(zone, range_))]
         around: set[int] = set()
         for edge in [*edges, *(literal for literal in literals if literal is not None)]:
             start = floor(period, zone, edge)
             around |= {edge, start, following(period, zone, start), floor(period, zone, start - 1)}
         beside = {at + step for at in around for step in (-1, 0, 1)}
-        return sorted(at for at in beside if any(start <= at < end for start, end in self.ranges))
+        return sorted(at for at in beside if any(start <= at < end for start, end in self.ranges[time]))
 
 
 class Comparison:
@@ -183,16 +183,22 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bo
     if not all(clocks.is_time(column) for column in columns):
         return False
     name = columns[0].name.lower()
+    if {column.name.lower() for column in columns} != {name} or name not in clocks.ranges:
+        return False
     computed = utc.read(new)
     if isinstance(old, exp.Column):
         if not _is_read_on_clocks(old):
             return False
-        return all(computed({name: moment(at)}) == to_clocks(at, zone) for at in clocks.samples(zone, new, "DAILY"))
+        return all(
+            computed({name: moment(at)}) == to_clocks(at, zone) for at in clocks.samples(name, zone, new, "DAILY")
+        )
     period = period_of_unit(old)
     if period is None or not clocks.is_time(old.this):
         return False
     expected = local.read(old)
-    return all(computed({name: moment(at)}) == expected({name: moment(at)}) for at in clocks.samples(zone, new, period))
+    return all(
+        computed({name: moment(at)}) == expected({name: moment(at)}) for at in clocks.samples(name, zone, new, period)
+    )
 
 
 def _is_read_on_clocks(time: exp.Expr) -> bool:

@@ -141,6 +141,8 @@ class _Stored:
     definition: Mapping[str, Any]
     columns: tuple[str, ...]
     layouts: Mapping[str, Layout]
+    #: By another time and by period.
+    others: Mapping[str, Mapping[str, Layout]]
 
     @property
     def name(self) -> str:
@@ -158,14 +160,19 @@ class _Stored:
         own = self.definition.get("columns")
         return own is None or name in {column.lower() for column in own}
 
-    def other_values(self, record: Record, period: str) -> dict[str, str | None]:
-        """Returns the values of the partition columns that name no time."""
-        named = self.layouts[period].positions
-        return {
+    def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
+        """Returns the values of the partition columns that name no time, and the ranges of other times."""
+        others = {time: layouts[period] for time, layouts in self.others.items() if period in layouts}
+        named = self.layouts[period].positions.union(*(layout.positions for layout in others.values()))
+        values: dict[str, Any] = {
             column.lower(): record.values[position]
             for position, column in enumerate(self.columns)
             if position not in named
         }
+        for time, layout in others.items():
+            start = layout.start(record.values, zone)
+            values[f"time {time}"] = None if start is None else (start, following(period, zone, start))
+        return values
 
 
 class _Reference:
@@ -177,6 +184,10 @@ class _Reference:
         #: What findings call it: the cube, and where the query names it.
         self.place = f"{stated.get('cube')} at {stated.get('start')}"
         self.requested: list[Range] = []
+        #: The time of the cube that the ranges are about.
+        self.time = ""
+        #: By another time: the ranges that the partitions of the pieces name. Events may lie elsewhere.
+        self.other_ranges: dict[str, list[Range]] = {}
         self.cube: Object | None = None
         #: By name of the table, in lower case: all tables of the facts that the pieces name; of all facts of the cube
         #: where time is called missing.
@@ -196,13 +207,16 @@ class _Reference:
         self.cube = cube
         if (cube.definition.get("time_zone") or "UTC") != self.zone:
             raise Refuted(f"the zone of the cube is {cube.definition.get('time_zone') or 'UTC'}")
-        if len(cube.definition["times"]) != 1:
-            raise NotUnderstood("a cube with several times")
         named = {piece["fact"] for piece in self.stated["pieces"]}
         for name in sorted(named):
             self._read_fact(name)
         for name in self.catalog.facts_of(cube.name) if self.stated["missing"] else ():
             self._read_fact(name)
+        of_pieces = [self.tables[piece["table"].lower()] for piece in self.stated["pieces"]] or [*self.tables.values()]
+        times = {str(stored.definition["time"]).lower() for stored in of_pieces}
+        if len(times) != 1 or (self.stated["missing"] and len(cube.definition["times"]) > 1):
+            raise NotUnderstood("a cube with several times, where none leads all tables or time is missing")
+        (self.time,) = times
         self.requested = _ranges(self.stated["requested"])
         edges = [edge for piece in self.stated["pieces"] for edge in _extent(piece)]
         self._read = (min(edges), max(edges)) if edges else (LAST, FIRST)
@@ -223,7 +237,11 @@ class _Reference:
                     layout["period"]: Layout(layout["period"], layout["parts"], columns)
                     for layout in definition["layouts"]
                 }
-                stored = _Stored(table, fact, storage, definition, columns, layouts)
+                others = {
+                    time.lower(): {data["period"]: Layout(data["period"], data["parts"], columns) for data in listed}
+                    for time, listed in definition["others"]
+                }
+                stored = _Stored(table, fact, storage, definition, columns, layouts, others)
                 self.tables[definition["table"].lower()] = stored
         periods = {period for stored in self._tables_of(fact) for period in stored.layouts}
         self.bases[fact.name.lower()] = min(periods, key=FINEST_FIRST.index)
@@ -311,6 +329,10 @@ class _Reference:
         self.selected.setdefault(stored.name, {}).update(
             (record.values, start) for start, of_period in by_start.items() for record in of_period
         )
+        for record in records:
+            for name, value in stored.other_values(record, piece["period"], self.zone).items():
+                if name.startswith("time ") and value is not None:
+                    self.other_ranges.setdefault(name.removeprefix("time "), []).append(value)
         rests_on = self._rests_on(stored, piece, by_start)
         if rests_on != _words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
             stated = ", ".join(sorted(map(" ".join, _words(piece["rests_on"])))) or "nothing"
@@ -335,6 +357,11 @@ class _Reference:
         first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
         return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
 
+    def other_start(self, stored: _Stored, time: str, values: tuple[str | None, ...]) -> int | None:
+        """Returns the start of the period of another time that the values of a partition name."""
+        starts = {layout.start(values, self.zone) for layout in stored.others[time].values()} - {None}
+        return min((start for start in starts if start is not None), default=None)
+
     def has_time(self, stored: _Stored, values: tuple[str | None, ...]) -> bool:
         """Tests whether the values of a partition name a time."""
         return any(layout.start(values, self.zone) is not None for layout in stored.layouts.values())
@@ -345,7 +372,7 @@ class _Reference:
         for record in records:
             if record.doubt == OPEN:
                 raise Refuted(f"a stream still filled the partition of {time_text(start)}")
-        present = [stored.other_values(record, piece["period"]) for record in records]
+        present = [stored.other_values(record, piece["period"], self.zone) for record in records]
         for name, wanted in stored.definition["complete"]:
             if wanted is not None and not set(wanted) <= {values[name.lower()] for values in present}:
                 raise Refuted(f"the period {time_text(start)} lacks values of {name}")
@@ -374,7 +401,8 @@ class _Reference:
             inside = base[bisect_left(base_starts, start) : bisect_left(base_starts, end)]
             self._check_holes(period, inside, start, end)
             for record in records:
-                self._check_rollup(record, stored.other_values(record, piece["period"]), period, inside, start)
+                own = stored.other_values(record, piece["period"], self.zone)
+                self._check_rollup(record, own, period, inside, start)
         newest = max(record.as_of for records in by_start.values() for record in records)
         return frozenset({("computed", str(newest)), *rests_on})
 
@@ -415,7 +443,7 @@ class _Reference:
     def _check_rollup(
         self,
         record: Record,
-        own: Mapping[str, str | None],
+        own: Mapping[str, Any],
         period: str,
         base: Sequence[tuple[int, _Stored, Record]],
         start: int,
@@ -426,8 +454,8 @@ class _Reference:
         if record.as_of < 0:
             raise Refuted(f"{time_text(start)} includes an unknown commit of its base")
         for at, stored, version in base:
-            other = stored.other_values(version, period)
-            concerns = all(own[name] == other[name] for name in own.keys() & other.keys())
+            other = stored.other_values(version, period, self.zone)
+            concerns = all(_may_share(own[name], other[name]) for name in own.keys() & other.keys())
             written = max(version.written, stored.definition.get("joined") or 0)
             if concerns and version.as_of != REGISTERED and record.as_of < written <= self.catalog.commit:
                 raise Refuted(
@@ -465,7 +493,7 @@ class _Reference:
         pieces: dict[str, list[Range]] = {}
         for piece in self.stated["pieces"]:
             pieces.setdefault(piece["period"], []).extend(_ranges(piece["ranges"]))
-        block = QueryBlock(select, node, self.cube, self.zone, pieces, _instant(self.certificate["now"]))
+        block = QueryBlock(select, node, self.cube, self.zone, pieces, _instant(self.certificate["now"]), self.time)
         self._check_time(block)
         if self.is_rolled:
             self._refuse_joined_cubes(select, node)
@@ -578,6 +606,13 @@ class _Reference:
         return any(stored.is_raw for stored in self.tables.values())
 
 
+def _may_share(left: Any, right: Any) -> bool:
+    """Tests whether partitions with these values can hold the same rows: equal texts, and ranges of time that meet."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return bool(intersection([left], [right]))
+    return bool(left == right)
+
+
 def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     ancestor = node.find_ancestor(kind)
     while ancestor is not None:
@@ -588,8 +623,6 @@ def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
 def _check_listed(stored: _Stored) -> None:
     if stored.table.definition["properties"].get("rewriter.partitions") == "discovered":
         raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")
-    if stored.definition["others"]:
-        raise NotUnderstood(f"partitions of {stored.name}, which name several times")
 
 
 def _extent(piece: Mapping[str, Any]) -> Range:
@@ -676,9 +709,17 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
 def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
     """Returns the clocks on which the times of a query are read: one zone for all of its cubes."""
     zones = {reference.zone for reference in references}
+    ranges: dict[str, list[Range]] = {}
+    for reference in references:
+        for piece in reference.stated["pieces"]:
+            ranges.setdefault(reference.time, []).extend(_ranges(piece["ranges"]))
+        for time, of_time in reference.other_ranges.items():
+            ranges.setdefault(time, []).extend(of_time)
+        if any(stored.is_raw for stored in reference.tables.values()):
+            ranges = {reference.time: ranges.get(reference.time, [])}  # Other times of events are anywhere.
     times = {time.lower() for r in references if r.cube is not None for time in r.cube.definition["times"]}
-    ranges = [range_ for r in references for piece in r.stated["pieces"] for range_ in _ranges(piece["ranges"])]
-    return Clocks(zones.pop() if len(zones) == 1 else None, now, frozenset(times), union(ranges))
+    merged = {time: union(of_time) for time, of_time in ranges.items()}
+    return Clocks(zones.pop() if len(zones) == 1 else None, now, frozenset(times), merged)
 
 
 def _check_arms(reference: _Reference, block: QueryBlock) -> None:
@@ -707,7 +748,13 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     selected: dict[str, set[tuple[str | None, ...]]] = {}
     for arm in arms:
         _check_arm(arm, reference, block, selected)
-    wanted = {table: set(starts) for table, starts in reference.selected.items()}
+    wanted = {
+        table: {values for values in starts if not _is_excluded(reference, block, reference.tables[table], values)}
+        for table, starts in reference.selected.items()
+    }
+    for table, values in selected.items():
+        # What the query's condition on another time excludes may be read or not.
+        wanted[table] = wanted.get(table, set()) | (values & reference.selected.get(table, {}).keys())
     for table, values in selected.items():
         stored = reference.tables[table]
         if any(not reference.has_time(stored, found) for found in values - wanted.get(table, set())):
@@ -715,6 +762,20 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
+
+
+def _is_excluded(reference: _Reference, block: QueryBlock, stored: _Stored, values: tuple[str | None, ...]) -> bool:
+    """Tests whether the query's condition on another time is true for no row of a partition."""
+    for time, layouts in stored.others.items():
+        wanted, _ = block.of_time(time).wanted()
+        start = reference.other_start(stored, time, values)
+        if wanted == [(FIRST, LAST)]:
+            continue
+        if start is None or not intersection(
+            [(start, max(following(p, reference.zone, start) for p in layouts))], wanted
+        ):
+            return True
+    return False
 
 
 def _arms(tree: exp.Expr) -> list[exp.Select]:
@@ -756,8 +817,12 @@ def _check_arm(
     columns = stored.table.definition["partition_columns"]
     test = (lambda _: True) if where is None else Expressions().read(where.this)
     # A time that is no column of events is the start of the period that a partition names.
-    times = [item for item in arm.expressions if item.alias_or_name.lower() == block.time and not stored.is_raw]
-    computed = [Expressions().read(item.this if isinstance(item, exp.Alias) else item) for item in times]
+    times = {item.alias_or_name.lower(): item for item in arm.expressions}
+    computed = {
+        name: Expressions().read(item.this if isinstance(item, exp.Alias) else item)
+        for name, item in times.items()
+        if name in stored.others or (name == block.time and not stored.is_raw)
+    }
     starts = reference.selected.get(stored.name, {})
     chosen = set()
     # The catalog reads partitions by the text of the first column.
@@ -770,9 +835,12 @@ def _check_arm(
         if not test(values):
             continue
         chosen.add(version.values)
-        for compute in computed if version.values in starts else ():
-            if compute(values) != moment(starts[version.values]):
-                raise Refuted(f"the time of {', '.join(map(str, version.values))} of {stored.name} is not its start")
+        for time, compute in computed.items() if version.values in starts else ():
+            start: int | None = starts[version.values]
+            if time != block.time:
+                start = reference.other_start(stored, time, version.values)
+            if compute(values) != (None if start is None else moment(start)):
+                raise Refuted(f"{time} of {', '.join(map(str, version.values))} of {stored.name} is not its start")
     if chosen & selected.get(stored.name, set()):
         raise Refuted(f"partitions of {stored.name} are read twice")
     selected.setdefault(stored.name, set()).update(chosen)
@@ -784,11 +852,13 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     """
     name, value = unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
     raw = stored.definition.get("raw")
-    if name == block.time and raw is None:
+    if (name == block.time and raw is None) or name in stored.others:
         return  # Computed for each partition.
+    if name in block.other_times and raw is None:
+        raise NotUnderstood(f"{name} of {stored.name}, which no partition column names")
     if name != block.time and not stored.has_column(name):
         raise Refuted(f"{stored.name} does not have the column {name} of its cube")
-    if name not in block.measures.keys() | block.dimensions.keys() | {block.time}:
+    if name not in block.measures.keys() | block.dimensions.keys() | {block.time} | block.other_times:
         raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
     declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
     value = _uncast(value, block.type_of(name))

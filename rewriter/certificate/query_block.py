@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -54,8 +54,8 @@ _UNITS = {
 
 @dataclass
 class QueryBlock:
-    """The SELECT that names the cube, whose zone is ``zone``. ``pieces`` are the times of the pieces by period,
-    ``now`` is the time of the query.
+    """The SELECT that names the cube, whose zone is ``zone``. ``pieces`` are the ranges of ``time`` of the pieces by
+    period, ``now`` is the time of the query. The cube may have ``other_times``.
     """
 
     select: exp.Select
@@ -64,19 +64,28 @@ class QueryBlock:
     zone: str
     pieces: Mapping[str, Sequence[Range]]
     now: int
+    time: str
     measures: dict[str, list[Any]] = field(init=False)
     dimensions: dict[str, str] = field(init=False)
-    time: str = field(init=False)
+    other_times: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         definition = self.cube.definition
         self.measures = {measure[0].lower(): measure for measure in definition["measures"]}
         self.dimensions = {dimension[0].lower(): dimension[1] for dimension in definition["dimensions"]}
-        self.time = definition["times"][0].lower()
+        self.other_times = frozenset(time.lower() for time in definition["times"]) - {self.time}
+
+    def of_time(self, time: str) -> QueryBlock:
+        """Returns the block with another time as the one that conditions and functions are about."""
+        return replace(self, time=time)
 
     def type_of(self, name: str) -> str:
         """Returns the type of a column of the cube."""
-        return "timestamp" if name == self.time else str(self.dimensions.get(name) or self.measures[name][1])
+        return (
+            "timestamp"
+            if name in {self.time, *self.other_times}
+            else str(self.dimensions.get(name) or self.measures[name][1])
+        )
 
     def is_own(self, column: exp.Column) -> bool:
         """Tests whether a column of the block may be one of the cube."""
@@ -140,7 +149,7 @@ class QueryBlock:
     def _refuse_ambiguous(self, clause: exp.Expr, output: set[str]) -> None:
         """Refuses a name that may be that of an item or that of a column of the cube; in ORDER BY it is the item."""
         for column in clause.find_all(exp.Column):
-            if column.name.lower() in output & (self.measures.keys() | {self.time}):
+            if column.name.lower() in output & (self.measures.keys() | {self.time} | self.other_times):
                 raise NotUnderstood(f"the name {column.name} of an item and of a column")
 
     def _check(self, node: exp.Expr, output: set[str], *, in_where: bool) -> None:
@@ -149,8 +158,10 @@ class QueryBlock:
             for condition in node.iter_expressions():
                 self._check(condition, output, in_where=True)
         elif in_where and self.uses_time(node):
-            if not _Condition(self).read(node)[1]:
+            if not _Condition(self).read(node)[1] or self._other_time(node) is not None:
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
+        elif in_where and self._other_time(node) is not None:
+            self.of_time(self._other_time(node) or "").check_whole(node)
         elif isinstance(node, exp.Window) and isinstance(node.this, _RANKS):
             for part in [*node.args.get("partition_by", ()), *filter(None, [node.args.get("order")])]:
                 self._check(part, output, in_where=False)
@@ -161,6 +172,10 @@ class QueryBlock:
             self._check_aggregate(node)
         elif self.unit(node) is not None:
             self._check_unit(node)
+        elif (other := self._other_time(node)) is not None and self.of_time(other).unit(node) is not None:
+            if self.zone != "UTC" and self.pieces.keys() & {"HOURLY", "MINUTELY"}:
+                raise NotUnderstood(f"units of {other} on the clocks of a zone, over hours")
+            self.of_time(other)._check_unit(node)
         elif isinstance(node, exp.Column):
             self._check_column(node, output)
         elif isinstance(node, (*_PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
@@ -173,7 +188,7 @@ class QueryBlock:
 
     def _check_column(self, column: exp.Column, output: set[str]) -> None:
         name = column.name.lower()
-        own_names = self.dimensions.keys() | self.measures.keys() | {self.time}
+        own_names = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
         if self.select.args.get("joins") and (not self.is_own(column) or (not column.table and name not in own_names)):
             return  # A column of a joined table, which is a function of dimensions.
         if name in self.dimensions:
@@ -183,10 +198,24 @@ class QueryBlock:
             return
         elif name in self.measures:
             raise Refuted(f"the measure {name} is used outside of an aggregate, and a piece holds sums")
-        elif name == self.time:
+        elif name == self.time or name in self.other_times:
             raise Refuted("time is used as it is, and a piece has no times of its rows")
         else:
             raise NotUnderstood(f"the column {name}")
+
+    def _other_time(self, node: exp.Expr) -> str | None:
+        """Returns the other time that an expression uses, the first one by name."""
+        names = {column.name.lower() for column in node.find_all(exp.Column) if self.is_own(column)}
+        return min(names & self.other_times, default=None)
+
+    def check_whole(self, condition: exp.Expr) -> None:
+        """Refuses a condition on the time that may be true for a part of a period."""
+        ranges, is_exact = _Condition(self).read(condition)
+        if not is_exact or self._other_time(condition) is not None:
+            raise NotUnderstood(f"the condition {condition.sql('spark')}, over rollups")
+        edges = [edge for range_ in ranges for edge in range_ if edge not in (FIRST, LAST)]
+        if any(floor(period, self.zone, edge) != edge for period in self.pieces for edge in edges):
+            raise NotUnderstood(f"the condition {condition.sql('spark')} inside a period, over rollups")
 
     def unit(self, node: exp.Expr) -> str | None:
         """Returns the period on which a function of time depends; ``None`` for anything else."""
@@ -324,6 +353,12 @@ class _Condition:
             return None if low is None or high is None else intersection(low, high)
         if isinstance(node, exp.Anonymous) and node.name.lower() == "time_range_in":
             return self._time_range_in(node)
+        if isinstance(node, exp.In) and not node.args.get("query") and node.expressions:
+            equals = [self._compare(exp.EQ, node.this, option) for option in node.expressions]
+            return None if None in equals else union([range_ for ranges in equals for range_ in ranges or ()])
+        if isinstance(node, exp.NEQ):
+            equal = self._leaf(exp.EQ(this=node.this, expression=node.expression))
+            return None if equal is None else complement(equal)
         if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ):
             ranges = self._compare(type(node), node.this, node.expression)
             return self._compare(_MIRRORED[type(node)], node.expression, node.this) if ranges is None else ranges
