@@ -137,6 +137,12 @@ class Comparison:
             return value == old or _is_range(old, value, self._clocks)
         if self._cube is not None and isinstance(old, exp.Count) and isinstance(value, exp.Coalesce):
             return _is_count_of_events(old, value, self._cube)
+        if self._cube is not None and isinstance(old, exp.Filter) and isinstance(value, exp.Coalesce):
+            count, filtered = old.this, value.this
+            if not isinstance(count, exp.Count) or not isinstance(filtered, exp.Filter):
+                return False
+            without = exp.Coalesce(this=filtered.this.copy(), expressions=value.expressions)
+            return bool(old.expression == filtered.expression) and _is_count_of_events(count, without, self._cube)
         if self._cube is not None and isinstance(old, exp.Avg) and isinstance(value, exp.Div):
             return _is_ratio(old, value, self._cube)
         zone = self._clocks.zone
@@ -301,6 +307,6 @@ def _is_range(call: exp.Anonymous, node: exp.Expr, clocks: Clocks) -> bool:
         return False
     local, utc = Expressions(clocks.zone, clocks.now), Expressions(now=clocks.now)
     return all(
-        bound.is_string and local.bound(bound) == utc.instant(side.expression) is not None
+        local.bound(bound) == utc.instant(side.expression) is not None
         for bound, side in zip(bounds, (low, high), strict=True)
     )

@@ -771,9 +771,11 @@ def _is_excluded(reference: _Reference, block: QueryBlock, stored: _Stored, valu
         start = reference.other_start(stored, time, values)
         if wanted == [(FIRST, LAST)]:
             continue
-        if start is None or not intersection(
-            [(start, max(following(p, reference.zone, start) for p in layouts))], wanted
-        ):
+        # A row of sums has the time of its start, an event any time of the period.
+        end = (start or 0) + 1
+        if stored.is_raw and start is not None:
+            end = max(following(period, reference.zone, start) for period in layouts)
+        if start is None or not intersection([(start, end)], wanted):
             return True
     return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from rewriter.certificate.periods import (
     floor,
     following,
     intersection,
+    moment,
     offset,
     read_time,
     transitions,
@@ -101,7 +102,10 @@ class QueryBlock:
     def wanted(self) -> tuple[list[Range], bool]:
         """Returns the times that the conditions leave, and whether no other condition narrows them."""
         where = self.select.args.get("where")
-        ranges, is_exact = ([(FIRST, LAST)], True) if where is None else _Condition(self).read(where.this)
+        condition = _Condition(self)
+        ranges, is_exact = ([(FIRST, LAST)], True) if where is None else condition.read(where.this)
+        if where is not None and not is_exact:
+            ranges, is_exact = condition.read_days(where.this, ranges)
         # Conditions of a join, or of a query around this one, may narrow the time further.
         is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
         return ranges, is_exact and is_alone
@@ -313,6 +317,9 @@ def _is_number(node: exp.Expr) -> bool:
     return isinstance(number, exp.Literal) and not number.is_string
 
 
+_WHOLE_DAYS = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
+#: Ten years, in microseconds.
+_MOST_DAYS = 3_660 * 86_400_000_000
 #: A comparison → the one with the sides exchanged.
 _MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
@@ -337,11 +344,49 @@ class _Condition:
                 return intersection(left, right), exact_left and exact_right
             are_times = self._is_only_time(node.this) and self._is_only_time(node.expression)
             return union([*left, *right]), exact_left and exact_right if are_times else everything[1]
+        if isinstance(node, exp.Not) and isinstance(node.this.unnest(), exp.Is):
+            is_null = node.this.unnest()
+            is_of_time = isinstance(is_null.expression, exp.Null) and self._block.is_time(is_null.this)
+            return ([(FIRST, LAST)], True) if is_of_time else everything
         if isinstance(node, exp.Not):
             ranges, is_exact = self.read(node.this)
             return (complement(ranges), True) if is_exact and self._is_only_time(node.this) else everything
         ranges_of_leaf = self._leaf(node)
         return everything if ranges_of_leaf is None else (ranges_of_leaf, True)
+
+    def read_days(self, node: exp.Expr, within: list[Range]) -> tuple[list[Range], bool]:
+        """Returns the days of a bounded time for which conditions on the calendar are true, such as month(t) = 2, and
+        whether nothing else is said about time.
+        """
+        is_bounded = all(start > FIRST and end < LAST and end - start <= _MOST_DAYS for start, end in within)
+        is_exact = True
+        for part in node.unnest().flatten() if isinstance(node.unnest(), exp.And) else [node]:
+            if self.read(part)[1]:
+                continue
+            if (
+                not is_bounded
+                or not self._is_only_time(part)
+                or not all(map(self._is_of_days, part.find_all(exp.Func)))
+            ):
+                is_exact = False
+                continue
+            test = Expressions(self._zone, self._block.now).read(part)
+            days = [day for day in self._days(within) if test({self._block.time: moment(day[0])})]
+            within = intersection(within, days)
+        return within, is_exact
+
+    def _days(self, ranges: Sequence[Range]) -> Iterator[Range]:
+        for start, end in ranges:
+            day = floor("DAILY", self._zone, start)
+            while day < end:
+                begin, day = day, following("DAILY", self._zone, day)
+                yield begin, day
+
+    def _is_of_days(self, node: exp.Expr) -> bool:
+        """Tests whether a function has one value for a day."""
+        is_condition = isinstance(node, exp.Connector | exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.CurrentDate)
+        is_cast = isinstance(node, exp.Cast) and (node.is_type("date") or isinstance(node.this, exp.Literal))
+        return is_condition or is_cast or self._block.unit(node) in _WHOLE_DAYS
 
     def _is_only_time(self, node: exp.Expr) -> bool:
         return all(self._block.is_time(column) for column in node.find_all(exp.Column)) and self._block.uses_time(node)
