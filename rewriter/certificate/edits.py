@@ -7,7 +7,7 @@ have the same values: at each change of the clocks in the time that is read, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -310,3 +310,21 @@ def _is_range(call: exp.Anonymous, node: exp.Expr, clocks: Clocks) -> bool:
         local.bound(bound) == utc.instant(side.expression) is not None
         for bound, side in zip(bounds, (low, high), strict=True)
     )
+
+
+def sql_of_count(name: str, raw: Mapping[str, str], measures: Iterable[Sequence[Any]]) -> str:
+    """Returns what an event counts: one, or the value of a measure, which may be NULL."""
+    values = {column.lower(): text for column, text in raw.items()}
+    counted = [measure for measure in measures if (measure[3] or "").lower() == name and not measure[4]]
+    if not counted:
+        return "1"
+    value = counted[0][0].lower()
+    return f"CASE WHEN {values.get(value, value)} IS NULL THEN 0 ELSE 1 END"
+
+
+def uncast(value: exp.Expr, type: str) -> exp.Expr:
+    """Returns a value without casts to the type that its column has anyway."""
+    value = value.unnest()
+    while isinstance(value, exp.Cast) and value.to.sql("spark").lower() == type.lower():
+        value = value.this.unnest()
+    return value

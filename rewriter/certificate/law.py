@@ -29,7 +29,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from rewriter.certificate.edits import Clocks, Comparison, bound_query, check_name, unmarked
+from rewriter.certificate.edits import Clocks, Comparison, bound_query, check_name, sql_of_count, uncast, unmarked
 from rewriter.certificate.evidence import (
     INCOMPLETE,
     OPEN,
@@ -53,12 +53,20 @@ from rewriter.certificate.periods import (
     following,
     intersection,
     moment,
-    read_time,
-    starts,
     time_text,
     union,
 )
 from rewriter.certificate.query_block import QueryBlock
+from rewriter.certificate.stored_tables import (
+    StoredTable,
+    check_listed,
+    checked_starts,
+    extent,
+    may_share,
+    ranges_text,
+    read_instant,
+    read_ranges,
+)
 from rewriter.certificate.verdicts import (
     Finding,
     FindingKind,
@@ -68,7 +76,6 @@ from rewriter.certificate.verdicts import (
     Unaccepted,
     Verdict,
 )
-from rewriter.lazy_dataclass import dataclass
 
 FORMAT = "rewriter certificate 1"
 _LAST_SECOND = 1_000_000
@@ -131,50 +138,6 @@ def _check_commit(catalog: CatalogRecords) -> None:
 # -- 1 to 4: the catalog ----------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Stored:
-    """A table of a fact in a ``storage``, with its layouts by period."""
-
-    table: Object
-    fact: Object
-    storage: str
-    definition: Mapping[str, Any]
-    columns: tuple[str, ...]
-    layouts: Mapping[str, Layout]
-    #: By another time and by period.
-    others: Mapping[str, Mapping[str, Layout]]
-
-    @property
-    def name(self) -> str:
-        return str(self.definition["table"]).lower()
-
-    @property
-    def is_raw(self) -> bool:
-        """True if the table holds events."""
-        return self.definition.get("raw") is not None
-
-    def has_column(self, name: str) -> bool:
-        """Tests whether the fact declares that the table has a dimension or measure, in lower case. Only a narrow
-        rollup lists its columns.
-        """
-        own = self.definition.get("columns")
-        return own is None or name in {column.lower() for column in own}
-
-    def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
-        """Returns the values of the partition columns that name no time, and the ranges of other times."""
-        others = {time: layouts[period] for time, layouts in self.others.items() if period in layouts}
-        named = self.layouts[period].positions.union(*(layout.positions for layout in others.values()))
-        values: dict[str, Any] = {
-            column.lower(): record.values[position]
-            for position, column in enumerate(self.columns)
-            if position not in named
-        }
-        for time, layout in others.items():
-            start = layout.start(record.values, zone)
-            values[f"time {time}"] = None if start is None else (start, following(period, zone, start))
-        return values
-
-
 class _Reference:
     """One reference to a cube, as the certificate states it."""
 
@@ -191,7 +154,7 @@ class _Reference:
         self.cube: Object | None = None
         #: By name of the table, in lower case: all tables of the facts that the pieces name; of all facts of the cube
         #: where time is called missing.
-        self.tables: dict[str, _Stored] = {}
+        self.tables: dict[str, StoredTable] = {}
         self.bases: dict[str, str] = {}
         #: By name of the table and values of the partition: the start of the period of each one in a piece.
         #: By name of the table and period: the versions of the partitions in the time of all pieces.
@@ -217,8 +180,8 @@ class _Reference:
         if len(times) != 1 or (self.stated["missing"] and len(cube.definition["times"]) > 1):
             raise NotUnderstood("a cube with several times, where none leads all tables or time is missing")
         (self.time,) = times
-        self.requested = _ranges(self.stated["requested"])
-        edges = [edge for piece in self.stated["pieces"] for edge in _extent(piece)]
+        self.requested = read_ranges(self.stated["requested"])
+        edges = [edge for piece in self.stated["pieces"] for edge in extent(piece)]
         self._read = (min(edges), max(edges)) if edges else (LAST, FIRST)
 
     def _read_fact(self, name: str) -> None:
@@ -241,12 +204,12 @@ class _Reference:
                     time.lower(): {data["period"]: Layout(data["period"], data["parts"], columns) for data in listed}
                     for time, listed in definition["others"]
                 }
-                stored = _Stored(table, fact, storage, definition, columns, layouts, others)
+                stored = StoredTable(table, fact, storage, definition, columns, layouts, others)
                 self.tables[definition["table"].lower()] = stored
         periods = {period for stored in self._tables_of(fact) for period in stored.layouts}
         self.bases[fact.name.lower()] = min(periods, key=FINEST_FIRST.index)
 
-    def _tables_of(self, fact: Object) -> list[_Stored]:
+    def _tables_of(self, fact: Object) -> list[StoredTable]:
         return [stored for stored in self.tables.values() if stored.fact.name == fact.name]
 
     @property
@@ -263,7 +226,7 @@ class _Reference:
             and self._has_base(stored)
         )
 
-    def _has_base(self, stored: _Stored) -> bool:
+    def _has_base(self, stored: StoredTable) -> bool:
         """Tests whether a table holds base rows: events where a table of the fact is RAW, else all columns of the
         shortest period.
         """
@@ -277,27 +240,27 @@ class _Reference:
         missing, requested = self.stated["missing"], self.stated["requested"]
         covered: list[Range] = []
         for piece in [{"ranges": requested}, *self.stated["pieces"], {"ranges": missing, "table": "missing"}]:
-            ranges = _ranges(piece["ranges"])
+            ranges = read_ranges(piece["ranges"])
             if sum(end - start for start, end in ranges) != sum(end - start for start, end in union(ranges)):
                 raise Refuted(f"the ranges of {piece.get('table', 'the requested time')} overlap")
             if "table" not in piece:
                 continue
             twice = intersection(covered, ranges)
             if twice:
-                raise Refuted(f"{_shown(twice)} is covered twice, the second time by {piece['table']}")
+                raise Refuted(f"{ranges_text(twice)} is covered twice, the second time by {piece['table']}")
             covered = union([*covered, *ranges])
         wrong = difference(covered, self.requested), difference(self.requested, covered)
         for text, ranges in zip(("was not requested", "is neither covered nor missing"), wrong, strict=True):
             if ranges:
-                raise Refuted(f"{_shown(ranges)} {text}")
+                raise Refuted(f"{ranges_text(ranges)} {text}")
         if missing and not self.certificate["settings"]["partial_data"]:
             raise Refuted("time is missing, and partial_data is off")
-        self._check_missing(_ranges(missing))
+        self._check_missing(read_ranges(missing))
 
     def _check_missing(self, missing: Sequence[Range]) -> None:
         """Nothing is stored in missing time. An outdated or unproven rollup there is not understood."""
         for stored in self.tables.values() if missing else ():
-            _check_listed(stored)
+            check_listed(stored)
             for period, layout in stored.layouts.items():
                 for start, record in self._located(stored, layout, (missing[0][0], missing[-1][1])):
                     stretch = [(start, following(period, self.zone, start))]
@@ -311,10 +274,14 @@ class _Reference:
             raise Refuted(f"{piece['table']} is no table of {piece['fact']} in the storage {piece['storage']}")
         if piece["period"] not in stored.layouts:
             raise Refuted(f"{piece['table']} has no {piece['period']} partitions")
-        _check_listed(stored)
-        wanted = [start for range_ in _ranges(piece["ranges"]) for start in _starts(piece["period"], self.zone, range_)]
+        check_listed(stored)
+        wanted = [
+            start
+            for range_ in read_ranges(piece["ranges"])
+            for start in checked_starts(piece["period"], self.zone, range_)
+        ]
         by_start: dict[int, list[Record]] = {start: [] for start in wanted}
-        for start, record in self._located(stored, stored.layouts[piece["period"]], _extent(piece)):
+        for start, record in self._located(stored, stored.layouts[piece["period"]], extent(piece)):
             if start in by_start and record.is_seen(self.catalog.commit):
                 by_start[start].append(record)
         for start, records in by_start.items():
@@ -338,7 +305,7 @@ class _Reference:
             stated = ", ".join(sorted(map(" ".join, _words(piece["rests_on"])))) or "nothing"
             raise Refuted(f"it rests on {', '.join(sorted(map(' '.join, rests_on)))}; the certificate names {stated}")
 
-    def _located(self, stored: _Stored, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
+    def _located(self, stored: StoredTable, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
         """Returns all versions of the partitions around a range, with the starts of their periods, in their order. They
         are read once for all pieces.
         """
@@ -357,16 +324,18 @@ class _Reference:
         first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
         return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
 
-    def other_start(self, stored: _Stored, time: str, values: tuple[str | None, ...]) -> int | None:
+    def other_start(self, stored: StoredTable, time: str, values: tuple[str | None, ...]) -> int | None:
         """Returns the start of the period of another time that the values of a partition name."""
         starts = {layout.start(values, self.zone) for layout in stored.others[time].values()} - {None}
         return min((start for start in starts if start is not None), default=None)
 
-    def has_time(self, stored: _Stored, values: tuple[str | None, ...]) -> bool:
+    def has_time(self, stored: StoredTable, values: tuple[str | None, ...]) -> bool:
         """Tests whether the values of a partition name a time."""
         return any(layout.start(values, self.zone) is not None for layout in stored.layouts.values())
 
-    def _check_presence(self, stored: _Stored, piece: Mapping[str, Any], start: int, records: Sequence[Record]) -> None:
+    def _check_presence(
+        self, stored: StoredTable, piece: Mapping[str, Any], start: int, records: Sequence[Record]
+    ) -> None:
         if not records:
             raise Refuted(f"no partition was there for {time_text(start)} at commit {self.catalog.commit}")
         for record in records:
@@ -380,7 +349,7 @@ class _Reference:
             raise NotUnderstood("COMPLETE WITH of several columns")
 
     def _rests_on(
-        self, stored: _Stored, piece: Mapping[str, Any], by_start: Mapping[int, Sequence[Record]]
+        self, stored: StoredTable, piece: Mapping[str, Any], by_start: Mapping[int, Sequence[Record]]
     ) -> frozenset[tuple[str, ...]]:
         rests_on = {
             (origin["kind"], origin["table"])
@@ -415,7 +384,7 @@ class _Reference:
                 raise Refuted(f"it rests on {table.name}, which is not TRUSTED at commit {self.catalog.commit}")
             yield {"kind": "trusted", "table": table.name}
 
-    def _base_content(self, piece: Mapping[str, Any]) -> list[tuple[int, _Stored, Record]]:
+    def _base_content(self, piece: Mapping[str, Any]) -> list[tuple[int, StoredTable, Record]]:
         """Returns the versions of the base partitions around a piece that were made up to the commit, in the order of
         time.
         """
@@ -423,15 +392,15 @@ class _Reference:
         content = []
         for stored in self._tables_of(self.tables[piece["table"].lower()].fact):
             if self._has_base(stored):
-                _check_listed(stored)
+                check_listed(stored)
                 content += [
                     (start, stored, record)
-                    for start, record in self._located(stored, stored.layouts[base], _extent(piece))
+                    for start, record in self._located(stored, stored.layouts[base], extent(piece))
                     if record.made is not None and record.made <= self.catalog.commit
                 ]
         return sorted(content, key=lambda version: version[0])
 
-    def _check_holes(self, period: str, base: Sequence[tuple[int, _Stored, Record]], start: int, end: int) -> None:
+    def _check_holes(self, period: str, base: Sequence[tuple[int, StoredTable, Record]], start: int, end: int) -> None:
         """Each base period inside of a rollup has or had a partition."""
         there = {at for at, _, version in base if not version.tombstone}
         at = start
@@ -445,7 +414,7 @@ class _Reference:
         record: Record,
         own: Mapping[str, Any],
         period: str,
-        base: Sequence[tuple[int, _Stored, Record]],
+        base: Sequence[tuple[int, StoredTable, Record]],
         start: int,
     ) -> None:
         """One partition of a rollup holds what its base holds."""
@@ -455,7 +424,7 @@ class _Reference:
             raise Refuted(f"{time_text(start)} includes an unknown commit of its base")
         for at, stored, version in base:
             other = stored.other_values(version, period, self.zone)
-            concerns = all(_may_share(own[name], other[name]) for name in own.keys() & other.keys())
+            concerns = all(may_share(own[name], other[name]) for name in own.keys() & other.keys())
             written = max(version.written, stored.definition.get("joined") or 0)
             if concerns and version.as_of != REGISTERED and record.as_of < written <= self.catalog.commit:
                 raise Refuted(
@@ -469,7 +438,7 @@ class _Reference:
             end = self.stated[key]
             if end is None:
                 continue
-            at = _instant(end["at"])
+            at = read_instant(end["at"])
             for stored in self.tables.values():
                 for period, layout in stored.layouts.items():
                     for start, record in self._located(stored, layout, (FIRST, LAST)):
@@ -492,8 +461,8 @@ class _Reference:
         self._check_source(node)
         pieces: dict[str, list[Range]] = {}
         for piece in self.stated["pieces"]:
-            pieces.setdefault(piece["period"], []).extend(_ranges(piece["ranges"]))
-        block = QueryBlock(select, node, self.cube, self.zone, pieces, _instant(self.certificate["now"]), self.time)
+            pieces.setdefault(piece["period"], []).extend(read_ranges(piece["ranges"]))
+        block = QueryBlock(select, node, self.cube, self.zone, pieces, read_instant(self.certificate["now"]), self.time)
         self._check_time(block)
         if self.is_rolled:
             self._refuse_joined_cubes(select, node)
@@ -532,32 +501,32 @@ class _Reference:
                 raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
 
     def _check_time(self, block: QueryBlock) -> None:
-        wanted, is_exact = block.wanted()
+        bounded, wanted, is_exact = block.wanted()
         base = min(self.bases.values(), key=FINEST_FIRST.index, default=None)
         if not self.stated["pieces"] and not self.stated["missing"]:
             if self.requested:
                 raise Refuted("time is requested, and no piece covers it")
             raise NotUnderstood("a query of a time in which nothing is stored")
-        self._check_edges(self._cut(wanted), base, is_exact)
+        self._check_edges(self._cut(bounded), base, is_exact)
         bounds = [(self._bound(base, start, False), self._bound(base, end, True)) for start, end in wanted]
         wanted = union(self._cut(bounds))
         lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
         if lost and not is_exact:
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
         if lost:
-            raise Refuted(f"the conditions ask for {_shown(lost)}, too")
+            raise Refuted(f"the conditions ask for {ranges_text(lost)}, too")
         if added and not is_exact:
-            raise NotUnderstood(f"a condition on time, beside {_shown(added)}")
+            raise NotUnderstood(f"a condition on time, beside {ranges_text(added)}")
         if added:
-            raise Refuted(f"the conditions do not ask for {_shown(added)}")
+            raise Refuted(f"the conditions do not ask for {ranges_text(added)}")
 
     def _cut(self, ranges: Sequence[Range]) -> list[Range]:
         """Returns ranges up to the open ends that the certificate states. One that is wholly behind an end is kept: it
         is missing.
         """
         begin, end = self.stated["open_begin"], self.stated["open_end"]
-        first = FIRST if begin is None else _instant(begin["at"])
-        last = LAST if end is None else _instant(end["at"])
+        first = FIRST if begin is None else read_instant(begin["at"])
+        last = LAST if end is None else read_instant(end["at"])
         return [
             (start if stop <= first else max(start, first), stop if start >= last else min(stop, last))
             for start, stop in ranges
@@ -598,19 +567,12 @@ class _Reference:
     def _is_of_events(self, base: str | None, at: int) -> bool:
         """Tests whether the base period of a time is read from a table of events."""
         for piece in self.stated["pieces"]:
-            if any(start <= at < end for start, end in _ranges(piece["ranges"])):
+            if any(start <= at < end for start, end in read_ranges(piece["ranges"])):
                 return self.tables[piece["table"].lower()].is_raw and piece["period"] == base
         return self._is_raw()
 
     def _is_raw(self) -> bool:
         return any(stored.is_raw for stored in self.tables.values())
-
-
-def _may_share(left: Any, right: Any) -> bool:
-    """Tests whether partitions with these values can hold the same rows: equal texts, and ranges of time that meet."""
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return bool(intersection([left], [right]))
-    return bool(left == right)
 
 
 def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
@@ -620,46 +582,9 @@ def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
         ancestor = ancestor.find_ancestor(kind)
 
 
-def _check_listed(stored: _Stored) -> None:
-    if stored.table.definition["properties"].get("rewriter.partitions") == "discovered":
-        raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")
-
-
-def _extent(piece: Mapping[str, Any]) -> Range:
-    """Returns a range that contains all times of a piece."""
-    ranges = _ranges(piece["ranges"])
-    return min(start for start, _ in ranges), max(end for _, end in ranges)
-
-
-def _starts(period: str, zone: str, range_: Range) -> list[int]:
-    try:
-        return starts(period, zone, range_)
-    except ValueError as error:
-        raise Refuted(str(error)) from None
-
-
 def _words(stated: Sequence[Mapping[str, str]]) -> frozenset[tuple[str, ...]]:
     return frozenset(
         tuple(str(word[key]) for key in ("kind", "table", "base_commit") if key in word) for word in stated
-    )
-
-
-def _instant(text: str | None, unbounded: int = LAST) -> int:
-    if text is None:
-        return unbounded
-    at = read_time(text.removesuffix("Z"), "UTC")
-    if at is None:
-        raise NotUnderstood(f"the time {text!r}")
-    return at
-
-
-def _ranges(stated: Sequence[Sequence[str | None]]) -> list[Range]:
-    return [(_instant(start, FIRST), _instant(end, LAST)) for start, end in stated]
-
-
-def _shown(ranges: Sequence[Range]) -> str:
-    return ", ".join(
-        f"{time_text(start) or 'the beginning'} to {time_text(end) or 'the end'}" for start, end in ranges[:3]
     )
 
 
@@ -679,7 +604,7 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
     text, made, position = certificate["query"], "", 0
     places = [reference.stated["start"] for reference in references]
     tree = bound_query(certificate)
-    clocks = _clocks(references, _instant(certificate["now"]))
+    clocks = _clocks(references, read_instant(certificate["now"]))
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
     named = [_start(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
@@ -712,7 +637,7 @@ def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
     ranges: dict[str, list[Range]] = {}
     for reference in references:
         for piece in reference.stated["pieces"]:
-            ranges.setdefault(reference.time, []).extend(_ranges(piece["ranges"]))
+            ranges.setdefault(reference.time, []).extend(read_ranges(piece["ranges"]))
         for time, of_time in reference.other_ranges.items():
             ranges.setdefault(time, []).extend(of_time)
         if any(stored.is_raw for stored in reference.tables.values()):
@@ -764,10 +689,10 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
 
 
-def _is_excluded(reference: _Reference, block: QueryBlock, stored: _Stored, values: tuple[str | None, ...]) -> bool:
+def _is_excluded(reference: _Reference, block: QueryBlock, stored: StoredTable, values: tuple[str | None, ...]) -> bool:
     """Tests whether the query's condition on another time is true for no row of a partition."""
     for time, layouts in stored.others.items():
-        wanted, _ = block.of_time(time).wanted()
+        _, wanted, _ = block.of_time(time).wanted()
         start = reference.other_start(stored, time, values)
         if wanted == [(FIRST, LAST)]:
             continue
@@ -848,7 +773,7 @@ def _check_arm(
     selected.setdefault(stored.name, set()).update(chosen)
 
 
-def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
+def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
     of the partition's period.
     """
@@ -863,30 +788,12 @@ def _check_item(item: exp.Expr, stored: _Stored, block: QueryBlock) -> None:
     if name not in block.measures.keys() | block.dimensions.keys() | {block.time} | block.other_times:
         raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
     declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
-    value = _uncast(value, block.type_of(name))
+    value = uncast(value, block.type_of(name))
     if isinstance(value, exp.Column) and declared is None:
         if value.name.lower() != name:
             raise Refuted(f"{value.name} of {stored.name} stands for {name}")
         return
     if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
-        declared = _counted(name, raw, block)
-    if declared is None or _uncast(sqlglot.parse_one(declared, dialect="spark"), block.type_of(name)) != value:
+        declared = sql_of_count(name, raw, block.measures.values())
+    if declared is None or uncast(sqlglot.parse_one(declared, dialect="spark"), block.type_of(name)) != value:
         raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")
-
-
-def _counted(name: str, raw: Mapping[str, str], block: QueryBlock) -> str:
-    """Returns what an event counts: one, or the value of a measure, which may be NULL."""
-    values = {column.lower(): text for column, text in raw.items()}
-    counted = [measure for measure in block.measures.values() if (measure[3] or "").lower() == name and not measure[4]]
-    if not counted:
-        return "1"
-    value = counted[0][0].lower()
-    return f"CASE WHEN {values.get(value, value)} IS NULL THEN 0 ELSE 1 END"
-
-
-def _uncast(value: exp.Expr, type: str) -> exp.Expr:
-    """Returns a value without casts to the type that its column has anyway."""
-    value = value.unnest()
-    while isinstance(value, exp.Cast) and value.to.sql("spark").lower() == type.lower():
-        value = value.this.unnest()
-    return value

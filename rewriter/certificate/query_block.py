@@ -99,16 +99,19 @@ class QueryBlock:
     def uses_time(self, node: exp.Expr) -> bool:
         return any(self.is_time(column) for column in node.find_all(exp.Column))
 
-    def wanted(self) -> tuple[list[Range], bool]:
-        """Returns the times that the conditions leave, and whether no other condition narrows them."""
+    def wanted(self) -> tuple[list[Range], list[Range], bool]:
+        """Returns the times that bounds in the conditions leave, those that conditions on the calendar leave of them,
+        and whether nothing else narrows them.
+        """
         where = self.select.args.get("where")
         condition = _Condition(self)
         ranges, is_exact = ([(FIRST, LAST)], True) if where is None else condition.read(where.this)
+        bounded = ranges
         if where is not None and not is_exact:
             ranges, is_exact = condition.read_days(where.this, ranges)
         # Conditions of a join, or of a query around this one, may narrow the time further.
         is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
-        return ranges, is_exact and is_alone
+        return bounded, ranges, is_exact and is_alone
 
     def check_additive(self) -> None:
         """Refuses a block whose result over rollups may differ from the one over the base."""
@@ -363,11 +366,8 @@ class _Condition:
         for part in node.unnest().flatten() if isinstance(node.unnest(), exp.And) else [node]:
             if self.read(part)[1]:
                 continue
-            if (
-                not is_bounded
-                or not self._is_only_time(part)
-                or not all(map(self._is_of_days, part.find_all(exp.Func)))
-            ):
+            are_of_days = all(self._is_of_days(column, part) for column in part.find_all(exp.Column))
+            if not is_bounded or not self._is_only_time(part) or not are_of_days:
                 is_exact = False
                 continue
             test = Expressions(self._zone, self._block.now).read(part)
@@ -382,11 +382,14 @@ class _Condition:
                 begin, day = day, following("DAILY", self._zone, day)
                 yield begin, day
 
-    def _is_of_days(self, node: exp.Expr) -> bool:
-        """Tests whether a function has one value for a day."""
-        is_condition = isinstance(node, exp.Connector | exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.CurrentDate)
-        is_cast = isinstance(node, exp.Cast) and (node.is_type("date") or isinstance(node.this, exp.Literal))
-        return is_condition or is_cast or self._block.unit(node) in _WHOLE_DAYS
+    def _is_of_days(self, column: exp.Column, condition: exp.Expr) -> bool:
+        """Tests whether a condition uses a time only by a function that has one value for a day."""
+        node: exp.Expr = column
+        while node is not condition and node.parent is not None:
+            node = node.parent
+            if self._block.unit(node) in _WHOLE_DAYS:
+                return True
+        return False
 
     def _is_only_time(self, node: exp.Expr) -> bool:
         return all(self._block.is_time(column) for column in node.find_all(exp.Column)) and self._block.uses_time(node)

@@ -97,7 +97,7 @@ def create_cube_from(statement: CreateCubeFrom, context: Context) -> Result:
     events = event_source(statement, context)
     declaration = _declare(statement, events, context)
     fact, created = _create(declaration, context)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = (events.left_out,) if events.left_out else ()
     try:
         if declaration.load is not None:
             warnings += _load(declaration.load, context.renewed())

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rewriter.catalog.facts.time_binding import declared_period
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, Cube, Fact, Table
-from rewriter.catalog.storage.data_files import visible_files
+from rewriter.catalog.storage.data_files import FoundFile, visible_files
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
+from rewriter.exec.data_files import stored_columns
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import name_text
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import single
 from rewriter.statements.query.select import prepare
 from rewriter.statements.resolve.locations import check_table_format
+from rewriter.terminal_text import counted
 from rewriter.timeline.inferred_layouts import inferred_layout
 from rewriter.uris import is_in_store, is_uri
 
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from rewriter.grammar.families.cube_from import CreateCubeFrom
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.layouts import TimeLayout
+
+
+#: The footers that are read to find columns that the first file does not have.
+_MOST_READ_FOOTERS = 20
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class EventSource:
     table: Table | None = None
     external: ExternalFiles | None = None
     layout: TimeLayout | None = None
+    #: Files are read with the columns of the first one: a warning if others have more; '' if none of them does.
+    left_out: str = ""
 
     def named(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name.lower() == name.lower()), None)
@@ -87,7 +96,23 @@ def event_source(statement: CreateCubeFrom, context: Context) -> EventSource:
     columns = event_columns(f"SELECT * FROM {text}", source.span, context)
     if table is not None or is_in_store(source.last):
         return EventSource(columns, text, copied=text)
-    return EventSource(columns, text, copied=f"STREAM {_files(source)}")
+    left_out = _left_out(source.parts[0], visible_files(os.path.abspath(source.last)) or [], columns)
+    return EventSource(columns, text, copied=f"STREAM {_files(source)}", left_out=left_out)
+
+
+def _left_out(format: str, files: Sequence[FoundFile], columns: Sequence[Column]) -> str:
+    """Returns a warning if a file has columns that the first one does not have. Reads up to twenty files."""
+    names = {column.name.lower() for column in columns}
+    step = max(1, len(files) // _MOST_READ_FOOTERS)
+    for file in files[::-step] if not DATA_FORMATS[format.lower()].is_text else ():
+        more = [column.name for column in stored_columns(format, file.path) if column.name.lower() not in names]
+        if more:
+            return (
+                f"{file.path} has {counted(len(more), 'column')} that {files[0].path} does not have, and "
+                f"{'it is' if len(more) == 1 else 'they are'} left out: {', '.join(more)}. To have them, write the "
+                "first file again with all columns, or name the files with all columns alone."
+            )
+    return ""
 
 
 def event_columns(sql: str, span: Span, context: Context) -> tuple[Column, ...]:
@@ -171,7 +196,8 @@ def _external(source: Name, context: Context) -> EventSource:
     first = _files(source, files[0].path)
     partition_columns = tuple(map(Column, names, types))
     columns = event_columns(f"SELECT * FROM {first}", source.span, context)
-    return EventSource(columns, first, external=ExternalFiles(format_, location, partition_columns), layout=layout)
+    external = ExternalFiles(format_, location, partition_columns)
+    return EventSource(columns, first, external=external, layout=layout, left_out=_left_out(format_, files, columns))
 
 
 def _misplaced(directory: str, path: str, span: Span) -> AnalysisError:

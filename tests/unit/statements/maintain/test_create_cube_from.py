@@ -378,3 +378,22 @@ def test_the_files_are_one_commit(session: Session, tmp_path: Path) -> None:
     session.execute(f"CREATE CUBE c FROM parquet.`{tmp_path / 'e'}`")
     assert [row[3] for row in rows(session, "SHOW STREAMS")] == [1]
     assert rows(session, "SELECT COUNT(*) FROM c") == [(1002,)]
+
+
+@pytest.mark.parametrize("external", ["", " EXTERNAL"])
+def test_columns_of_later_files_are_left_out_with_a_warning(session: Session, tmp_path: Path, external: str) -> None:
+    for day in (1, 2, 3):
+        folder = tmp_path / "days" / f"day=2024-01-0{day}" if external else tmp_path / "days"
+        folder.mkdir(parents=True, exist_ok=True)
+        columns: dict[str, Any] = {"at": [datetime(2024, 1, day, 5)], "ms": [day]}
+        if day == 3:
+            columns |= {"bytes": [1], "Page": ["a"]}
+        pq.write_table(pa.table(columns), folder / f"part-{day}.parquet")
+    created = session.execute(f"CREATE CUBE c FROM parquet.`{tmp_path / 'days'}`{external}")
+    (warning,) = created.warnings
+    assert "has 2 columns that" in warning
+    assert warning.endswith(
+        "left out: bytes, Page. To have them, write the first file again with all columns, or name the files with all "
+        "columns alone."
+    )
+    assert rows(session, "SELECT SUM(ms) FROM c") == [(6,)]

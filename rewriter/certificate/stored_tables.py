@@ -1,0 +1,111 @@
+"""The tables of a fact, as the catalog defines them, and the ranges of time that a certificate states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rewriter.certificate.periods import (
+    FIRST,
+    LAST,
+    Layout,
+    Range,
+    following,
+    intersection,
+    read_time,
+    starts,
+    time_text,
+)
+from rewriter.certificate.verdicts import NotUnderstood, Refuted
+from rewriter.lazy_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from rewriter.certificate.evidence import Object, Record
+
+
+@dataclass
+class StoredTable:
+    """A table of a fact in a ``storage``, with its layouts by period."""
+
+    table: Object
+    fact: Object
+    storage: str
+    definition: Mapping[str, Any]
+    columns: tuple[str, ...]
+    layouts: Mapping[str, Layout]
+    #: By another time and by period.
+    others: Mapping[str, Mapping[str, Layout]]
+
+    @property
+    def name(self) -> str:
+        return str(self.definition["table"]).lower()
+
+    @property
+    def is_raw(self) -> bool:
+        """True if the table holds events."""
+        return self.definition.get("raw") is not None
+
+    def has_column(self, name: str) -> bool:
+        """Tests whether the fact declares that the table has a dimension or measure, in lower case. Only a narrow
+        rollup lists its columns.
+        """
+        own = self.definition.get("columns")
+        return own is None or name in {column.lower() for column in own}
+
+    def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
+        """Returns the values of the partition columns that name no time, and the ranges of other times."""
+        others = {time: layouts[period] for time, layouts in self.others.items() if period in layouts}
+        named = self.layouts[period].positions.union(*(layout.positions for layout in others.values()))
+        values: dict[str, Any] = {
+            column.lower(): record.values[position]
+            for position, column in enumerate(self.columns)
+            if position not in named
+        }
+        for time, layout in others.items():
+            start = layout.start(record.values, zone)
+            values[f"time {time}"] = None if start is None else (start, following(period, zone, start))
+        return values
+
+
+def may_share(left: Any, right: Any) -> bool:
+    """Tests whether partitions with these values can hold the same rows: equal texts, and ranges of time that meet."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return bool(intersection([left], [right]))
+    return bool(left == right)
+
+
+def check_listed(stored: StoredTable) -> None:
+    if stored.table.definition["properties"].get("rewriter.partitions") == "discovered":
+        raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")
+
+
+def extent(piece: Mapping[str, Any]) -> Range:
+    """Returns a range that contains all times of a piece."""
+    ranges = read_ranges(piece["ranges"])
+    return min(start for start, _ in ranges), max(end for _, end in ranges)
+
+
+def checked_starts(period: str, zone: str, range_: Range) -> list[int]:
+    try:
+        return starts(period, zone, range_)
+    except ValueError as error:
+        raise Refuted(str(error)) from None
+
+
+def read_instant(text: str | None, unbounded: int = LAST) -> int:
+    if text is None:
+        return unbounded
+    at = read_time(text.removesuffix("Z"), "UTC")
+    if at is None:
+        raise NotUnderstood(f"the time {text!r}")
+    return at
+
+
+def read_ranges(stated: Sequence[Sequence[str | None]]) -> list[Range]:
+    return [(read_instant(start, FIRST), read_instant(end, LAST)) for start, end in stated]
+
+
+def ranges_text(ranges: Sequence[Range]) -> str:
+    return ", ".join(
+        f"{time_text(start) or 'the beginning'} to {time_text(end) or 'the end'}" for start, end in ranges[:3]
+    )
