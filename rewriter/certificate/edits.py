@@ -209,7 +209,7 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bo
 
 def _is_read_on_clocks(time: exp.Expr) -> bool:
     parent = time.parent
-    while isinstance(parent, exp.Paren | exp.TsOrDsToTimestamp):
+    while isinstance(parent, exp.Paren | exp.TsOrDsToTimestamp | exp.TimeStrToTime):
         parent = parent.parent
     return isinstance(parent, _CLOCK_READERS) or (isinstance(parent, exp.Cast) and parent.is_type("date"))
 

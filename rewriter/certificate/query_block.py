@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -239,10 +240,12 @@ class QueryBlock:
                 return unit
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self._is_time_argument(node.this):
             return _UNITS.get(node.text("unit").upper())
+        if isinstance(node, exp.TimeToStr) and self._is_time_argument(node.this):
+            return _unit_of_pattern(node)
         return None
 
     def _is_time_argument(self, node: exp.Expr | None) -> bool:
-        while isinstance(node, exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.Paren):
+        while isinstance(node, exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.TimeStrToTime | exp.Paren):
             node = node.this
         return self.is_time(node)
 
@@ -315,11 +318,30 @@ class QueryBlock:
             self._check_sum(value)  # type: ignore[arg-type]
 
 
+def _unit_of_pattern(node: exp.TimeToStr) -> str | None:
+    """Returns the shortest unit that the pattern of ``date_format`` shows; ``None`` for other letters."""
+    # sqlglot keeps the pattern in another notation: its own text has Spark's.
+    pattern = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
+    letters = set(re.sub(r"''[^']*''|[^A-Za-z]", "", pattern[1])) if pattern is not None else {"?"}
+    if not letters <= _LETTERS.keys():
+        return None
+    return min((_LETTERS[letter] for letter in letters), key=tuple(NESTS).index, default=None)
+
+
 def _is_number(node: exp.Expr) -> bool:
     number = node.this if isinstance(node, exp.Neg) else node
     return isinstance(number, exp.Literal) and not number.is_string
 
 
+_LETTERS = {
+    "y": "YEARLY",
+    "M": "MONTHLY",
+    "d": "DAILY",
+    "H": "HOURLY",
+    "m": "MINUTELY",
+    "Q": "QUARTERLY",
+    "q": "QUARTERLY",
+}
 _WHOLE_DAYS = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 #: Ten years, in microseconds.
 _MOST_DAYS = 3_660 * 86_400_000_000
