@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import exp
 
-from rewriter.certificate.expressions import Expressions, period_of_unit
+from rewriter.certificate.expressions import ComputedExpressions, period_of_unit
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
 from rewriter.certificate.verdicts import NotUnderstood, Refuted
 from rewriter.lazy_dataclass import dataclass
@@ -60,6 +60,12 @@ _CLOCK_READERS = (
     exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.WeekOfYear, exp.Hour,
     exp.Minute, exp.Second, exp.TsOrDsToDate, exp.Date, exp.TimeToStr,
 )  # fmt: skip
+#: What means the same time on all clocks.
+_INSTANT_READERS = (
+    exp.Select, exp.Alias, exp.Group, exp.Ordered, exp.Window, exp.Tuple, exp.Distinct, exp.Min, exp.Max, exp.Count,
+    exp.Is, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.NullSafeEQ, exp.StrToUnix,
+    exp.UnixSeconds, exp.UnixMillis, exp.UnixMicros, exp.Coalesce, exp.If, exp.Case,
+)  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.NullSafeEQ)
 
 
@@ -83,7 +89,7 @@ class Clocks:
 
     def samples(self, time: str, zone: str, edited: exp.Expr, period: str) -> list[int]:
         """Returns the times of the ranges at which two expressions on the clocks can begin to differ."""
-        literals = [Expressions().instant(cast) for cast in edited.find_all(exp.Cast) if cast.this.is_string]
+        literals = [ComputedExpressions().instant(cast) for cast in edited.find_all(exp.Cast) if cast.this.is_string]
         edges = [edge for range_ in self.ranges[time] for edge in (*range_, *transitions(zone, range_))]
         around: set[int] = set()
         for edge in [*edges, *(literal for literal in literals if literal is not None)]:
@@ -93,7 +99,7 @@ class Clocks:
         return sorted(at for at in beside if any(start <= at < end for start, end in self.ranges[time]))
 
 
-class Comparison:
+class TextComparison:
     """Compares the tree of the executed text with the query's: they differ where an edit keeps the meaning."""
 
     def __init__(self, cubes: Sequence[Object], clocks: Clocks, sources: Sequence[exp.Expr]) -> None:
@@ -110,6 +116,7 @@ class Comparison:
                 new = new.this  # A name that an edit gives an item.
             elif old != new and not isinstance(old, exp.Column):
                 raise NotUnderstood(f"{new.sql('spark')[:80]} has not the name of {old.sql('spark')[:60]}")
+        self._check_clocks(old, new)
         if self._is_known(old, new):
             return
         if type(old) is not type(new):
@@ -123,6 +130,21 @@ class Comparison:
                     self.check(part, changed)
                 elif part != changed:
                     raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]}")
+
+    def _check_clocks(self, old: exp.Expr, new: exp.Expr) -> None:
+        """Refuses what is read on the clocks of the zone, and has another value on those of UTC, edited or not."""
+        zone, clocks = self._clocks.zone, self._clocks
+        if zone in (None, "UTC"):
+            return
+        is_local = (
+            (clocks.is_time(old) and _is_read_on_clocks(old))
+            or (period_of_unit(old) is not None and clocks.is_time(old.this))
+            or (old.find(exp.Column, exp.Query) is None and _is_compared(old, clocks.is_first_time))
+        )
+        if clocks.is_time(old) and old == new and not isinstance(_parent(old), _INSTANT_READERS) and not is_local:
+            raise NotUnderstood(f"{old.sql('spark')} in {type(_parent(old)).__name__.upper()} on the clocks of {zone}")
+        if is_local and not self._is_same_time(old, new.this if isinstance(new, exp.Alias) else new.unnest()):
+            raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]} on the clocks of {zone}")
 
     def _is_known(self, old: exp.Expr, new: exp.Expr) -> bool:
         if isinstance(old, exp.Table) and isinstance(new, exp.Table):
@@ -156,6 +178,21 @@ class Comparison:
             return False
 
 
+def refuse_renamed_times(query: exp.Expr, clocks: Clocks) -> None:
+    """Refuses times of a zone that a query inside of another one gives another name."""
+    if clocks.zone in (None, "UTC"):
+        return
+    for select in query.find_all(exp.Select):
+        is_inner = select.find_ancestor(exp.Select, exp.With) is not None
+        for item in select.expressions if is_inner else ():
+            is_named = item.alias_or_name.lower() in clocks.times
+            times = [column for column in item.find_all(exp.Column) if clocks.is_time(column)]
+            if not is_named and any(not _is_read_on_clocks(time) for time in times):
+                raise NotUnderstood(f"{item.sql('spark')[:80]} of a query inside of another one, in a zone")
+    if any(alias.columns for alias in query.find_all(exp.TableAlias)):
+        raise NotUnderstood("columns that FROM names, in a zone")
+
+
 def _nodes(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value in (None, False, "") else [value]
 
@@ -177,7 +214,7 @@ def _is_named(old: exp.Table, new: exp.Table) -> bool:
 
 def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bool:
     """Tests whether an expression on the clocks of the zone is another one on those of UTC."""
-    local, utc = Expressions(zone, clocks.now), Expressions(now=clocks.now)
+    local, utc = ComputedExpressions(zone, clocks.now), ComputedExpressions(now=clocks.now)
     columns = [*old.find_all(exp.Column), *new.find_all(exp.Column)]
     if not columns:
         before, after = local.constant(old), utc.constant(new)
@@ -207,10 +244,16 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bo
     )
 
 
-def _is_read_on_clocks(time: exp.Expr) -> bool:
+def _parent(time: exp.Expr) -> exp.Expr | None:
+    """Returns what uses a time, behind wrappers that sqlglot adds."""
     parent = time.parent
     while isinstance(parent, exp.Paren | exp.TsOrDsToTimestamp | exp.TimeStrToTime):
         parent = parent.parent
+    return parent
+
+
+def _is_read_on_clocks(time: exp.Expr) -> bool:
+    parent = _parent(time)
     return isinstance(parent, _CLOCK_READERS) or (isinstance(parent, exp.Cast) and parent.is_type("date"))
 
 
@@ -305,7 +348,7 @@ def _is_range(call: exp.Anonymous, node: exp.Expr, clocks: Clocks) -> bool:
         return False
     if low.this.sql() != column.sql() or high.this.sql() != column.sql():
         return False
-    local, utc = Expressions(clocks.zone, clocks.now), Expressions(now=clocks.now)
+    local, utc = ComputedExpressions(clocks.zone, clocks.now), ComputedExpressions(now=clocks.now)
     return all(
         local.bound(bound) == utc.instant(side.expression) is not None
         for bound, side in zip(bounds, (low, high), strict=True)

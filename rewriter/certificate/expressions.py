@@ -67,7 +67,7 @@ def _typed(text: str, type: str) -> Any:
     return datetime.fromisoformat(text) if type == "timestamp" else text
 
 
-class Expressions:
+class ComputedExpressions:
     """Computes expressions on the clocks of a zone, at the time ``now`` in microseconds; ``None`` for no clock."""
 
     def __init__(self, zone: str = "UTC", now: int | None = None) -> None:

@@ -29,7 +29,16 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from rewriter.certificate.edits import Clocks, Comparison, bound_query, check_name, sql_of_count, uncast, unmarked
+from rewriter.certificate.edits import (
+    Clocks,
+    TextComparison,
+    bound_query,
+    check_name,
+    refuse_renamed_times,
+    sql_of_count,
+    uncast,
+    unmarked,
+)
 from rewriter.certificate.evidence import (
     INCOMPLETE,
     OPEN,
@@ -41,7 +50,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.expressions import Expressions, text_hull, typed_values
+from rewriter.certificate.expressions import ComputedExpressions, text_hull, typed_values
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -56,12 +65,12 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock
+from rewriter.certificate.query_block import QueryBlock, enclosing_nodes, offset_of_name
 from rewriter.certificate.stored_tables import (
     StoredTable,
     check_listed,
     checked_starts,
-    extent,
+    extent_of_piece,
     may_share,
     ranges_text,
     read_instant,
@@ -181,7 +190,7 @@ class _Reference:
             raise NotUnderstood("a cube with several times, where none leads all tables or time is missing")
         (self.time,) = times
         self.requested = read_ranges(self.stated["requested"])
-        edges = [edge for piece in self.stated["pieces"] for edge in extent(piece)]
+        edges = [edge for piece in self.stated["pieces"] for edge in extent_of_piece(piece)]
         self._read = (min(edges), max(edges)) if edges else (LAST, FIRST)
 
     def _read_fact(self, name: str) -> None:
@@ -281,7 +290,7 @@ class _Reference:
             for start in checked_starts(piece["period"], self.zone, range_)
         ]
         by_start: dict[int, list[Record]] = {start: [] for start in wanted}
-        for start, record in self._located(stored, stored.layouts[piece["period"]], extent(piece)):
+        for start, record in self._located(stored, stored.layouts[piece["period"]], extent_of_piece(piece)):
             if start in by_start and record.is_seen(self.catalog.commit):
                 by_start[start].append(record)
         for start, records in by_start.items():
@@ -324,7 +333,7 @@ class _Reference:
         first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
         return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
 
-    def other_start(self, stored: StoredTable, time: str, values: tuple[str | None, ...]) -> int | None:
+    def otherstart_of(self, stored: StoredTable, time: str, values: tuple[str | None, ...]) -> int | None:
         """Returns the start of the period of another time that the values of a partition name."""
         starts = {layout.start(values, self.zone) for layout in stored.others[time].values()} - {None}
         return min((start for start in starts if start is not None), default=None)
@@ -395,7 +404,7 @@ class _Reference:
                 check_listed(stored)
                 content += [
                     (start, stored, record)
-                    for start, record in self._located(stored, stored.layouts[base], extent(piece))
+                    for start, record in self._located(stored, stored.layouts[base], extent_of_piece(piece))
                     if record.made is not None and record.made <= self.catalog.commit
                 ]
         return sorted(content, key=lambda version: version[0])
@@ -454,7 +463,7 @@ class _Reference:
             return
         tree = bound_query(self.certificate)
         place = self.stated["start"]
-        node = next((table for table in tree.find_all(exp.Table) if _start(table) == place), None)
+        node = next((table for table in tree.find_all(exp.Table) if offset_of_name(table) == place), None)
         select = node.find_ancestor(exp.Select) if node is not None else None
         if node is None or select is None:
             raise Refuted("the query does not name the cube at the stated place")
@@ -480,7 +489,7 @@ class _Reference:
             if name != fact.rpartition(".")[2]:
                 raise Refuted(f"the query names {node.name} there")
         # Of a query inside of another one, the planner states the name in the outer one.
-        outer = [*_ancestors(node, exp.Subquery), *_ancestors(node, exp.CTE)]
+        outer = [*enclosing_nodes(node, exp.Subquery), *enclosing_nodes(node, exp.CTE)]
         if self.stated["alias"].lower() not in {source.alias_or_name.lower() for source in (node, *outer)}:
             raise NotUnderstood(f"the name {self.stated['alias']}: the query calls the cube {node.alias_or_name}")
 
@@ -575,23 +584,10 @@ class _Reference:
         return any(stored.is_raw for stored in self.tables.values())
 
 
-def _ancestors(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
-    ancestor = node.find_ancestor(kind)
-    while ancestor is not None:
-        yield ancestor
-        ancestor = ancestor.find_ancestor(kind)
-
-
 def _words(stated: Sequence[Mapping[str, str]]) -> frozenset[tuple[str, ...]]:
     return frozenset(
         tuple(str(word[key]) for key in ("kind", "table", "base_commit") if key in word) for word in stated
     )
-
-
-def _start(table: exp.Table) -> int | None:
-    first = table.args.get("catalog") or table.args.get("db") or table.this
-    start: int | None = first.meta.get("start") if first is not None else None
-    return start
 
 
 # -- 6: the executed text ---------------------------------------------------------------------------------------------
@@ -607,7 +603,7 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
     clocks = _clocks(references, read_instant(certificate["now"]))
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
-    named = [_start(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
+    named = [offset_of_name(table) for table in tree.find_all(exp.Table) if catalog.has_cube_or_fact(table.name)]
     if sorted(places) != sorted(start if start is not None else -1 for start in named):
         raise Refuted(f"the query names cubes at {named}, and the certificate has references at {places}")
     cubes = {reference.cube.id: reference.cube for reference in references if reference.cube is not None}
@@ -627,8 +623,9 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
             check_name(text[start:end], given_name[0])
     if made + text[position:] != certificate["sql"]:
         raise Refuted("the executed text differs from the query at other places than the listed ones")
-    sources = [table for table in tree.find_all(exp.Table) if _start(table) in places]
-    Comparison(list(cubes.values()), clocks, sources).check(tree, bound_query(certificate, "sql"))
+    refuse_renamed_times(tree, clocks)
+    sources = [table for table in tree.find_all(exp.Table) if offset_of_name(table) in places]
+    TextComparison(list(cubes.values()), clocks, sources).check(tree, bound_query(certificate, "sql"))
 
 
 def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
@@ -693,7 +690,7 @@ def _is_excluded(reference: _Reference, block: QueryBlock, stored: StoredTable, 
     """Tests whether the query's condition on another time is true for no row of a partition."""
     for time, layouts in stored.others.items():
         _, wanted, _ = block.of_time(time).wanted()
-        start = reference.other_start(stored, time, values)
+        start = reference.otherstart_of(stored, time, values)
         if wanted == [(FIRST, LAST)]:
             continue
         # A row of sums has the time of its start, an event any time of the period.
@@ -742,11 +739,11 @@ def _check_arm(
         _check_item(item, stored, block)
     where = arm.args.get("where")
     columns = stored.table.definition["partition_columns"]
-    test = (lambda _: True) if where is None else Expressions().read(where.this)
+    test = (lambda _: True) if where is None else ComputedExpressions().read(where.this)
     # A time that is no column of events is the start of the period that a partition names.
     times = {item.alias_or_name.lower(): item for item in arm.expressions}
     computed = {
-        name: Expressions().read(item.this if isinstance(item, exp.Alias) else item)
+        name: ComputedExpressions().read(item.this if isinstance(item, exp.Alias) else item)
         for name, item in times.items()
         if name in stored.others or (name == block.time and not stored.is_raw)
     }
@@ -765,7 +762,7 @@ def _check_arm(
         for time, compute in computed.items() if version.values in starts else ():
             start: int | None = starts[version.values]
             if time != block.time:
-                start = reference.other_start(stored, time, version.values)
+                start = reference.otherstart_of(stored, time, version.values)
             if compute(values) != (None if start is None else moment(start)):
                 raise Refuted(f"{time} of {', '.join(map(str, version.values))} of {stored.name} is not its start")
     if chosen & selected.get(stored.name, set()):

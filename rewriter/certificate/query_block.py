@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from rewriter.certificate.expressions import Expressions
+from rewriter.certificate.expressions import ComputedExpressions
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -31,7 +31,7 @@ from rewriter.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
-#: Expressions that compute a value from values alone.
+#: ComputedExpressions that compute a value from values alone.
 _PURE = (
     exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
     exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
@@ -392,7 +392,7 @@ class _Condition:
             if not is_bounded or not self._is_only_time(part) or not are_of_days:
                 is_exact = False
                 continue
-            test = Expressions(self._zone, self._block.now).read(part)
+            test = ComputedExpressions(self._zone, self._block.now).read(part)
             days = [day for day in self._days(within) if test({self._block.time: moment(day[0])})]
             within = intersection(within, days)
         return within, is_exact
@@ -436,7 +436,7 @@ class _Condition:
 
     def _time_range_in(self, call: exp.Anonymous) -> list[Range] | None:
         column, *bounds = call.expressions
-        times = [Expressions(self._zone, self._block.now).bound(bound) for bound in bounds]
+        times = [ComputedExpressions(self._zone, self._block.now).bound(bound) for bound in bounds]
         if not self._block.is_time(column) or len(times) != 2 or None in times:
             return None
         return [(times[0] or 0, times[1] or 0)]
@@ -446,7 +446,7 @@ class _Condition:
         if node.find(exp.Column, exp.Query):
             return None
         try:
-            return Expressions(self._zone, self._block.now).instant(node)
+            return ComputedExpressions(self._zone, self._block.now).instant(node)
         except NotUnderstood:
             return None
 
@@ -482,3 +482,18 @@ class _Condition:
         if operator is exp.GT:
             return [(end, LAST)]
         return [(begin, LAST)] if operator is exp.GTE else [(begin, end)]
+
+
+def enclosing_nodes(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """Returns the nodes of a kind around a node, the nearest one first."""
+    ancestor = node.find_ancestor(kind)
+    while ancestor is not None:
+        yield ancestor
+        ancestor = ancestor.find_ancestor(kind)
+
+
+def offset_of_name(table: exp.Table) -> int | None:
+    """Returns the offset of a table's name in the text; ``None`` for one that is not in it."""
+    first = table.args.get("catalog") or table.args.get("db") or table.this
+    start: int | None = first.meta.get("start") if first is not None else None
+    return start

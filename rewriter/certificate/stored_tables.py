@@ -79,7 +79,7 @@ def check_listed(stored: StoredTable) -> None:
         raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")
 
 
-def extent(piece: Mapping[str, Any]) -> Range:
+def extent_of_piece(piece: Mapping[str, Any]) -> Range:
     """Returns a range that contains all times of a piece."""
     ranges = read_ranges(piece["ranges"])
     return min(start for start, _ in ranges), max(end for _, end in ranges)
