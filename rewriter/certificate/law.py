@@ -517,9 +517,12 @@ class _Reference:
                 raise Refuted("time is requested, and no piece covers it")
             raise NotUnderstood("a query of a time in which nothing is stored")
         self._check_edges(self._cut(bounded), base, is_exact)
-        bounds = [(self._bound(base, start, False), self._bound(base, end, True)) for start, end in wanted]
-        wanted = union(self._cut(bounds))
-        lost, added = difference(wanted, self.requested), difference(self.requested, wanted)
+        # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
+        wanted, most = (
+            union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))
+            for ranges in (wanted, bounded)
+        )
+        lost, added = difference(wanted, self.requested), difference(self.requested, most)
         if lost and not is_exact:
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
         if lost:
