@@ -68,6 +68,7 @@ from rewriter.certificate.periods import (
 from rewriter.certificate.query_block import QueryBlock, enclosing_nodes, offset_of_name
 from rewriter.certificate.stored_tables import (
     StoredTable,
+    check_inexact,
     check_listed,
     checked_starts,
     extent_of_piece,
@@ -563,8 +564,7 @@ class _Reference:
         ]
         if inexact and not is_exact:
             raise NotUnderstood("a condition on time, beside a bound inside a base period")
-        if inexact and not self.stated["inexact"]:
-            raise Refuted(f"{time_text(inexact[0])} lies inside a base period, which the certificate does not say")
+        check_inexact(inexact, self.stated["inexact"], self.zone)
 
     def _bound(self, base: str | None, at: int, is_end: bool) -> int:
         """Returns the bound of the base periods that are read for a bound of time. A period of sums has the time of its

@@ -79,6 +79,16 @@ def check_listed(stored: StoredTable) -> None:
         raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")
 
 
+def check_inexact(inside: Sequence[int], stated: Sequence[str], zone: str) -> None:
+    """The certificate names the bounds inside base periods, on the clocks of the zone."""
+    if inside and not stated:
+        raise Refuted(f"{time_text(inside[0])} lies inside a base period, which the certificate does not say")
+    times = {read_time(text, zone) for text in stated}
+    # A bound that is included ends behind it.
+    if any(at not in times and at - 1 not in times for at in inside):
+        raise NotUnderstood("the bounds inside base periods are others than the certificate names")
+
+
 def extent_of_piece(piece: Mapping[str, Any]) -> Range:
     """Returns a range that contains all times of a piece."""
     ranges = read_ranges(piece["ranges"])

@@ -484,6 +484,14 @@ def inexact_dropped(rng: random.Random, c: Certificate) -> Certificate | None:
 
 
 @mutation
+def inexact_moved(rng: random.Random, c: Certificate) -> Certificate | None:
+    if not only(c)["inexact"]:
+        return None
+    only(c)["inexact"] = [stamp(at, minutes=rng.choice([-7, 7, 60])) for at in only(c)["inexact"]]
+    return c
+
+
+@mutation
 def now_changed(rng: random.Random, c: Certificate) -> Certificate | None:
     """Of queries that name now: by days, so that each of their bounds is another."""
     if not re.search(r"now|current_date", c["query"]):

@@ -715,7 +715,7 @@ def time_of_arm_replaced(rng: random.Random, c: Certificate, w: World) -> Certif
             return None
         old = item[1]
         new = rng.choice([
-            f"{old} + INTERVAL 1 DAY", f"{old} - INTERVAL 1 HOUR", "TIMESTAMP '2013-02-01'", "NULL",
+            f"{old} + INTERVAL 1 DAY", f"{old} - INTERVAL 1 HOUR", "TIMESTAMP '2013-02-02'", "NULL",
             f"date_trunc('year', {old})", old.replace("dd", "MM"), old.replace("yyyy-MM", "MM-yyyy"),
         ])  # fmt: skip
         return None if new == old else arm.replace(f"{old} AS departed", f"{new} AS departed")
