@@ -406,3 +406,14 @@ def test_a_restored_catalog_has_the_evidence_of_its_dump(session: Session, tmp_p
         assert changes_since(stated, restored.catalog)[0].startswith("hours: partitions 1 with other content")
         assert restored.catalog.identity != stated["warehouse"]
         assert findings(restored, {**stated, "warehouse": "0" * 32})[0][0] is FindingKind.REFUTED
+
+
+@pytest.mark.parametrize(("type", "accepted"), [("BIGINT", True), ("INT", True), ("STRING", False), ("DOUBLE", False)])
+def test_a_sum_may_only_be_cast_to_a_type_that_holds_it(session: Session, type: str, accepted: bool) -> None:
+    """As over wider columns: the sum has the type of the base's, and fails where it does not fit."""
+    stated = certificate(session, f"SELECT SUM(distance) AS d FROM flights WHERE {RANGE}")
+    at = stated["query"].index("SUM(distance)")
+    end = at + len("SUM(distance)")
+    stated["edits"] = sorted([*stated["edits"], [at, at, "CAST("], [end, end, f" AS {type})"]])
+    stated["sql"] = stated["sql"].replace("SUM(distance)", f"CAST(SUM(distance) AS {type})")
+    assert (findings(session, stated) == []) is accepted
