@@ -742,7 +742,7 @@ def condition_of_arm_changed(rng: random.Random, c: Certificate, w: World) -> Ce
             f"({condition}) AND carrier = 'UA'", f"({condition}) AND FALSE", f"NOT ({condition})",
             condition.replace("<=", "<") if "<=" in condition else f"{condition} AND {column} <> {date[0]}",
             condition.replace(">=", ">") if ">=" in condition else f"{condition} AND {column} > {date[0]}",
-            condition.replace("<=", ">=") if "<=" in condition else f"{column} <= {date[0]}",
+            condition.replace("<=", ">=") if "<=" in condition else f"{column} < {date[0]}",
             condition.replace(" AND ", " OR ") if " AND " in condition else f"{column} <> {date[0]}",
             f"({condition}) AND distance > 0", f"({condition}) LIMIT 1", f"{condition} AND {column} LIKE '%-01'",
             year, f"{column} = {date[0]} AND {column} = '1999'", f"{condition} AND rand() < 0.5",
