@@ -426,9 +426,6 @@ class _Condition:
         if isinstance(node, exp.In) and not node.args.get("query") and node.expressions:
             equals = [self._compare(exp.EQ, node.this, option) for option in node.expressions]
             return None if None in equals else union([range_ for ranges in equals for range_ in ranges or ()])
-        if isinstance(node, exp.NEQ):
-            equal = self._leaf(exp.EQ(this=node.this, expression=node.expression))
-            return None if equal is None else complement(equal)
         if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ):
             ranges = self._compare(type(node), node.this, node.expression)
             return self._compare(_MIRRORED[type(node)], node.expression, node.this) if ranges is None else ranges
