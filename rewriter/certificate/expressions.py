@@ -27,7 +27,8 @@ _COMPARISONS: Mapping[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt,
     exp.GTE: operator.ge,
 }  # fmt: skip
-_TRUNCATED = {
+#: The periods to which the units of ``date_trunc`` cut a time.
+UNITS = {
     "YEAR": "YEARLY", "YYYY": "YEARLY", "YY": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "MM": "MONTHLY",
     "MON": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "DD": "DAILY", "HOUR": "HOURLY", "MINUTE": "MINUTELY",
 }  # fmt: skip
@@ -35,6 +36,7 @@ _RELATIVE = re.compile(r"now(?:\.(\w+))?((?:\s*[+-]\s*\d+\s*\w+)*)")
 #: Units of intervals: those of a length, and those of the calendar in months.
 _LENGTHS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600}
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_INTERVAL_UNITS = (*_LENGTHS, *_MONTHS, "DAY", "WEEK")
 _FIELDS: Mapping[type[exp.Expr], Callable[[datetime], int]] = {
     exp.Year: lambda at: at.year, exp.Quarter: lambda at: (at.month + 2) // 3, exp.Month: lambda at: at.month,
     exp.Day: lambda at: at.day, exp.DayOfMonth: lambda at: at.day, exp.Hour: lambda at: at.hour,
@@ -109,13 +111,13 @@ class ComputedExpressions:
         if matched is None or self._now is None:
             return None if node.find(exp.Column, exp.Query) else self.instant(node)
         unit, steps = matched.groups()
-        if unit is not None and unit.upper() not in _TRUNCATED:
+        if unit is not None and unit.upper() not in UNITS:
             return None
-        at = self._now if unit is None else floor(_TRUNCATED[unit.upper()], self._zone, self._now)
+        at = self._now if unit is None else floor(UNITS[unit.upper()], self._zone, self._now)
         value = moment(at)
         for sign, count, step in re.findall(r"([+-])\s*(\d+)\s*(\w+)", steps):
             span = _Span(int(count) * (-1 if sign == "-" else 1), step.upper().removesuffix("S"))
-            if span.unit not in (*_LENGTHS, *_MONTHS, "DAY", "WEEK"):
+            if span.unit not in _INTERVAL_UNITS:
                 return None
             value = self._added(value, span)
         return instant(value)
@@ -241,8 +243,8 @@ class ComputedExpressions:
         equals = [self.read(exp.EQ(this=node.this, expression=option)) for option in node.expressions]
 
         def compute(values: Values) -> bool | None:
-            found = [equal(values) for equal in equals]
-            return True if True in found else None if None in found else False
+            results = [equal(values) for equal in equals]
+            return True if True in results else None if None in results else False
 
         return compute
 
@@ -268,20 +270,18 @@ class ComputedExpressions:
         return self._call(_text, node.this)
 
     def _parsed(self, node: exp.StrToTime) -> Compute:
-        # sqlglot keeps the pattern in another notation: its own text has Spark's.
-        pattern = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
+        pattern = pattern_of(node)
         if pattern is None:
             raise _not_understood(node)
-        written = pattern[1].replace("''", "'")
 
         def parse(text: Any) -> datetime | None:
-            shown = read_pattern(written, str(text))
+            shown = read_pattern(pattern, str(text))
             return None if shown is None else moment(from_clocks(shown, self._zone))
 
         return self._call(parse, node.this)
 
     def _truncated(self, node: exp.TimestampTrunc | exp.DateTrunc) -> Compute:
-        period = _TRUNCATED.get(node.text("unit").upper())
+        period = UNITS.get(node.text("unit").upper())
         if period is None:
             raise _not_understood(node)
 
@@ -407,17 +407,11 @@ def text_hull(node: exp.Expr, column: str) -> tuple[str | None, str | None]:
     """Returns texts between which a column lies where a condition is true, both included; ``None`` for no bound."""
     node = node.unnest()
     if isinstance(node, exp.And | exp.Or):
-        (low, high), (other_low, other_high) = text_hull(node.this, column), text_hull(node.expression, column)
+        lows, highs = zip(text_hull(node.this, column), text_hull(node.expression, column), strict=True)
+        low, high = [text for text in lows if text is not None], [text for text in highs if text is not None]
         if isinstance(node, exp.And):
-            lows, highs = (
-                [t for t in (low, other_low) if t is not None],
-                [t for t in (high, other_high) if t is not None],
-            )
-            return max(lows, default=None), min(highs, default=None)
-        is_low, is_high = None not in (low, other_low), None not in (high, other_high)
-        return (min(low or "", other_low or "") if is_low else None), (
-            max(high or "", other_high or "") if is_high else None
-        )
+            return max(low, default=None), min(high, default=None)
+        return min(low) if len(low) == len(lows) else None, max(high) if len(high) == len(highs) else None
     literal = node.args.get("expression")
     is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
     if not is_column or not isinstance(literal, exp.Literal) or not literal.is_string:
@@ -429,9 +423,16 @@ def text_hull(node: exp.Expr, column: str) -> tuple[str | None, str | None]:
     )
 
 
+def pattern_of(node: exp.StrToTime | exp.TimeToStr) -> str | None:
+    """Returns Spark's pattern of a time; ``None`` for one that is computed."""
+    # sqlglot keeps the pattern in another notation: its own text has Spark's.
+    matched = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
+    return None if matched is None else matched[1].replace("''", "'")
+
+
 def period_of_unit(node: exp.Expr) -> str | None:
     """Returns the period to which ``date_trunc`` cuts a time; ``None`` for anything else."""
-    return _TRUNCATED.get(node.text("unit").upper()) if isinstance(node, exp.TimestampTrunc) else None
+    return UNITS.get(node.text("unit").upper()) if isinstance(node, exp.TimestampTrunc) else None
 
 
 def _not_understood(node: exp.Expr) -> NotUnderstood:
@@ -440,7 +441,7 @@ def _not_understood(node: exp.Expr) -> NotUnderstood:
 
 def _unit(node: exp.Expr) -> str:
     unit = node.text("unit").upper().removesuffix("S")
-    if unit not in (*_LENGTHS, *_MONTHS, "DAY", "WEEK"):
+    if unit not in _INTERVAL_UNITS:
         raise _not_understood(node)
     return unit
 

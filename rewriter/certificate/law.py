@@ -306,7 +306,7 @@ class _Reference:
         self.selected.setdefault(stored.name, {}).update(
             (record.values, start) for start, of_period in by_start.items() for record in of_period
         )
-        for record in records:
+        for record in records if stored.others else ():
             for name, value in stored.other_values(record, piece["period"], self.zone).items():
                 if name.startswith("time ") and value is not None:
                     self.other_ranges.setdefault(name.removeprefix("time "), []).append(value)
@@ -333,15 +333,6 @@ class _Reference:
         # A period may begin before the range.
         first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
         return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
-
-    def otherstart_of(self, stored: StoredTable, time: str, values: tuple[str | None, ...]) -> int | None:
-        """Returns the start of the period of another time that the values of a partition name."""
-        starts = {layout.start(values, self.zone) for layout in stored.others[time].values()} - {None}
-        return min((start for start in starts if start is not None), default=None)
-
-    def has_time(self, stored: StoredTable, values: tuple[str | None, ...]) -> bool:
-        """Tests whether the values of a partition name a time."""
-        return any(layout.start(values, self.zone) is not None for layout in stored.layouts.values())
 
     def _check_presence(
         self, stored: StoredTable, piece: Mapping[str, Any], start: int, records: Sequence[Record]
@@ -673,34 +664,37 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     selected: dict[str, set[tuple[str | None, ...]]] = {}
     for arm in arms:
         _check_arm(arm, reference, block, selected)
+    ranges = {time: block.of_time(time).wanted()[1] for time in block.other_times}
     wanted = {
-        table: {values for values in starts if not _is_excluded(reference, block, reference.tables[table], values)}
+        table: {values for values in starts if not _is_excluded(reference, ranges, reference.tables[table], values)}
         for table, starts in reference.selected.items()
     }
-    for table, values in selected.items():
-        # What the query's condition on another time excludes may be read or not.
-        wanted[table] = wanted.get(table, set()) | (values & reference.selected.get(table, {}).keys())
-    for table, values in selected.items():
+    for table, partitions in selected.items():
+        # A plan may read a partition of a piece that the query's condition on another time excludes, or leave it out.
+        wanted[table] = wanted.get(table, set()) | (partitions & reference.selected.get(table, {}).keys())
         stored = reference.tables[table]
-        if any(not reference.has_time(stored, found) for found in values - wanted.get(table, set())):
+        if any(not stored.has_time(values, reference.zone) for values in partitions - wanted[table]):
             raise NotUnderstood(f"partitions of {table} that name no time")
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
 
 
-def _is_excluded(reference: _Reference, block: QueryBlock, stored: StoredTable, values: tuple[str | None, ...]) -> bool:
-    """Tests whether the query's condition on another time is true for no row of a partition."""
+def _is_excluded(
+    reference: _Reference, ranges: Mapping[str, Sequence[Range]], stored: StoredTable, values: tuple[str | None, ...]
+) -> bool:
+    """Tests whether the query's condition on another time, which leaves ``ranges`` of it, is true for no row of a
+    partition.
+    """
     for time, layouts in stored.others.items():
-        _, wanted, _ = block.of_time(time).wanted()
-        start = reference.otherstart_of(stored, time, values)
-        if wanted == [(FIRST, LAST)]:
+        if ranges[time] == [(FIRST, LAST)]:
             continue
+        start = stored.other_start(time, values, reference.zone)
         # A row of sums has the time of its start, an event any time of the period.
         end = (start or 0) + 1
         if stored.is_raw and start is not None:
             end = max(following(period, reference.zone, start) for period in layouts)
-        if start is None or not intersection([(start, end)], wanted):
+        if start is None or not intersection([(start, end)], ranges[time]):
             return True
     return False
 
@@ -765,7 +759,7 @@ def _check_arm(
         for time, compute in computed.items() if version.values in starts else ():
             start: int | None = starts[version.values]
             if time != block.time:
-                start = reference.otherstart_of(stored, time, version.values)
+                start = stored.other_start(time, version.values, reference.zone)
             if compute(values) != (None if start is None else moment(start)):
                 raise Refuted(f"{time} of {', '.join(map(str, version.values))} of {stored.name} is not its start")
     if chosen & selected.get(stored.name, set()):

@@ -143,7 +143,7 @@ def transitions(zone: str, range_: Range) -> list[int]:
     begin, end = range_
     if end - begin > _MOST_PERIODS * 3_600_000_000:
         raise NotUnderstood("the clocks of more than a century")
-    found = []
+    changes = []
     for low in range(begin, end, _DAY):
         high = min(low + _DAY, end)
         before = offset(zone, low)
@@ -152,8 +152,8 @@ def transitions(zone: str, range_: Range) -> list[int]:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if offset(zone, middle) == before else (low, middle)
-        found.append(high)
-    return found
+        changes.append(high)
+    return changes
 
 
 _FIELDS = {"yyyy": 4, "YYYY": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ww": 2, "q": 1}
@@ -183,10 +183,16 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
 
 
 @lru_cache(maxsize=100_000)
+def _fields(pattern: str, text: str) -> Mapping[str, int] | None:
+    """Returns the numbers of a text by the letters of a pattern such as 'yyyy-MM'; ``None`` for another text."""
+    matched = _compiled(pattern)[0].fullmatch(text)
+    return None if matched is None else {name: int(digits) for name, digits in matched.groupdict().items()}
+
+
 def read_pattern(pattern: str, text: str) -> datetime | None:
     """Returns what clocks show at the beginning of the period that a text names by a pattern such as 'yyyy-MM'."""
-    matched = _compiled(pattern)[0].fullmatch(text)
-    return None if matched is None else _shown({name: int(digits) for name, digits in matched.groupdict().items()})
+    fields = _fields(pattern, text)
+    return None if fields is None else _shown(fields)
 
 
 def _shown(fields: Mapping[str, int]) -> datetime | None:
@@ -217,13 +223,6 @@ class Layout:
 
     def start(self, values: Sequence[str | None], zone: str) -> int | None:
         """Returns the start of the period that partition values name; ``None`` where they name none."""
-        if len(self.parts) == 1 and values[self.parts[0][0]] is not None:
-            position, pattern, type = self.parts[0]
-            text = values[position] or ""
-            if pattern is not None:
-                width = _compiled(pattern)[2]
-                begin = read_pattern(pattern, text if type in ("string", "varchar", "char") else text.zfill(width))
-                return None if begin is None else from_clocks(begin, self._zone(zone))
         fields: dict[str, int] = {}
         for position, pattern, type in self.parts:
             value = values[position]
@@ -240,15 +239,13 @@ class Layout:
                     raise NotUnderstood(f"a {type} among several columns of a layout")
                 fields |= {"yyyy": begin.year, "MM": begin.month, "dd": begin.day}
                 continue
-            expression, _, width = _compiled(pattern)
-            matched = expression.fullmatch(value if type in ("string", "varchar", "char") else value.zfill(width))
-            if matched is None:
+            is_text = type in ("string", "varchar", "char")
+            named = _fields(pattern, value if is_text else value.zfill(_compiled(pattern)[2]))
+            if named is None:
                 return None
-            fields |= {name: int(digits) for name, digits in matched.groupdict().items()}
+            fields |= named
         shown = _shown(fields)
-        if shown is None:
-            return None
-        return from_clocks(shown, self._zone(zone))
+        return None if shown is None else from_clocks(shown, self._zone(zone))
 
     def _zone(self, zone: str) -> str:
         return "UTC" if self.period in ("MINUTELY", "HOURLY") else zone

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from rewriter.certificate.expressions import ComputedExpressions
+from rewriter.certificate.expressions import UNITS, ComputedExpressions, pattern_of
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -31,7 +31,7 @@ from rewriter.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
-#: ComputedExpressions that compute a value from values alone.
+#: Expressions that compute a value from values alone.
 _PURE = (
     exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
     exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
@@ -48,10 +48,6 @@ _CLAUSES = (
 )  # fmt: skip
 #: Functions of the rows of the result, which are computed after everything is added up.
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
-_UNITS = {
-    "YEAR": "YEARLY", "QUARTER": "QUARTERLY", "MONTH": "MONTHLY", "WEEK": "WEEKLY", "DAY": "DAILY", "HOUR": "HOURLY",
-    "MINUTE": "MINUTELY", "YYYY": "YEARLY", "MM": "MONTHLY", "MON": "MONTHLY", "YY": "YEARLY", "DD": "DAILY",
-}  # fmt: skip
 
 
 @dataclass
@@ -239,7 +235,7 @@ class QueryBlock:
             if isinstance(node, kind) and self._is_time_argument(node.this):
                 return unit
         if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self._is_time_argument(node.this):
-            return _UNITS.get(node.text("unit").upper())
+            return UNITS.get(node.text("unit").upper())
         if isinstance(node, exp.TimeToStr) and self._is_time_argument(node.this):
             return _unit_of_pattern(node)
         return None
@@ -320,9 +316,8 @@ class QueryBlock:
 
 def _unit_of_pattern(node: exp.TimeToStr) -> str | None:
     """Returns the shortest unit that the pattern of ``date_format`` shows; ``None`` for other letters."""
-    # sqlglot keeps the pattern in another notation: its own text has Spark's.
-    pattern = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
-    letters = set(re.sub(r"''[^']*''|[^A-Za-z]", "", pattern[1])) if pattern is not None else {"?"}
+    pattern = pattern_of(node)
+    letters = set(re.sub(r"'[^']*'|[^A-Za-z]", "", pattern)) if pattern is not None else {"?"}
     if not letters <= _LETTERS.keys():
         return None
     return min((_LETTERS[letter] for letter in letters), key=tuple(NESTS).index, default=None)

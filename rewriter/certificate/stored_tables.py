@@ -52,6 +52,15 @@ class StoredTable:
         own = self.definition.get("columns")
         return own is None or name in {column.lower() for column in own}
 
+    def other_start(self, time: str, values: Sequence[str | None], zone: str) -> int | None:
+        """Returns the start of the period of another time that the values of a partition name."""
+        starts = [layout.start(values, zone) for layout in self.others[time].values()]
+        return min((start for start in starts if start is not None), default=None)
+
+    def has_time(self, values: Sequence[str | None], zone: str) -> bool:
+        """Tests whether the values of a partition name a time."""
+        return any(layout.start(values, zone) is not None for layout in self.layouts.values())
+
     def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
         """Returns the values of the partition columns that name no time, and the ranges of other times."""
         others = {time: layouts[period] for time, layouts in self.others.items() if period in layouts}

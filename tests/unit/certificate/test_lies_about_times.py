@@ -591,11 +591,11 @@ def asked(c: Certificate, start: int, end: int, text: str) -> Certificate:
 
 @mutation
 def another_fact_is_asked(rng: random.Random, c: Certificate) -> Certificate | None:
-    found = re.search(r"FROM ([fo])\b", c["query"])
-    if not found or "miles" not in c["query"]:
+    named_fact = re.search(r"FROM ([fo])\b", c["query"])
+    if not named_fact or "miles" not in c["query"]:
         return None
-    at = found.start(1)
-    c["query"] = c["query"][:at] + {"f": "o", "o": "f"}[found[1]] + c["query"][at + 1 :]
+    at = named_fact.start(1)
+    c["query"] = c["query"][:at] + {"f": "o", "o": "f"}[named_fact[1]] + c["query"][at + 1 :]
     return write(c)
 
 
