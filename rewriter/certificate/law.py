@@ -65,7 +65,7 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock, enclosing_nodes, offset_of_name
+from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, offset_of_name
 from rewriter.certificate.stored_tables import (
     StoredTable,
     check_inexact,
@@ -664,9 +664,9 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     selected: dict[str, set[tuple[str | None, ...]]] = {}
     for arm in arms:
         _check_arm(arm, reference, block, selected)
-    ranges = {time: block.of_time(time).wanted()[1] for time in block.other_times}
+    others = {time: block.condition_on(time) for time in block.other_times}
     wanted = {
-        table: {values for values in starts if not _is_excluded(reference, ranges, reference.tables[table], values)}
+        table: {values for values in starts if not _is_excluded(reference, others, reference.tables[table], values)}
         for table, starts in reference.selected.items()
     }
     for table, partitions in selected.items():
@@ -677,24 +677,25 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
             raise NotUnderstood(f"partitions of {table} that name no time")
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
+        is_more = any(partitions - wanted.get(table, set()) for table, partitions in selected.items())
+        if not is_more and not all(condition.is_exact for condition in others.values()):
+            raise NotUnderstood(f"a condition on another time, which may leave out partitions of {', '.join(tables)}")
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
 
 
 def _is_excluded(
-    reference: _Reference, ranges: Mapping[str, Sequence[Range]], stored: StoredTable, values: tuple[str | None, ...]
+    reference: _Reference, others: Mapping[str, TimeCondition], stored: StoredTable, values: tuple[str | None, ...]
 ) -> bool:
-    """Tests whether the query's condition on another time, which leaves ``ranges`` of it, is true for no row of a
-    partition.
-    """
+    """Tests whether the query's condition on another time is true for no row of a partition."""
     for time, layouts in stored.others.items():
-        if ranges[time] == [(FIRST, LAST)]:
-            continue
         start = stored.other_start(time, values, reference.zone)
+        if start is None:
+            if others[time].excludes_null:
+                return True
+            continue
         # A row of sums has the time of its start, an event any time of the period.
-        end = (start or 0) + 1
-        if stored.is_raw and start is not None:
-            end = max(following(period, reference.zone, start) for period in layouts)
-        if start is None or not intersection([(start, end)], ranges[time]):
+        end = max(following(period, reference.zone, start) for period in layouts) if stored.is_raw else start + 1
+        if not intersection([(start, end)], others[time].ranges):
             return True
     return False
 

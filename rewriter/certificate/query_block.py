@@ -51,6 +51,15 @@ _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 
 
 @dataclass
+class TimeCondition:
+    """What the conditions of a block leave of another time than the leading one; more than that, if not exact."""
+
+    ranges: Sequence[Range]
+    is_exact: bool
+    excludes_null: bool
+
+
+@dataclass
 class QueryBlock:
     """The SELECT that names the cube, whose zone is ``zone``. ``pieces`` are the ranges of ``time`` of the pieces by
     period, ``now`` is the time of the query. The cube may have ``other_times``.
@@ -109,6 +118,15 @@ class QueryBlock:
         # Conditions of a join, or of a query around this one, may narrow the time further.
         is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
         return bounded, ranges, is_exact and is_alone
+
+    def condition_on(self, time: str) -> TimeCondition:
+        """Returns what the conditions leave of a time that is not the leading one."""
+        block = self.of_time(time)
+        _, ranges, is_exact = block.wanted()
+        where = self.select.args.get("where")
+        # No bound is true for NULL. An exact condition that leaves all times is IS NOT NULL, or all bounds of an OR.
+        excludes_null = ranges != [(FIRST, LAST)] or (is_exact and where is not None and block.uses_time(where))
+        return TimeCondition(ranges, is_exact, excludes_null)
 
     def check_additive(self) -> None:
         """Refuses a block whose result over rollups may differ from the one over the base."""

@@ -417,3 +417,32 @@ def test_a_sum_may_only_be_cast_to_a_type_that_holds_it(session: Session, type: 
     stated["edits"] = sorted([*stated["edits"], [at, at, "CAST("], [end, end, f" AS {type})"]])
     stated["sql"] = stated["sql"].replace("SUM(distance)", f"CAST(SUM(distance) AS {type})")
     assert (findings(session, stated) == []) is accepted
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind"),
+    [
+        ("e IS NOT NULL", None),
+        ("e >= '2014-01-02' OR e < '2014-01-02'", None),
+        ("e IS NOT NULL AND e < '2014-01-02'", None),
+        ("e IS NULL", None),
+        ("e IS NULL OR e >= '2014-01-02'", None),
+        ("date_format(e, 'yyyy-MM-dd') = '2014-01-02'", FindingKind.NOT_UNDERSTOOD),
+    ],
+)
+def test_partitions_that_a_condition_on_another_time_leaves_out(
+    session: Session, condition: str, kind: FindingKind | None
+) -> None:
+    session.execute("CREATE CUBE two (n BIGINT MEASURE SUM, t TIMESTAMP TIME, e TIMESTAMP TIME)")
+    session.execute("CREATE TABLE two_days (n BIGINT) PARTITIONED BY (t STRING, e STRING)")
+    session.execute(
+        "CREATE FACT two_fact OF CUBE two "
+        "STORED IN (TABLE two_days PERIOD DAILY PARTITIONED BY t AS (t) PARTITIONED BY e AS (e))"
+    )
+    session.execute(
+        "INSERT INTO two_days VALUES "
+        "(1, '2014-01-01', NULL), (2, '2014-01-01', '2014-01-01'), (4, '2014-01-01', '2014-01-02')"
+    )
+    query = f"SELECT SUM(n) FROM two WHERE t = '2014-01-01' AND ({condition})"
+    found = {finding_kind for finding_kind, _ in findings(session, certificate(session, query))}
+    assert found == (set() if kind is None else {kind})
