@@ -341,6 +341,9 @@ def _names_kept(text: QueryText, edits: Sequence[Edit], changed: Collection[Span
     return [edit for block in blocks for edit in item_name_edits(text, block, is_changed, named)]
 
 
+_CLOCKS = ("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE", "UNIX_TIMESTAMP")
+
+
 def _now_edits(
     text: QueryText, constants: Constants, calendar: Calendar, columns: Collection[str], over_cubes: bool
 ) -> list[Edit]:
@@ -350,9 +353,11 @@ def _now_edits(
     An item of a SELECT list keeps its name. Where one of ``columns`` is called so, the word alone means that, as in
     Spark; over cubes that is refused.
     """
-    edits = []
+    edits: list[Edit] = []
+    if text.words.isdisjoint(_CLOCKS):
+        return edits
     for index, token in enumerate(text.tokens):
-        if not token.is_word("CURRENT_TIMESTAMP", "CURRENT_DATE", "NOW", "CURDATE", "UNIX_TIMESTAMP"):
+        if not token.is_word(*_CLOCKS):
             continue
         following = text.tokens[index + 1 : index + 3]
         called = len(following) == 2 and following[0].is_operator("(") and following[1].is_operator(")")

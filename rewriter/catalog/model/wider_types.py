@@ -18,6 +18,8 @@ def is_wider(wide: str, narrow: str) -> bool:
     """Tests whether a type of the same kind holds every value of another one, and more values: a longer integer, DOUBLE
     for FLOAT, a decimal of more digits with the same scale.
     """
+    if wide == narrow:
+        return False
     if wide in INTEGERS and narrow in INTEGERS:
         return INTEGERS.index(wide) > INTEGERS.index(narrow)
     digits, other_digits = decimal_digits(wide), decimal_digits(narrow)
@@ -28,7 +30,7 @@ def is_wider(wide: str, narrow: str) -> bool:
 
 def widest(types: Iterable[str]) -> str:
     """Returns the type that holds the values of all types, which are of one kind."""
-    first, *others = types
+    first, *others = dict.fromkeys(types)
     for type_ in others:
         first = type_ if is_wider(type_, first) else first
     return first

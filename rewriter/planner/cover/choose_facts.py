@@ -546,7 +546,7 @@ def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, ta
     or a statement of the owner helps. No statement makes an outdated rollup right.
     """
     sentences: list[str] = []
-    for source in sources:
+    for source in sources if missing else ():
         open_time = instants(source.period, lines[source].open, missing) & missing
         if open_time:
             sentences.append(
@@ -560,7 +560,7 @@ def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, ta
                 f"{_at(source, copied_time)} {table} has copies of content that has changed since: run the INSERT "
                 "that filled them again"
             )
-        if missing and not source.is_base:
+        if not source.is_base:
             requested = fitting(source.period, missing, target)
             sentences += _sentences(source, lines[source], _base(source, lines), requested)
     return tuple(dict.fromkeys(sentences))
@@ -568,8 +568,10 @@ def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, ta
 
 def _extent_sentences(sources: Sequence[Source], lines: Timelines, missing: RangeSet) -> tuple[str, ...]:
     """Returns where the existing partitions begin and end, each if time beyond it is missing."""
+    if not missing:
+        return ()
     existing = extent((source.period, line) for source in sources for line in lines[source].existing)
-    if existing is None or not missing:
+    if existing is None:
         return ()
     text = sources[0].fact.calendar.text
     sentences = []

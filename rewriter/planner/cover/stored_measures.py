@@ -27,5 +27,5 @@ def widened_measures(source: CubeSource, reader: CatalogReader) -> Iterator[str]
     stored = [{column.name.lower(): column.type for column in table.columns} for table in tables]
     for measure in source.cube.measures:
         name = measure.name.lower()
-        if any(is_wider(types[name], measure.type) for types in stored if name in types):
+        if any(is_wider(type_, measure.type) for type_ in {types.get(name, measure.type) for types in stored}):
             yield measure.name

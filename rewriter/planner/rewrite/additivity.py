@@ -46,6 +46,7 @@ _is_structure = one_of(
 
 
 #: Functions that expand one row into several: allowed in LATERAL VIEW, where they depend on single values.
+_COLUMNS = (exp.Column, exp.Star)
 _GENERATORS = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
 
 
@@ -301,15 +302,15 @@ class _Verdict:
     def other(self, node: exp.Expr) -> None:
         """Judges a node that is not an aggregate."""
         reason_kind, subject = ReasonKind.MEASURE_OUTSIDE_AGGREGATE, self._subject
-        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        if isinstance(node, exp.Identifier):
+            if isinstance(node.parent, exp.Join) and subject.join_value(node):
+                self.reason(reason_kind, f"the measure {node.name} is used in USING", node)
+        elif isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             if id(node) not in self._aggregated_columns and subject.measure_of(node) is not None:
                 self.reason(reason_kind, f"the measure {node.name} is used outside an aggregate", node)
-        elif isinstance(node, exp.Column | exp.Star):
+        elif isinstance(node, _COLUMNS):
             if subject.shows_rows and not isinstance(node.parent, exp.Column | exp.Count):
                 self.reason(reason_kind, "* returns the measures of single rows", node)
-        elif isinstance(node, exp.Identifier) and isinstance(node.parent, exp.Join):
-            if subject.join_value(node):
-                self.reason(reason_kind, f"the measure {node.name} is used in USING", node)
         elif isinstance(node, _GENERATORS):
             if not isinstance(node.parent, exp.Lateral):
                 self.reason(ReasonKind.NOT_DETERMINISTIC, f"{_function_name(node)} generates rows", node)
@@ -438,10 +439,10 @@ def _function_name(node: exp.Expr) -> str:
 #: Aggregates whose result depends on what a row is. COUNT is not one of them: it counts events, or is refused.
 _AVERAGES = (exp.Avg,)
 _EXTREMES = (exp.Min, exp.Max)
-_is_of_rows = one_of(
+_may_be_of_base_rows = one_of(
     *_AVERAGES, *_EXTREMES, exp.Median, exp.Mode, exp.Quantile, exp.ApproxQuantile, exp.PercentileCont,
     exp.PercentileDisc, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Skewness,
-    exp.Kurtosis,
+    exp.Kurtosis, exp.Anonymous,
 )  # fmt: skip
 #: Other names of such aggregates, which sqlglot does not know.
 _MEAN, _STD = "MEAN", "STD"
@@ -465,7 +466,7 @@ def row_aggregates(
     """
     if not cube.counters:
         return
-    for node in nodes:
+    for node in [node for node in nodes if _may_be_of_base_rows(type(node))]:
         if not _is_of_base_rows(node) or id(node) in rewritten or _in_window(node):
             continue
         call = node.parent if isinstance(node.parent, exp.WithinGroup) else node
@@ -478,11 +479,7 @@ def row_aggregates(
 
 
 def _is_of_base_rows(node: exp.Expr) -> bool:
-    return _is_of_rows(type(node)) or _is_named(node, _MEAN) or _is_named(node, _STD)
-
-
-def _is_named(node: exp.Expr, name: str) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.upper() == name
+    return not isinstance(node, exp.Anonymous) or node.name.upper() in (_MEAN, _STD)
 
 
 def row_aggregate_warnings(
@@ -510,7 +507,7 @@ def _advice(aggregate: RowAggregate, cube: Cube) -> str:
     if isinstance(node, _EXTREMES):
         extreme, adjective = ("MIN", "smallest") if isinstance(node, exp.Min) else ("MAX", "largest")
         return f"For the {adjective} value of an event, declare a measure {extreme}."
-    if not isinstance(node, _AVERAGES) and not _is_named(node, _MEAN):
+    if not isinstance(node, _AVERAGES) and not (isinstance(node, exp.Anonymous) and node.name.upper() == _MEAN):
         return "For the values of events, the base of the fact must be a table of events (RAW)."
     if measure.counted_by is not None:
         return f"Write AVG({name}), which is SUM({name}) / SUM({quote_identifier(measure.counted_by)}), for events."

@@ -48,12 +48,21 @@ def relation(
     if not arms:
         return [f"({_empty(cube, columns, extras or ())})"]
     parts: list[str | TableToken] = ["("]
-    types = _measure_types(arms, cube)
+    stored_types = {id(arm): _stored_types(arm, cube) for arm in arms}
+    types = _measure_types([*stored_types.values()], cube)
+
+    def typed_column(arm: Arm, name: str) -> str:
+        """Returns the value of a column in an arm's rows, with the type that it has in the relation."""
+        value, type_ = arm_column(arm, name, cube), types.get(name.lower())
+        if type_ is None or type_ == stored_types[id(arm)].get(name.lower()):
+            return value
+        return f"CAST({value} AS {type_.upper()})"
+
     for index, scan in enumerate(scans(arms)):
         if index:
             parts.append(" UNION ALL ")
         predicates = [_predicate(arm) for arm in scan]
-        items = [_item(name, [_typed_column(arm, name, cube, types) for arm in scan], predicates) for name in columns]
+        items = [_item(name, [typed_column(arm, name) for arm in scan], predicates) for name in columns]
         items += [_item(name, [extra(arm) for arm in scan], predicates) for name, extra in (extras or {}).items()]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(scan[0].table)]
         either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
@@ -85,11 +94,10 @@ def _item(name: str, values: Sequence[str], predicates: Sequence[str]) -> str:
     return column_name if value == column_name else f"{value} AS {column_name}"
 
 
-def _measure_types(arms: Sequence[Arm], cube: Cube) -> dict[str, str]:
+def _measure_types(stored: Sequence[Mapping[str, str]], cube: Cube) -> dict[str, str]:
     """Returns the type of each measure in the relation, by name in lower case: the type in the cube, or the widest type
-    in the rollups. Base rows may have a narrower one.
+    in the rollups, whose types are ``stored``. Base rows may have a narrower one.
     """
-    stored = [_stored_types(arm, cube) for arm in arms]
     names = [measure.name.lower() for measure in cube.measures]
     declared = {measure.name.lower(): measure.type for measure in cube.measures}
     return {name: widest([declared[name], *(types[name] for types in stored if name in types)]) for name in names}
@@ -100,14 +108,6 @@ def _stored_types(arm: Arm, cube: Cube) -> dict[str, str]:
     if arm.storage_table.raw is not None:
         return {measure.name.lower(): measure.type for measure in cube.measures}
     return {column.name.lower(): column.type for column in arm.table.columns}
-
-
-def _typed_column(arm: Arm, name: str, cube: Cube, types: Mapping[str, str]) -> str:
-    """Returns the value of a column in an arm's rows, with the type that it has in the relation."""
-    value, type_ = arm_column(arm, name, cube), types.get(name.lower())
-    if type_ is None or type_ == _stored_types(arm, cube).get(name.lower()):
-        return value
-    return f"CAST({value} AS {type_.upper()})"
 
 
 def arm_column(arm: Arm, name: str, cube: Cube) -> str:

@@ -18,6 +18,7 @@ from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked
 from rewriter.planner.scope.joins import conjuncts, relations
 from rewriter.planner.scope.projections import own_nodes, substituted
+from rewriter.planner.text.sqlglot_trees import one_of
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Measure
@@ -306,6 +307,8 @@ class Columns:
 
     def correlated(self) -> list[tuple[exp.Column, exp.Expr]]:
         """Returns the columns inside subqueries that may be the cube's, each with its value."""
+        if len([*self._text.find_all(exp.Query)]) == 1:
+            return []
         pairs = [
             (column, value)
             for query in inner_queries(self._block.select, self._block.original_nodes)
@@ -353,7 +356,8 @@ class Columns:
         for value in correlated:
             names |= {column.name.lower() for column in value.find_all(exp.Column) if is_marked(column)}
         for node in nodes:
-            names.update(column.name.lower() for column in self._columns_for(node))
+            if _may_read(type(node)):
+                names.update(column.name.lower() for column in self._columns_for(node))
         hint = self._block.select.args.get("hint")
         names |= {column.name.lower() for column in hint.find_all(exp.Column)} if hint is not None else set()
         order = self._source.cube.column_order
@@ -372,6 +376,9 @@ class Columns:
             joined_values = map(self.joined_value, node.args.get("using") or ())
             return [column for value in joined_values if value is not None for column in value.find_all(exp.Column)]
         return ()
+
+
+_may_read = one_of(exp.Star, exp.Column, exp.Join)
 
 
 def _has_column(block: Block, column: exp.Column) -> bool:

@@ -36,7 +36,7 @@ def disambiguated(text: QueryText, current: str, is_temporary: Callable[[str], b
     Raises ``NotSupportedError`` where a column names its table by an ambiguous name alone, and for names that cannot
     have an alias. Costs two walks over the nodes.
     """
-    if not any(isinstance(node, exp.Table | exp.Column) and node.args.get("db") for node in text.nodes):
+    if not any(node.args.get("db") for kind in (exp.Table, exp.Column) for node in text.find_all(kind)):
         return text
     tables_by_name, unqualified_names = _gather_relations(text, current, is_temporary)
     if not tables_by_name:

@@ -107,6 +107,8 @@ def with_table_queries(text: QueryText) -> QueryText:
 
     Positions refer to the statement. Costs a walk over the tokens.
     """
+    if "TABLE" not in text.words:
+        return text
     spans = [token.span for index, token in enumerate(text.tokens) if _begins_query(text.tokens, index)]
     if not spans:
         return text

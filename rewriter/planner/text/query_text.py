@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from rewriter.errors import Error, InternalError, NotSupportedError, ParseError, Span, is_of_signal_handler
 from rewriter.gc_pause import paused
-from rewriter.grammar.lexer import Token, tokens
+from rewriter.grammar.lexer import Token, TokenKind, tokens
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.model.plan import Replacement, SqlTemplate, TableToken
 from rewriter.planner.text.literal_lists import list_parser
@@ -46,6 +46,11 @@ class QueryText:
     def tokens(self) -> tuple[Token, ...]:
         """The lexer's tokens, without blanks and comments."""
         return tokens(self.text) if self._lexed is None else self._lexed
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words and keywords of the text, in upper case."""
+        return frozenset([token.text.upper() for token in self.tokens if token.kind is TokenKind.WORD])
 
     @cached_property
     def nests_too_deeply(self) -> bool:
@@ -157,10 +162,10 @@ class QueryText:
     def _unbalanced(self) -> Token | None:
         """The parenthesis that has no counterpart: sqlglot forgives some, as in ``percentile(f( 0.5)``."""
         open_: list[Token] = []
-        for token in self.tokens:
-            if token.is_operator("("):
+        for token in [token for token in self.tokens if token.kind is TokenKind.OPERATOR]:
+            if token.text == "(":
                 open_.append(token)
-            elif token.is_operator(")"):
+            elif token.text == ")":
                 if not open_:
                     return token
                 open_.pop()
@@ -567,10 +572,11 @@ class ListItems:
         index_behind = 0
         for index, token in enumerate(self._tokens):
             indexes.append(index_behind)
-            if token.is_operator("(", "["):
-                around.append(index_behind)
-            elif token.is_operator(")", "]"):
-                index_behind = around.pop() if around else index_behind
+            if token.kind is TokenKind.OPERATOR:
+                if token.text in ("(", "["):
+                    around.append(index_behind)
+                elif token.text in (")", "]"):
+                    index_behind = around.pop() if around else index_behind
             elif token.is_word("SELECT"):
                 index_behind = index + 1
         return indexes
