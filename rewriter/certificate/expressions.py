@@ -10,7 +10,7 @@ import calendar
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from sqlglot import exp
@@ -105,6 +105,14 @@ class ComputedExpressions:
         at = self._timestamp(value) if isinstance(value, str | date) else None
         return None if at is None else instant(at)
 
+    def day(self, node: exp.Expr) -> date | None:
+        """Returns the day that a constant is beside a date: a text means the day that it names. ``None`` for NULL, for
+        a text that is no day, and for a timestamp inside a day.
+        """
+        value = self.constant(node)
+        is_inside = isinstance(value, datetime) and to_clocks(instant(value), self._zone).time() != time.min
+        return self._date(value) if isinstance(value, str | date) and not is_inside else None
+
     def bound(self, node: exp.Expr) -> int | None:
         """Returns the time of a bound of ``time_range_in``, such as '2013-01' or 'now.day - 7 days'."""
         matched = _RELATIVE.fullmatch(node.name.strip().lower()) if node.is_string else None
@@ -173,6 +181,9 @@ class ComputedExpressions:
     def _date(self, value: Any) -> date | None:
         if isinstance(value, date) and not isinstance(value, datetime):
             return value
+        if isinstance(value, str):  # The clocks of the zone may have skipped the day that the text names.
+            day = read_time(re.split("[ T]", value.strip())[0], "UTC")
+            return None if day is None else moment(day).date()
         at = self._timestamp(value)
         return None if at is None else to_clocks(instant(at), self._zone).date()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from rewriter.certificate.periods import (
     complement,
     floor,
     following,
+    from_clocks,
     intersection,
     moment,
     offset,
@@ -369,6 +371,7 @@ class _Condition:
 
     def __init__(self, block: QueryBlock) -> None:
         self._block, self._zone = block, block.zone
+        self._constants = ComputedExpressions(block.zone, block.now)
 
     def read(self, node: exp.Expr) -> tuple[list[Range], bool]:
         """Returns times that contain all for which the condition may be true, and whether that is all that it says
@@ -405,7 +408,7 @@ class _Condition:
             if not is_bounded or not self._is_only_time(part) or not are_of_days:
                 is_exact = False
                 continue
-            test = ComputedExpressions(self._zone, self._block.now).read(part)
+            test = self._constants.read(part)
             days = [day for day in self._days(within) if test({self._block.time: moment(day[0])})]
             within = intersection(within, days)
         return within, is_exact
@@ -446,7 +449,7 @@ class _Condition:
 
     def _time_range_in(self, call: exp.Anonymous) -> list[Range] | None:
         column, *bounds = call.expressions
-        times = [ComputedExpressions(self._zone, self._block.now).bound(bound) for bound in bounds]
+        times = [self._constants.bound(bound) for bound in bounds]
         if not self._block.is_time(column) or len(times) != 2 or None in times:
             return None
         return [(times[0] or 0, times[1] or 0)]
@@ -456,7 +459,7 @@ class _Condition:
         if node.find(exp.Column, exp.Query):
             return None
         try:
-            return ComputedExpressions(self._zone, self._block.now).instant(node)
+            return self._constants.instant(node)
         except NotUnderstood:
             return None
 
@@ -469,9 +472,9 @@ class _Condition:
         elif self._block.is_time(left) or (
             unit is not None and isinstance(left, exp.TimestampTrunc | exp.DateTrunc | exp.Cast | exp.TsOrDsToDate)
         ):
+            if isinstance(left, exp.Cast | exp.TsOrDsToDate):
+                return self._compare_date(operator, right)
             at = self._literal(right)
-            if at is not None and isinstance(left, exp.Cast | exp.TsOrDsToDate):
-                at = floor("DAILY", self._zone, at)  # A date is compared with dates.
         else:
             return None
         if at is None:
@@ -485,13 +488,30 @@ class _Condition:
                 # No unit begins at the literal.
                 is_before = operator in (exp.LT, exp.LTE)
                 return [] if operator is exp.EQ else [(FIRST, end)] if is_before else [(end, LAST)]
-        if operator is exp.LT:
-            return [(FIRST, begin)]
-        if operator is exp.LTE:
-            return [(FIRST, end)]
-        if operator is exp.GT:
-            return [(end, LAST)]
-        return [(begin, LAST)] if operator is exp.GTE else [(begin, end)]
+        return _beside(operator, begin, end)
+
+    def _compare_date(self, operator: type[exp.Expr], right: exp.Expr) -> list[Range] | None:
+        """Returns the times of ``date operator literal``. A day that the zone's clocks skipped has none."""
+        try:
+            day = None if right.find(exp.Column, exp.Query) else self._constants.day(right)
+        except NotUnderstood:
+            return None
+        if day is None:
+            return None
+        shown = datetime(day.year, day.month, day.day)
+        begin, end = (from_clocks(midnight, self._zone) for midnight in (shown, shown + timedelta(days=1)))
+        return _beside(operator, begin, end)
+
+
+def _beside(operator: type[exp.Expr], begin: int, end: int) -> list[Range]:
+    """Returns the times that compare with a stretch of time."""
+    if operator is exp.LT:
+        return [(FIRST, begin)]
+    if operator is exp.LTE:
+        return [(FIRST, end)]
+    if operator is exp.GT:
+        return [(end, LAST)]
+    return [(begin, LAST)] if operator is exp.GTE else [(begin, end)]
 
 
 def enclosing_nodes(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:

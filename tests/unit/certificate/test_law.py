@@ -446,3 +446,17 @@ def test_partitions_that_a_condition_on_another_time_leaves_out(
     query = f"SELECT SUM(n) FROM two WHERE t = '2014-01-01' AND ({condition})"
     found = {finding_kind for finding_kind, _ in findings(session, certificate(session, query))}
     assert found == (set() if kind is None else {kind})
+
+
+@pytest.mark.parametrize(
+    "condition", ["<= '2011-12-30'", "< '2011-12-30'", "> DATE '2011-12-30'", ">= '2011-12-30 10:00'"]
+)
+def test_a_day_that_a_zone_skipped(session: Session, condition: str) -> None:
+    session.execute("CREATE CUBE apia (n BIGINT MEASURE SUM, t TIMESTAMP TIME) TIME ZONE 'Pacific/Apia'")
+    session.execute("CREATE TABLE apia_days (n BIGINT) PARTITIONED BY (t STRING)")
+    session.execute(
+        "CREATE FACT apia_fact OF CUBE apia STORED IN (TABLE apia_days PERIOD DAILY PARTITIONED BY t AS (t))"
+    )
+    session.execute("INSERT INTO apia_days VALUES (1, '2011-12-29'), (2, '2011-12-31')")
+    query = f"SELECT SUM(n) FROM apia WHERE to_date(t) {condition} AND t >= '2011-12-29' AND t < '2012-01-01'"
+    assert findings(session, certificate(session, query)) == []
