@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -67,7 +68,9 @@ from rewriter.certificate.periods import (
 )
 from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, offset_of_name
 from rewriter.certificate.stored_tables import (
+    BaseRows,
     StoredTable,
+    carrying,
     check_inexact,
     check_listed,
     checked_starts,
@@ -76,6 +79,7 @@ from rewriter.certificate.stored_tables import (
     ranges_text,
     read_instant,
     read_ranges,
+    tables_of,
 )
 from rewriter.certificate.verdicts import (
     Finding,
@@ -200,33 +204,18 @@ class _Reference:
             raise OutOfSight(f"the catalog has no fact {name} at commit {self.catalog.commit}")
         if fact.definition["cube"].lower() != self.stated["cube"].lower():
             raise Refuted(f"{name} is a fact of {fact.definition['cube']}")
-        for storage, tables, *_ in fact.definition["storages"]:
-            for definition in tables:
-                table = self.catalog.find("table", definition["table"])
-                if table is None:
-                    raise OutOfSight(f"the catalog has no table {definition['table']}")
-                columns = tuple(column[0] for column in table.definition["partition_columns"])
-                layouts = {
-                    layout["period"]: Layout(layout["period"], layout["parts"], columns)
-                    for layout in definition["layouts"]
-                }
-                others = {
-                    time.lower(): {data["period"]: Layout(data["period"], data["parts"], columns) for data in listed}
-                    for time, listed in definition["others"]
-                }
-                stored = StoredTable(table, fact, storage, definition, columns, layouts, others)
-                self.tables[definition["table"].lower()] = stored
-        periods = {period for stored in self._tables_of(fact) for period in stored.layouts}
+        of_fact = {str(stored.definition["table"]).lower(): stored for stored in tables_of(fact, self.catalog)}
+        self.tables |= of_fact
+        periods = {period for stored in of_fact.values() for period in stored.layouts}
         self.bases[fact.name.lower()] = min(periods, key=FINEST_FIRST.index)
 
     def _tables_of(self, fact: Object) -> list[StoredTable]:
         return [stored for stored in self.tables.values() if stored.fact.name == fact.name]
 
-    @property
-    def is_rolled(self) -> bool:
-        """True if a piece is no base, or the pieces come from several facts: the query must add up."""
-        pieces = self.stated["pieces"]
-        return len({piece["fact"] for piece in pieces}) > 1 or any(not self._is_base(piece) for piece in pieces)
+    def _has_rows(self, piece: Mapping[str, Any], rows: BaseRows) -> bool:
+        """Tests whether a piece has the base rows of the query; else it holds sums of them."""
+        is_raw = self.tables[piece["table"].lower()].is_raw
+        return self._is_base(piece) and piece["period"] == rows.period and (is_raw or not rows.are_events)
 
     def _is_base(self, piece: Mapping[str, Any]) -> bool:
         stored = self.tables.get(piece["table"].lower())
@@ -464,8 +453,12 @@ class _Reference:
         for piece in self.stated["pieces"]:
             pieces.setdefault(piece["period"], []).extend(read_ranges(piece["ranges"]))
         block = QueryBlock(select, node, self.cube, self.zone, pieces, read_instant(self.certificate["now"]), self.time)
-        self._check_time(block)
-        if self.is_rolled:
+        rows = self._base_rows(block)
+        self._check_time(block, rows.period)
+        have_rows = all(self._has_rows(piece, rows) for piece in self.stated["pieces"])
+        # Rows of several facts are added up, too.
+        if not have_rows or len({piece["fact"] for piece in self.stated["pieces"]}) > 1:
+            block = replace(block, pieces={} if have_rows else pieces)
             self._refuse_joined_cubes(select, node)
             block.check_additive()
             self._check_counts(tree)
@@ -501,9 +494,20 @@ class _Reference:
                     raise NotUnderstood(f"{node.sql('spark')} of a query with several blocks, over rollups")
                 raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
 
-    def _check_time(self, block: QueryBlock) -> None:
+    def _base_rows(self, block: QueryBlock) -> BaseRows:
+        """Returns what the rows of the cube are for the query; of a fact, if the query names one."""
+        of_pieces = [stored.fact for stored in self.tables.values()]
+        is_of_cube = block.source.name.lower() == block.cube.name.lower().rpartition(".")[2]
+        facts = [self.catalog.find("fact", name) for name in self.catalog.facts_of(block.cube.name) if is_of_cube]
+        others = [fact for fact in facts if fact is not None]
+        used = block.used_columns()
+        rows = BaseRows.among([*of_pieces, *others] if used is None else [*of_pieces, *carrying(others, used)])
+        if (used is None or block.other_times) and rows != BaseRows.among(of_pieces):
+            raise NotUnderstood("a fact with shorter base periods, which may not have all columns of the query")
+        return rows
+
+    def _check_time(self, block: QueryBlock, base: str) -> None:
         bounded, wanted, is_exact = block.wanted()
-        base = min(self.bases.values(), key=FINEST_FIRST.index, default=None)
         if not self.stated["pieces"] and not self.stated["missing"]:
             if self.requested:
                 raise Refuted("time is requested, and no piece covers it")
@@ -536,12 +540,10 @@ class _Reference:
             for start, stop in ranges
         ]
 
-    def _check_edges(self, wanted: Sequence[Range], base: str | None, is_exact: bool) -> None:
+    def _check_edges(self, wanted: Sequence[Range], base: str, is_exact: bool) -> None:
         """Bounds inside a base period of sums count only where the certificate says so."""
         edges = [edge for range_ in wanted for edge in range_ if edge not in (FIRST, LAST)]
-        inside = [edge for edge in edges if base is not None and floor(base, self.zone, edge) != edge]
-        if inside and base is None:
-            raise NotUnderstood("a bound inside a base period")
+        inside = [edge for edge in edges if floor(base, self.zone, edge) != edge]
         of_sums = [edge for edge in inside if not self._is_of_events(base, edge)]
         if of_sums and self._is_raw():
             raise Refuted(f"{time_text(of_sums[0])} lies inside a base period, and its events are not read")
@@ -550,24 +552,23 @@ class _Reference:
         inexact = [
             edge
             for edge in of_sums
-            if floor(base or "", self.zone, edge - 1) != edge - 1
-            and self._bound(base, edge, True) - edge >= _LAST_SECOND
+            if floor(base, self.zone, edge - 1) != edge - 1 and self._bound(base, edge, True) - edge >= _LAST_SECOND
         ]
         if inexact and not is_exact:
             raise NotUnderstood("a condition on time, beside a bound inside a base period")
         check_inexact(inexact, self.stated["inexact"], self.zone)
 
-    def _bound(self, base: str | None, at: int, is_end: bool) -> int:
+    def _bound(self, base: str, at: int, is_end: bool) -> int:
         """Returns the bound of the base periods that are read for a bound of time. A period of sums has the time of its
         start. The condition of the query chooses among the events of a period.
         """
-        if at in (FIRST, LAST) or base is None:
+        if at in (FIRST, LAST):
             return at
         begin = floor(base, self.zone, at)
         is_first = begin == at or (not is_end and self._is_of_events(base, at))
         return begin if is_first else following(base, self.zone, begin)
 
-    def _is_of_events(self, base: str | None, at: int) -> bool:
+    def _is_of_events(self, base: str, at: int) -> bool:
         """Tests whether the base period of a time is read from a table of events."""
         for piece in self.stated["pieces"]:
             if any(start <= at < end for start, end in read_ranges(piece["ranges"])):

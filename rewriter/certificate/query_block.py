@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -120,6 +120,14 @@ class QueryBlock:
         # Conditions of a join, or of a query around this one, may narrow the time further.
         is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
         return bounded, ranges, is_exact and is_alone
+
+    def used_columns(self) -> Set[str] | None:
+        """Returns the dimensions and measures that the block may read, in lower case; ``None`` for all of ``*``."""
+        for star in self.select.find_all(exp.Star):
+            if not isinstance(star.parent, exp.Count):
+                return None
+        names = {column.name.lower() for column in self.select.find_all(exp.Column) if self.is_own(column)}
+        return names & (self.dimensions.keys() | self.measures.keys())
 
     def condition_on(self, time: str) -> TimeCondition:
         """Returns what the conditions leave of a time that is not the leading one."""

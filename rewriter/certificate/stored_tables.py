@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from rewriter.certificate.periods import (
+    FINEST_FIRST,
     FIRST,
     LAST,
     Layout,
@@ -16,11 +17,11 @@ from rewriter.certificate.periods import (
     starts,
     time_text,
 )
-from rewriter.certificate.verdicts import NotUnderstood, Refuted
+from rewriter.certificate.verdicts import NotUnderstood, OutOfSight, Refuted
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from rewriter.certificate.evidence import Object, Record
+    from rewriter.certificate.evidence import CatalogRecords, Object, Record
 
 
 @dataclass
@@ -46,10 +47,10 @@ class StoredTable:
         return self.definition.get("raw") is not None
 
     def has_column(self, name: str) -> bool:
-        """Tests whether the fact declares that the table has a dimension or measure, in lower case. Only a narrow
-        rollup lists its columns.
+        """Tests whether the fact declares that the table has a dimension or measure, in lower case. Only narrow
+        facts and rollups list their columns.
         """
-        own = self.definition.get("columns")
+        own = self.definition.get("columns") or self.fact.definition["columns"]
         return own is None or name in {column.lower() for column in own}
 
     def other_start(self, time: str, values: Sequence[str | None], zone: str) -> int | None:
@@ -74,6 +75,53 @@ class StoredTable:
             start = layout.start(record.values, zone)
             values[f"time {time}"] = None if start is None else (start, following(period, zone, start))
         return values
+
+
+def tables_of(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
+    """Yields the tables of a fact. Raises ``OutOfSight`` if the commit saw one of them no more."""
+    for storage, tables, *_ in fact.definition["storages"]:
+        for definition in tables:
+            table = catalog.find("table", definition["table"])
+            if table is None:
+                raise OutOfSight(f"the catalog has no table {definition['table']}")
+            columns = tuple(column[0] for column in table.definition["partition_columns"])
+            layouts = {data["period"]: Layout(data["period"], data["parts"], columns) for data in definition["layouts"]}
+            others = {
+                time.lower(): {data["period"]: Layout(data["period"], data["parts"], columns) for data in listed}
+                for time, listed in definition["others"]
+            }
+            yield StoredTable(table, fact, storage, definition, columns, layouts, others)
+
+
+@dataclass
+class BaseRows:
+    """What the rows of a cube are, for a query: those of the shortest ``period`` of the facts that carry its columns.
+    They are events if a table of theirs is RAW.
+    """
+
+    period: str
+    are_events: bool
+
+    @classmethod
+    def among(cls, facts: Iterable[Object]) -> BaseRows:
+        """Returns the base rows of facts that carry the columns of a query."""
+        layouts = [
+            (layout["period"], definition.get("raw") is not None)
+            for fact in facts
+            for _, tables, *_ in fact.definition["storages"]
+            for definition in tables
+            for layout in definition["layouts"]
+        ]
+        period = min((period for period, _ in layouts), key=FINEST_FIRST.index)
+        return cls(period, (period, True) in layouts)
+
+
+def carrying(facts: Iterable[Object], columns: Set[str]) -> Iterator[Object]:
+    """Yields the facts that have the given dimensions and measures, in lower case."""
+    for fact in facts:
+        own = fact.definition["columns"]
+        if own is None or columns <= {name.lower() for name in own}:
+            yield fact
 
 
 def may_share(left: Any, right: Any) -> bool:

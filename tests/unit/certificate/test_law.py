@@ -460,3 +460,44 @@ def test_a_day_that_a_zone_skipped(session: Session, condition: str) -> None:
     session.execute("INSERT INTO apia_days VALUES (1, '2011-12-29'), (2, '2011-12-31')")
     query = f"SELECT SUM(n) FROM apia WHERE to_date(t) {condition} AND t >= '2011-12-29' AND t < '2012-01-01'"
     assert findings(session, certificate(session, query)) == []
+
+
+def _create_fact(session: Session, name: str, period: str, pattern: str) -> None:
+    session.execute(f"CREATE TABLE {name} (n BIGINT) PARTITIONED BY (p STRING)")
+    stored = f"TABLE {name} PERIOD {period} PARTITIONED BY t AS (p = '{pattern}')"
+    session.execute(f"CREATE FACT {name}_fact OF CUBE two STORED IN ({stored})")
+
+
+_SUM_OF_MONTHS = "SELECT SUM(n) FROM two WHERE t >= '2014-01-01' AND t < '2014-03-01'"
+
+
+@pytest.mark.parametrize(
+    ("query", "is_accepted"),
+    [
+        (_SUM_OF_MONTHS, True),
+        ("SELECT date_trunc('day', t), SUM(n) FROM two WHERE t < '2014-03-01' GROUP BY date_trunc('day', t)", False),
+        ("SELECT n FROM two WHERE t < '2014-03-01'", False),
+        ("SELECT COUNT(DISTINCT n) FROM two WHERE t < '2014-03-01'", False),
+    ],
+)
+def test_the_base_of_a_fact_of_months_is_none_beside_a_fact_of_days(
+    session: Session, query: str, is_accepted: bool
+) -> None:
+    session.execute("CREATE CUBE two (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    _create_fact(session, "of_months", "MONTHLY", "yyyy-MM")
+    session.execute("INSERT INTO of_months VALUES (1, '2014-01'), (2, '2014-02')")
+    stated = certificate(session, query)
+    assert findings(session, stated) == []
+    _create_fact(session, "of_days", "DAILY", "yyyy-MM-dd")
+    newest = certificate(session, _SUM_OF_MONTHS)["commit"]
+    kinds = {kind for kind, _ in findings(session, stated | {"commit": newest})}
+    assert kinds == (set() if is_accepted else {FindingKind.REFUTED})
+
+
+def test_rows_of_several_facts_of_one_base_period(session: Session) -> None:
+    session.execute("CREATE CUBE two (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    for name, month in (("first", "2014-01"), ("second", "2014-02")):
+        _create_fact(session, name, "MONTHLY", "yyyy-MM")
+        session.execute(f"INSERT INTO {name} VALUES (1, '{month}')")
+    query = "SELECT DISTINCT date_trunc('day', t) FROM two WHERE t >= '2014-01-01' AND t < '2014-03-01'"
+    assert findings(session, certificate(session, query)) == []
