@@ -136,6 +136,12 @@ class CatalogRecords:
             if kind == "fact" and fact.definition["cube"].lower() == cube.lower()
         )
 
+    def tables_of(self, cube: str) -> set[str]:
+        """Returns the names, in lower case, of all tables of all facts of a cube."""
+        facts = [self._objects["fact", name.lower()] for name in self.facts_of(cube)]
+        storages = [storage for fact in facts for storage in fact.definition["storages"]]
+        return {str(table["table"]).lower() for _, tables, *_ in storages for table in tables}
+
     def has_cube_or_fact(self, name: str) -> bool:
         """Tests whether a cube or a fact of any database has a name, given without its database."""
         return any(kind != "table" and key.rpartition(".")[2] == name.lower() for kind, key in self._objects)

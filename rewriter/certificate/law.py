@@ -731,6 +731,8 @@ def _check_arm(
     table = arm.args["from_"].this
     stored = reference.tables.get(".".join(part.name for part in table.parts).lower())
     if stored is None:
+        if table.sql("spark").lower() in reference.catalog.tables_of(reference.stated["cube"]):
+            raise NotUnderstood(f"rows of {table.sql('spark')}, which no piece has: its partitions may name no time")
         raise Refuted(f"{table.sql('spark')} is no table of the facts")
     if _clauses(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")

@@ -1,4 +1,4 @@
-"""Cubes: CREATE, DROP, SHOW."""
+"""Cubes: CREATE, ALTER, DROP, SHOW."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import DatabaseName, Name
 
 RULES = r"""
-?statement: create_cube | alter_cube | drop_cube | show_cubes | show_facts
+?statement: create_cube | alter_cube | drop_cube_columns | widen_cube_column | drop_cube | show_cubes | show_facts
 
 create_cube: "CREATE" "CUBE" [if_not_exists] name cube_columns ["TIME" "ZONE" STRING]
 cube_columns: "(" cube_column ("," cube_column)* ")"
@@ -28,6 +28,8 @@ counted_by: COUNTED "BY" NAME
 events: EVENTS
 not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" cube_columns
+drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME)
+widen_cube_column: "ALTER" "CUBE" name "ALTER" "COLUMN"? NAME "TYPE" type
 drop_cube: "DROP" "CUBE" [if_exists] name
 show_cubes: "SHOW" "CUBES" [in_database]
 show_facts: "SHOW" "FACTS" [in_database]
@@ -168,6 +170,55 @@ def alter_cube(name: Name, columns: tuple[CubeColumn, ...]) -> AlterCube:
 @renders(AlterCube)
 def alter_cube_text(s: AlterCube) -> str:
     return f"ALTER CUBE {name_text(s.name)} ADD {listed(map(cube_column_text, s.columns))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropCubeColumns(Statement):
+    """``ALTER CUBE c DROP (column, …)``."""
+
+    name: Name
+    columns: tuple[str, ...]
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("drop_cube_columns")
+def drop_cube_columns(name: Name, *columns: Terminal) -> DropCubeColumns:
+    return DropCubeColumns(
+        name=name,
+        columns=tuple(column.name for column in columns),
+        spans=tuple(column.span for column in columns),
+    )
+
+
+@renders(DropCubeColumns)
+def drop_cube_columns_text(s: DropCubeColumns) -> str:
+    return f"ALTER CUBE {name_text(s.name)} DROP {listed(map(quote_name, s.columns))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WidenCubeColumn(Statement):
+    """``ALTER CUBE c ALTER column TYPE type``: a type that holds all values of the old one."""
+
+    name: Name
+    column: str
+    type: str
+    span: Span = field(default=Span(0, 0), compare=False)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("widen_cube_column")
+def widen_cube_column(name: Name, column: Terminal, type_: str) -> WidenCubeColumn:
+    return WidenCubeColumn(name=name, column=column.name, type=type_, span=column.span)
+
+
+@renders(WidenCubeColumn)
+def widen_cube_column_text(s: WidenCubeColumn) -> str:
+    return f"ALTER CUBE {name_text(s.name)} ALTER {quote_name(s.column)} TYPE {s.type}"
 
 
 @dataclass(frozen=True, kw_only=True)

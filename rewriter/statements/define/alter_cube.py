@@ -1,13 +1,16 @@
-"""ALTER CUBE … ADD: more dimensions and measures of a cube, whose rollups stay as they are."""
+"""ALTER CUBE: more and fewer dimensions and measures of a cube, and wider types. Its rollups stay as they are."""
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import AlterCube
-from rewriter.errors import AnalysisError, Error
+from rewriter.catalog.model.objects import parts_of
+from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import cubes as s
+from rewriter.grammar.lexer import tokens
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
@@ -45,7 +48,8 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
         )
     declared = declared_cube(cube)
     altered = build_cube(replace(declared, columns=(*declared.columns, *statement.columns)), cube.id, cube.calendar)
-    pairs = [(fact, _widened(fact, cube, statement, altered)) for fact in context.snapshot.facts_of(cube.name)]
+    before = tuple(name for name in cube.column_order if name not in cube.times)
+    pairs = [(fact, _with_rollups_of(fact, before)) for fact in context.snapshot.facts_of(cube.name)]
     try:
         for fact, wider in pairs:
             if wider != fact or fact.columns is None:
@@ -65,15 +69,123 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     return Result("ALTER CUBE", warnings=(warning,) if narrow else ())
 
 
-def _widened(fact: Fact, cube: Cube, statement: s.AlterCube, altered: Cube) -> Fact:
-    """Returns the fact of the altered cube: its rollups keep the columns of the cube as it was."""
+@runs(s.DropCubeColumns)
+def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
+    """ALTER CUBE c DROP (column, …): takes dimensions and measures from a cube and its facts. Tables keep them, and
+    proofs stay. A rollup that is refreshed later has NULL in them: to add a column again makes no rollup serve it.
+
+    Raises UNRESOLVED_COLUMN; INVALID_CUBE for a time, for a measure that counts another one, and for a column that a
+    view names; INVALID_FACT where a fact or a rollup would have no column, two rollups would have the same ones, or
+    partitions are named by the column; and ``ConflictError`` where another transaction changes the cube or a fact.
+    """
+    cube = named_cube(statement.name, context)
+    for name, span in zip(statement.columns, statement.spans, strict=True):
+        _check_dropped(cube, name, span, statement, context)
+    dropped = {name.lower() for name in statement.columns}
+    declared = declared_cube(cube)
+    left = tuple(column for column in declared.columns if column.name.lower() not in dropped)
+    altered = build_cube(replace(declared, columns=left), cube.id, cube.calendar)
+    own = tuple(name for name in altered.column_order if name not in altered.times)
+    facts = context.snapshot.facts_of(cube.name)
+    pairs = tuple((fact, _without(_with_rollups_of(fact, own), dropped, statement, context)) for fact in facts)
+    try:
+        with context.catalog.begin(context.snapshot) as transaction:
+            transaction.commit([AlterCube(cube, altered, pairs)])
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    dropped_names = ", ".join(statement.columns)
+    kept = [table.table for _, fact in pairs for table in fact.tables if table.columns is not None and not table.made]
+    warnings = [
+        f"REFRESH FACT skips {table}, which has {dropped_names}: ALTER FACT … ADD ROLLUP makes a rollup without"
+        for table in kept
+        if dropped & {column.name.lower() for column in context.snapshot.table(table).columns}
+    ]
+    if altered.count_measure == cube.count_measure:
+        return Result("ALTER CUBE", warnings=tuple(warnings))
+    counter = altered.count_measure
+    rows = "nothing" if altered.count_is_ambiguous else "the rows of the base"
+    meaning = rows if counter is None else f"SUM({counter.name})"
+    return Result("ALTER CUBE", warnings=(*warnings, f"COUNT(*) of {cube.name} means {meaning} from now on"))
+
+
+def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColumns, context: Context) -> None:
+    """Checks that the cube has the column, and that no other column and no view needs it."""
+    dropped = {column.lower() for column in statement.columns}
+    if name.lower() not in {column.lower() for column in cube.column_order}:
+        raise AnalysisError(
+            f"The cube {cube.name} has no column {name}.",
+            condition="UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            sqlstate="42703",
+            position=span,
+            object=name,
+            hint=f"Its columns are {', '.join(cube.column_order)}.",
+        )
+    counted = [
+        measure.name
+        for measure in cube.measures
+        if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
+    ]
+    queries = {view.name: view.query for view in context.snapshot.views()}
+    views = [view for view, query in queries.items() if _names(query, name) and _names(query, cube.name)]
+    message, hint = "", ""
+    if name.lower() in {time.lower() for time in cube.times}:
+        message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
+    elif not dropped.issuperset(map(str.lower, counted)):
+        message = f"{name} counts the values of {', '.join(counted)}"
+        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join([name, *counted])})."
+    elif views:
+        message = f"The view {views[0]} names {name} and {cube.name}"
+        hint = "Drop the view, or create it again without the column, first."
+    if message:
+        raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
+
+
+def _names(query: str, name: str) -> bool:
+    """Tests whether a query has the last part of a name as a word."""
+    key = parts_of(name)[-1].lower()
+    return any(token.text.lower().strip("`") == key for token in tokens(query))
+
+
+def _without(fact: Fact, dropped: Set[str], statement: s.DropCubeColumns, context: Context) -> Fact:
+    """Returns a fact without the columns, in lower case."""
+
+    def left(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if columns is None else tuple(name for name in columns if name.lower() not in dropped)
+
+    def table_left(table: StorageTable) -> StorageTable:
+        raw = None if table.raw is None else {n: sql for n, sql in table.raw.items() if n.lower() not in dropped}
+        return replace(table, columns=left(table.columns), raw=raw)
+
+    storages = tuple(replace(storage, tables=tuple(map(table_left, storage.tables))) for storage in fact.storages)
+    result = replace(fact, columns=left(fact.columns), storages=storages)
+    span, seen = statement.name.span, dict[object, str]()
+    if result.columns == ():
+        raise invalid_fact(f"The fact {fact.name} has no other column.", span, f"DROP FACT {fact.name}.", fact.name)
+    for table in result.tables:
+        leave = f"ALTER FACT {fact.name} DROP STORAGE {table.table} takes the rollup out."
+        named = {c.name.lower() for c in context.snapshot.table(table.table).partition_columns} & dropped
+        if named:
+            reason = f"The partitions of {table.table} are named by {', '.join(sorted(named))}."
+            raise invalid_fact(reason, span, "A column that names partitions stays.", table.table)
+        if table.columns == ():
+            raise invalid_fact(f"The rollup {table.table} has no other column.", span, leave, table.table)
+        own = None if table.columns is None else frozenset(map(str.lower, table.columns))
+        for period in table.layouts if table.raw is None else ():
+            other = seen.setdefault((period, own), table.table)
+            if other != table.table and own is not None:
+                reason = f"{other} and {table.table} would hold the same rollup: {period.name}, with the same columns."
+                raise invalid_fact(reason, span, leave, table.table)
+    return result
+
+
+def _with_rollups_of(fact: Fact, columns: tuple[str, ...]) -> Fact:
+    """Returns the fact of the altered cube: its rollups list the columns that they have."""
     if fact.columns is not None:
         return fact
-    before = tuple(name for name in cube.column_order if name not in cube.times)
 
     def kept(table: StorageTable) -> StorageTable:
         holds_base = any(fact.is_base(table, period) for period in table.layouts)
-        return table if holds_base or table.columns is not None else replace(table, columns=before)
+        return table if holds_base or table.columns is not None else replace(table, columns=columns)
 
     storages = tuple(replace(storage, tables=tuple(map(kept, storage.tables))) for storage in fact.storages)
     return replace(fact, storages=storages)

@@ -367,7 +367,9 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
     rounded = set(cube.rounded_sums(table)) & {measure.name for measure in measures}
     if rounded:
         return f"skipped: {min(rounded)} is FLOAT in this table, which would round its sums"
-    surplus = [column.name for column in table.all_columns if column.name.lower() not in columns]
+    # ALTER CUBE … DROP leaves columns in a table that ROLLUPS has made: they are NULL from then on.
+    filled = table.partition_columns if stored.table.made else table.all_columns
+    surplus = [column.name for column in filled if column.name.lower() not in columns]
     owner = "the fact" if stored.table.columns is None else "the fact's list of columns of this table"
     return f"skipped: {owner} has no column {surplus[0]}" if surplus else None
 
@@ -493,6 +495,7 @@ def _rollup_query(stored: StoredPeriod, table: Table, cube: Cube, arms: Sequence
             rows = time_of(arms, time, calendar)
             start_name = wall_time(calendar, start, TimeRange(stored.period.floor(rows.start), rows.end))
         values |= _time_texts(layouts[time], start_name)
+    values = {name: f"CAST(NULL AS {type_})" for name, type_ in types.items()} | values
     items = [f"{values[column.name.lower()]} AS {quote_identifier(column.name)}" for column in table.all_columns]
     rolled = [f"{aggregated(measure, f'm{number}')} AS v{number}" for number, measure in enumerate(measures)]
     cut = {time: period_start(stored.period, time, arms, calendar) for time in starts}

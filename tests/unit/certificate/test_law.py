@@ -501,3 +501,14 @@ def test_rows_of_several_facts_of_one_base_period(session: Session) -> None:
         session.execute(f"INSERT INTO {name} VALUES (1, '{month}')")
     query = "SELECT DISTINCT date_trunc('day', t) FROM two WHERE t >= '2014-01-01' AND t < '2014-03-01'"
     assert findings(session, certificate(session, query)) == []
+
+
+def test_rows_without_a_time_of_another_fact_are_not_refuted(session: Session) -> None:
+    session.execute("CREATE CUBE two (n BIGINT MEASURE SUM, t TIMESTAMP TIME)")
+    _create_fact(session, "first", "DAILY", "yyyy-MM-dd")
+    _create_fact(session, "second", "DAILY", "yyyy-MM-dd")
+    session.execute("INSERT INTO first VALUES (1, '2014-01-01')")
+    session.execute("INSERT INTO second VALUES (2, NULL)")
+    stated = certificate(session, "SELECT SUM(n) FROM two")
+    assert "second" in stated["sql"]
+    assert {kind for kind, _ in findings(session, stated)} == {FindingKind.NOT_UNDERSTOOD}
