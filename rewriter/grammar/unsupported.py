@@ -156,7 +156,8 @@ _REFUSALS = (
     ),
     _refuse(
         "ALTER CUBE",
-        "ALTER CUBE c ADD (…) adds columns. For other changes, DROP CUBE c, then CREATE CUBE c with all its columns.",
+        "ALTER CUBE changes columns by ADD (…), DROP (…) and ALTER column TYPE type. For other changes, DROP CUBE c, "
+        "then CREATE CUBE c with all its columns.",
     ),
     _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),

@@ -61,7 +61,12 @@ def test_a_killed_maintenance_goes_on(tmp_path: Path, duckdb: DuckDBEngine, stri
 
 @pytest.mark.parametrize("stride", [41, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "statement", ["ALTER CUBE v ADD (city STRING)", "INSERT INTO h VALUES ('k1', 1, 'y', DATE '2014-02-02')"]
+    "statement",
+    [
+        "ALTER CUBE v ADD (city STRING)",
+        "ALTER CUBE v ALTER n TYPE BIGINT",
+        "INSERT INTO h VALUES ('k1', 1, 'y', DATE '2014-02-02')",
+    ],
 )
 def test_a_killed_change_is_made_or_not(tmp_path: Path, duckdb: DuckDBEngine, statement: str, stride: int) -> None:
     moment, rounds = 1 + turn() % stride, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -221,15 +221,21 @@ class ObjectChanges:
                         hint="Choose another name.",
                     )
 
-    def _check_columns_unused(self, table: Table, columns: Collection[str]) -> None:
-        """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table."""
+    def _check_columns_unused(self, table: Table, types: Mapping[str, str]) -> None:
+        """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table, unless its cube
+        has the column with the new type.
+        """
         for fact, _ in self._context.live_facts():
             stored = fact.storage_table(table.name)
             cube = self._context.live_object(fact.cube) if stored is not None else None
             if stored is None or not isinstance(cube, Cube):
                 continue
             cube_columns = {name.lower() for name in cube.column_order}
-            for column in columns:
+            cube_types = {column.name.lower(): column.type for column in cube.dimensions}
+            cube_types |= {measure.name.lower(): measure.type for measure in cube.measures}
+            for column, type_ in types.items():
+                if cube_types.get(column.lower()) == type_:
+                    continue
                 if stored.raw is not None or column.lower() in cube_columns:
                     raise IntegrityError(
                         f"the column {column} of '{table.name}' cannot change its type: the fact "

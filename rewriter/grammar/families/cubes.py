@@ -27,7 +27,7 @@ _measure_option: counted_by | events | not_null
 counted_by: COUNTED "BY" NAME
 events: EVENTS
 not_null: NOT "NULL"
-alter_cube: "ALTER" "CUBE" name "ADD" cube_columns
+alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
 drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME)
 widen_cube_column: "ALTER" "CUBE" name "ALTER" "COLUMN"? NAME "TYPE" type
 drop_cube: "DROP" "CUBE" [if_exists] name

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.changes import AlterCube
+from rewriter.catalog.model.changes import AlterColumns, AlterCube
 from rewriter.catalog.model.objects import parts_of
+from rewriter.catalog.model.wider_types import is_wider
+from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import cubes as s
 from rewriter.grammar.lexer import tokens
@@ -108,9 +110,67 @@ def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
     return Result("ALTER CUBE", warnings=(*warnings, f"COUNT(*) of {cube.name} means {meaning} from now on"))
 
 
-def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColumns, context: Context) -> None:
-    """Checks that the cube has the column, and that no other column and no view needs it."""
-    dropped = {column.lower() for column in statement.columns}
+@runs(s.WidenCubeColumn)
+def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
+    """ALTER CUBE c ALTER column TYPE type: a wider type of a dimension or measure, in the cube and in the tables of its
+    facts that have a narrower one. No file is written, and proofs stay.
+
+    Raises UNRESOLVED_COLUMN; INVALID_CUBE for a time and for a type that does not hold all values of the old one;
+    INVALID_FACT for a table whose column cannot have the type; COLUMN_IN_USE where another cube has one of the tables;
+    and ``ConflictError`` where another transaction changes the cube, a fact or a table.
+    """
+    cube = named_cube(statement.name, context)
+    _check_column_of(cube, statement.column, statement.span)
+    declared = declared_cube(cube)
+    column = next(c for c in declared.columns if c.name.lower() == statement.column.lower())
+    if column.role == "TIME" or not is_wider(statement.type, column.type):
+        raise AnalysisError(
+            f"The column {column.name} {column.type.upper()} of {cube.name} cannot become {statement.type.upper()}.",
+            condition="INVALID_CUBE",
+            position=statement.span,
+            object=column.name,
+            hint="A type may become a wider one: TINYINT to SMALLINT to INT to BIGINT, FLOAT to DOUBLE, DECIMAL to a "
+            "greater precision with the same scale.",
+        )
+    wider = replace(column, type=statement.type)
+    columns = tuple(wider if c is column else c for c in declared.columns)
+    altered = build_cube(replace(declared, columns=columns), cube.id, cube.calendar)
+    facts = context.snapshot.facts_of(cube.name)
+    carrying = [fact for fact in facts if fact.columns is None or column.name in fact.columns]
+    stored = {table.table: table for fact in carrying for table in fact.tables}
+    changes = [change for table in stored.values() for change in _widening(table, wider, statement, context)]
+    try:
+        with context.catalog.begin(context.snapshot) as transaction:
+            transaction.commit([AlterCube(cube, altered, tuple((fact, fact) for fact in facts)), *changes])
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    return Result("ALTER CUBE")
+
+
+def _widening(
+    stored: StorageTable, wider: s.CubeColumn, statement: s.WidenCubeColumn, context: Context
+) -> Iterator[AlterColumns]:
+    """Yields the change of the column of a table, if it has a narrower type."""
+    table = context.snapshot.table(stored.table)
+    own = next((column for column in table.all_columns if column.name.lower() == wider.name.lower()), None)
+    if own is None and stored.raw is None:
+        return  # A narrow rollup without it.
+    reason = ""
+    if own is None or (stored.raw is not None and wider.name.lower() in {name.lower() for name in stored.raw}):
+        reason = f"{wider.name} of the events in {table.name} is an expression"
+    elif own in table.partition_columns:
+        reason = f"the partitions of {table.name} are named by {own.name}"
+    elif own.type != wider.type and is_wider(wider.type, own.type) and not DATA_FORMATS[table.format].widens:
+        reason = f"the files of {table.name}, {table.format}, may be read differently"
+    if reason:
+        raise invalid_fact(
+            f"{reason[0].upper()}{reason[1:]}.", statement.span, "Create another cube with the type.", table.name
+        )
+    if own is not None and is_wider(wider.type, own.type):
+        yield AlterColumns(table, types={own.name: wider.type})
+
+
+def _check_column_of(cube: Cube, name: str, span: Span) -> None:
     if name.lower() not in {column.lower() for column in cube.column_order}:
         raise AnalysisError(
             f"The cube {cube.name} has no column {name}.",
@@ -120,6 +180,12 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
             object=name,
             hint=f"Its columns are {', '.join(cube.column_order)}.",
         )
+
+
+def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColumns, context: Context) -> None:
+    """Checks that the cube has the column, and that no other column and no view needs it."""
+    dropped = {column.lower() for column in statement.columns}
+    _check_column_of(cube, name, span)
     counted = [
         measure.name
         for measure in cube.measures
@@ -164,9 +230,10 @@ def _without(fact: Fact, dropped: Set[str], statement: s.DropCubeColumns, contex
     for table in result.tables:
         leave = f"ALTER FACT {fact.name} DROP STORAGE {table.table} takes the rollup out."
         named = {c.name.lower() for c in context.snapshot.table(table.table).partition_columns} & dropped
-        if named:
-            reason = f"The partitions of {table.table} are named by {', '.join(sorted(named))}."
-            raise invalid_fact(reason, span, "A column that names partitions stays.", table.table)
+        if named and not all(fact.is_base(table, period) for period in table.layouts):
+            # Partitions that REFRESH writes without the column would stand beside the old ones.
+            reason = f"The partitions of the rollup {table.table} are named by {', '.join(sorted(named))}."
+            raise invalid_fact(reason, span, leave, table.table)
         if table.columns == ():
             raise invalid_fact(f"The rollup {table.table} has no other column.", span, leave, table.table)
         own = None if table.columns is None else frozenset(map(str.lower, table.columns))

@@ -18,7 +18,15 @@ from rewriter.grammar.families.clusters import (
 )
 from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
-from rewriter.grammar.families.cubes import AlterCube, CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.cubes import (
+    AlterCube,
+    CreateCube,
+    CubeColumn,
+    DropCube,
+    DropCubeColumns,
+    ShowCubes,
+    WidenCubeColumn,
+)
 from rewriter.grammar.families.databases import (
     CreateDatabase,
     DescribeDatabase,
@@ -801,9 +809,12 @@ STATEMENTS: list[tuple[str, Statement]] = [
         RefreshFact(fact=name("f"), start=text("2015"), end=text("now"), dry_run=True),
     ),
     (
-        "ALTER CUBE c ADD (city STRING, m INT MEASURE MAX)",
+        "ALTER CUBE c ADD COLUMNS (city STRING, m INT MEASURE MAX)",
         AlterCube(name=name("c"), columns=(CubeColumn("city", "string"), CubeColumn("m", "int", "MAX"))),
     ),
+    ("ALTER CUBE c DROP (city, `M`)", DropCubeColumns(name=name("c"), columns=("city", "M"))),
+    ("alter cube d.c drop column city", DropCubeColumns(name=name("d", "c"), columns=("city",))),
+    ("ALTER CUBE c ALTER COLUMN m TYPE BIGINT", WidenCubeColumn(name=name("c"), column="m", type="bigint")),
     ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
     ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),
     ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),

@@ -1,4 +1,4 @@
-"""ALTER CUBE … ADD: rollups stay, the base serves what is new, and what is refused."""
+"""ALTER CUBE: rollups stay, the base serves what is new, and what is refused."""
 
 from __future__ import annotations
 
@@ -131,3 +131,141 @@ def test_another_change_in_between_is_a_conflict(session: Session, monkeypatch: 
     with pytest.raises(ConflictError, match="another transaction has changed the cube 'v' or its facts"):
         session.execute("ALTER CUBE v ADD (city STRING)")
     session.execute("ALTER CUBE v ADD (city STRING)")
+
+
+def test_a_dropped_column_is_in_no_query_and_no_rollup(session: Session) -> None:
+    session.execute("ALTER CUBE v ADD (city STRING, ms BIGINT MEASURE SUM)")
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY")
+    session.execute("ALTER CUBE v DROP (city, MS)")
+    assert rows(session, "REFRESH FACT f DRY RUN") == []
+    assert {row[8] for row in rows(session, "CHECK FACT f")} == {"agrees", "nothing compared"}
+    for column in ("city", "ms"):
+        with pytest.raises(Error) as caught:
+            session.execute(f"SELECT MAX({column}) FROM v WHERE {DAYS}")
+        assert caught.value.condition == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    query = f"SELECT page, SUM(n), COUNT(*) FROM v WHERE {DAYS} GROUP BY page ORDER BY page"
+    assert rows(session, query) == [("a", 1, 1), ("b", 2, 2)]
+    assert "f_daily" in session.plan(query).sql
+
+
+def test_a_rollup_that_was_refreshed_without_a_column_never_serves_it(session: Session) -> None:
+    session.execute("ALTER FACT f DROP STORAGE f_daily_total")
+    cube, fact = (str(rows(session, f"SHOW CREATE {kind}")[0][0]) for kind in ("CUBE v", "FACT f"))
+    session.execute("ALTER CUBE v DROP page")
+    session.execute("INSERT INTO h VALUES ('a', 5, NULL, NULL, '2024-01-01-04')")
+    session.execute("REFRESH FACT f")
+    assert sorted(map(str, rows(session, "SELECT page, n FROM f_daily WHERE dt <= '2024-01-02'"))) == [
+        "('b', 2)",
+        "(None, 6)",
+    ]
+    pages = f"SELECT page, SUM(n) FROM v WHERE {DAYS} GROUP BY page ORDER BY page"
+    session.execute("SET rewriter.verify = certificate")
+    session.execute("ALTER CUBE v ADD (page STRING)")
+    assert rows(session, pages) == [("a", 6), ("b", 2)]
+    for statement in ("DROP FACT f", "DROP CUBE v", cube, fact):
+        session.execute(statement)
+    assert rows(session, pages) == [("a", 6), ("b", 2)]
+    findings = [row[8] for row in rows(session, "CHECK FACT f")]
+    assert any("row" in str(finding) for finding in findings), findings
+    session.execute("REFRESH FACT f")
+    assert rows(session, pages) == [("a", 6), ("b", 2)]
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize(
+    ("change", "condition", "message"),
+    [
+        ("DROP (zz)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "The cube v has no column zz."),
+        ("DROP T", "INVALID_CUBE", "T is a time of the cube v."),
+        ("DROP n", "INVALID_FACT", "The rollup f_daily_total has no other column."),
+        ("DROP ms", "INVALID_CUBE", "The view pages names ms and v."),
+        ("DROP kind", "INVALID_FACT", "The partitions of the rollup own are named by kind."),
+        (
+            "DROP city",
+            "INVALID_FACT",
+            "f_daily_total and f_daily_city would hold the same rollup: DAILY, with the same",
+        ),
+        ("ALTER zz TYPE BIGINT", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "The cube v has no column zz."),
+        ("ALTER t TYPE BIGINT", "INVALID_CUBE", "The column t TIMESTAMP of v cannot become BIGINT."),
+        ("ALTER n TYPE INT", "INVALID_CUBE", "The column n BIGINT of v cannot become INT."),
+        ("ALTER kind TYPE BIGINT", "INVALID_FACT", "The partitions of h are named by kind."),
+    ],
+)
+def test_columns_that_are_needed_stay(
+    tmp_path: Path, catalog_url: str | None, change: str, condition: str, message: str
+) -> None:
+    with Session(tmp_path / "w", "duckdb", catalog=catalog_url) as session:
+        columns = "page STRING, city STRING, n BIGINT, ms BIGINT"
+        for statement in (
+            "CREATE CUBE v (page STRING, city STRING, kind INT, n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM, "
+            "t TIMESTAMP TIME)",
+            f"CREATE TABLE h ({columns}) PARTITIONED BY (dt STRING, kind INT)",
+            f"CREATE TABLE own ({columns}) PARTITIONED BY (dt STRING, kind INT)",
+            "CREATE FACT f OF CUBE v STORED IN "
+            "(TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt) COMPLETE WITH ANY kind, "
+            "TABLE own PERIOD MONTHLY PARTITIONED BY t AS (dt) COMPLETE WITH ANY kind) "
+            "ROLLUPS (DAILY, DAILY (), DAILY (city))",
+            "ALTER CUBE v DROP (ms)",
+            "ALTER CUBE v ADD (ms BIGINT MEASURE SUM)",
+            f"CREATE VIEW pages AS SELECT SUM(ms) FROM v WHERE {DAYS}",
+        ):
+            session.execute(statement)
+        kinds = ("CUBE v", "FACT f")
+        before = [rows(session, f"SHOW CREATE {kind}") for kind in kinds]
+        with pytest.raises(Error) as caught:
+            session.execute(f"ALTER CUBE v {change}")
+        assert (caught.value.condition, caught.value.position is not None) == (condition, True)
+        assert caught.value.message.startswith(message)
+        assert caught.value.hint
+        assert [rows(session, f"SHOW CREATE {kind}") for kind in kinds] == before
+
+
+def test_a_measure_that_counts_another_goes_with_it(session: Session) -> None:
+    session.execute("CREATE CUBE w (d BIGINT MEASURE COUNT, delay INT MEASURE SUM COUNTED BY d, t TIMESTAMP TIME)")
+    with pytest.raises(Error, match="d counts the values of delay") as caught:
+        session.execute("ALTER CUBE w DROP d")
+    assert caught.value.hint == "Drop both: ALTER CUBE w DROP (d, delay)."
+    assert session.execute("ALTER CUBE w DROP (d, delay)").warnings == ()
+
+
+def test_what_count_means_from_now_on_is_said(session: Session) -> None:
+    session.execute("CREATE CUBE w (n BIGINT MEASURE COUNT EVENTS, m BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
+    assert session.execute("ALTER CUBE w DROP n").warnings == ("COUNT(*) of w means SUM(m) from now on",)
+    assert session.execute("ALTER CUBE w DROP m").warnings == ("COUNT(*) of w means the rows of the base from now on",)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def test_a_wider_type_comes_with_its_tables_and_proofs(
+    tmp_path: Path, engine: str, request: pytest.FixtureRequest
+) -> None:
+    with Session(tmp_path / "w", request.getfixturevalue(engine)) as session:
+        for statement in (
+            "CREATE CUBE v (page INT, n BIGINT MEASURE COUNT, ms INT MEASURE SUM, "
+            "cost DECIMAL(6, 2) MEASURE SUM, t TIMESTAMP TIME)",
+            "CREATE TABLE h (page INT, n BIGINT, ms INT, cost DECIMAL(6, 2)) PARTITIONED BY (dt STRING)",
+            "CREATE FACT f OF CUBE v STORED IN (TABLE h PERIOD HOURLY PARTITIONED BY t AS (dt)) ROLLUPS (DAILY)",
+            "INSERT INTO h MARK COMPLETE FROM '2024-01-01' TO '2024-01-03' VALUES "
+            "(1, 1, 5, 1.5, '2024-01-01-03'), (2, 2, 7, 2.5, '2024-01-02-03')",
+            "REFRESH FACT f",
+            "ALTER CUBE v ALTER page TYPE BIGINT",
+            "ALTER CUBE v ALTER ms TYPE BIGINT",
+            "ALTER CUBE v ALTER cost TYPE DECIMAL(12, 2)",
+        ):
+            session.execute(statement)
+        session.execute("SET rewriter.verify = certificate")
+        assert rows(session, "REFRESH FACT f DRY RUN") == []
+        query = "SELECT page, SUM(ms), SUM(cost) FROM v WHERE t >= '2024-01-01' AND t < '2024-01-03' GROUP BY page"
+        assert "FROM f_daily WHERE" in session.plan(query).sql
+        assert sorted(map(str, rows(session, query))) == [
+            "(1, 5, Decimal('1.50'))",
+            "(2, 7, Decimal('2.50'))",
+        ]
+        session.execute("INSERT INTO h VALUES (3000000000, 1, 3000000000, 12345678.25, '2024-01-02-04')")
+        session.execute("INSERT INTO h VALUES (1, 1, 3000000000, 12345678.25, '2024-01-01-04')")
+        session.execute("REFRESH FACT f")
+        assert {row[8] for row in rows(session, "CHECK FACT f")} == {"agrees"}
+        assert sorted(map(str, rows(session, query))) == [
+            "(1, 3000000005, Decimal('12345679.75'))",
+            "(2, 7, Decimal('2.50'))",
+            "(3000000000, 3000000000, Decimal('12345678.25'))",
+        ]
