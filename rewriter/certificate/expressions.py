@@ -386,6 +386,8 @@ class ComputedExpressions:
         exp.Add: lambda self, node: self._call(lambda a, b: self._sum(a, b, 1), node.this, node.expression),
         exp.Sub: lambda self, node: self._call(lambda a, b: self._sum(a, b, -1), node.this, node.expression),
         exp.Mul: lambda self, node: self._call(lambda a, b: _integer(a) * _integer(b), node.this, node.expression),
+        exp.IntDiv: lambda self, node: self._call(lambda a, b: _divided(a, b)[0], node.this, node.expression),
+        exp.Mod: lambda self, node: self._call(lambda a, b: _divided(a, b)[1], node.this, node.expression),
         exp.Neg: lambda self, node: self._call(lambda a: -_integer(a), node.this),
         exp.CurrentDate: _clock,
         exp.CurrentTimestamp: _clock,
@@ -455,6 +457,15 @@ def _unit(node: exp.Expr) -> str:
     if unit not in _INTERVAL_UNITS:
         raise _not_understood(node)
     return unit
+
+
+def _divided(dividend: Any, divisor: Any) -> tuple[int, int]:
+    """Returns the quotient without its fraction and the remainder, which has the sign of the dividend."""
+    a, b = _integer(dividend), _integer(divisor)
+    if b == 0:
+        raise NotUnderstood("a division by zero")
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return quotient, a - b * quotient
 
 
 def _integer(value: Any) -> int:

@@ -117,9 +117,16 @@ class QueryBlock:
         bounded = ranges
         if where is not None and not is_exact:
             ranges, is_exact = condition.read_days(where.this, ranges)
-        # Conditions of a join, or of a query around this one, may narrow the time further.
-        is_alone = self.select.find(exp.Join) is None and self.select.find_ancestor(exp.Select, exp.With) is None
+        # The time in the condition of a join, and a query around this one, may narrow the time further.
+        joins = [join for join in self.select.find_all(exp.Join) if join.find_ancestor(exp.Select) is self.select]
+        is_joined = any(self._joins_time(join) for join in joins)
+        is_alone = not is_joined and self.select.find_ancestor(exp.Select, exp.With) is None
         return bounded, ranges, is_exact and is_alone
+
+    def _joins_time(self, join: exp.Join) -> bool:
+        on, using = join.args.get("on"), join.args.get("using") or ()
+        names = {column.name.lower() for column in on.find_all(exp.Column)} if on is not None else set()
+        return bool(join.method) or self.time in names | {name.name.lower() for name in using}
 
     def used_columns(self) -> Set[str] | None:
         """Returns the dimensions and measures that the block may read, in lower case; ``None`` for all of ``*``."""
@@ -255,10 +262,12 @@ class QueryBlock:
             return "DAILY"
         if isinstance(node, exp.TsOrDsToDate | exp.Date) and self._is_time_argument(node.this):
             return "DAILY"
+        if isinstance(node, exp.Extract) and self._is_time_argument(node.expression):
+            return _EXTRACTED.get(node.name.upper())
         for kind, unit in (
-            (exp.Year, "YEARLY"), (exp.Quarter, "QUARTERLY"), (exp.Month, "MONTHLY"), (exp.Day, "DAILY"),
-            (exp.DayOfMonth, "DAILY"), (exp.DayOfWeek, "DAILY"), (exp.DayOfYear, "DAILY"), (exp.Hour, "HOURLY"),
-            (exp.Minute, "MINUTELY"),
+            (exp.LastDay, "MONTHLY"), (exp.Year, "YEARLY"), (exp.Quarter, "QUARTERLY"), (exp.Month, "MONTHLY"),
+            (exp.Day, "DAILY"), (exp.DayOfMonth, "DAILY"), (exp.DayOfWeek, "DAILY"), (exp.DayOfYear, "DAILY"),
+            (exp.Hour, "HOURLY"), (exp.Minute, "MINUTELY"),
         ):  # fmt: skip
             if isinstance(node, kind) and self._is_time_argument(node.this):
                 return unit
@@ -352,6 +361,7 @@ def _unit_of_pattern(node: exp.TimeToStr) -> str | None:
 
 
 def _is_number(node: exp.Expr) -> bool:
+    node = node.unnest()
     number = node.this if isinstance(node, exp.Neg) else node
     return isinstance(number, exp.Literal) and not number.is_string
 
@@ -364,6 +374,15 @@ _LETTERS = {
     "m": "MINUTELY",
     "Q": "QUARTERLY",
     "q": "QUARTERLY",
+}
+#: The fields of EXTRACT that are those of the functions of the same names.
+_EXTRACTED = {
+    "YEAR": "YEARLY",
+    "QUARTER": "QUARTERLY",
+    "MONTH": "MONTHLY",
+    "DAY": "DAILY",
+    "HOUR": "HOURLY",
+    "MINUTE": "MINUTELY",
 }
 _WHOLE_DAYS = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 #: Ten years, in microseconds.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 #: The lines that are printed of what one statement has done.
 _MOST_LINES = 20
 _ATTEMPTS = 4
+#: The seconds between two runs of all steps where commits are followed: time alone makes partitions old, too.
+_HOUR = 3600.0
 
 
 @click.command()
@@ -31,7 +35,18 @@ _ATTEMPTS = 4
     metavar="N",
     help="Refresh at most N partitions of each fact, the oldest first: several workers share the work.",
 )
-def maintain(facts: Sequence[str], dry_run: bool, most: int | None, **options: Any) -> int:
+@click.option(
+    "--follow", is_flag=True, help="Go on: refresh after each commit of any process, until Ctrl-C or SIGTERM."
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --follow, look for new commits so often: rollups follow their base within this time and the refresh.",
+)
+def maintain(facts: Sequence[str], dry_run: bool, most: int | None, follow: bool, every: float, **options: Any) -> int:
     """Refresh, drop what is old, compact and vacuum.
 
     It refreshes the rollups of facts, drops the partitions that RETAIN does not keep, compacts small files of their
@@ -40,8 +55,13 @@ def maintain(facts: Sequence[str], dry_run: bool, most: int | None, **options: A
     FACT is the name of a fact: f or db.f. Without one, all facts are maintained. Each step is a transaction of its own:
     after an error or a kill, the next run does what is left. An error of one fact does not stop the others.
 
+    With --follow the command stays, prints what it does, and does all steps once an hour. It is for facts whose writers
+    are not to wait for a refresh.
+
     Exit codes: 0 if everything that can be done is done; 1 after an error of a fact or of a table.
     """
+    if follow and dry_run:
+        raise click.UsageError("--follow and --dry-run exclude each other.")
     opened = connection(**options)
     opened.require_warehouse("Name the warehouse's directory with -w.")
     with opened.session() as session:
@@ -49,13 +69,34 @@ def maintain(facts: Sequence[str], dry_run: bool, most: int | None, **options: A
         from rewriter.grammar.unparse import name_text
 
         named = [name_text(parse_name(fact)) for fact in facts]
-        steps = [
-            *((_maintenance(fact, dry_run, most), _step_line) for fact in named or _all_facts(session)),
-            *((f"ALTER TABLE {table} COMPACT", _line) for table in _tables(session, named) if not dry_run),
-            ("VACUUM DRY RUN" if dry_run else "VACUUM", _line),
-        ]
-        succeeded = [_run(statement, line, session) for statement, line in steps]
-    return int(not all(succeeded))
+
+        def run(*, is_whole: bool, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+            steps = [(_maintenance(fact, dry_run, most), _step_line) for fact in named or _all_facts(session)]
+            if is_whole:
+                steps += [(f"ALTER TABLE {table} COMPACT", _line) for table in _tables(session, named) if not dry_run]
+                steps.append(("VACUUM DRY RUN" if dry_run else "VACUUM", _line))
+            succeeded = [
+                _run(statement, line, session, is_quiet=follow) for statement, line in steps if not is_stopped()
+            ]
+            return all(succeeded)
+
+        return _follow(session, every, run) if follow else int(not run(is_whole=True))
+
+
+def _follow(session: Session, every: float, run: Callable[..., bool]) -> int:
+    """Runs the steps after commits, and all of them once an hour, until a signal comes. An error does not end it."""
+    from rewriter.cli.stop_signals import stop_signals
+
+    seen, next_whole = -1, 0.0
+    with stop_signals() as is_stopped:
+        while True:
+            # What is committed during a run is seen by the next one; so are its own commits, which leave nothing to do.
+            newest, is_whole = session.catalog.snapshot().sequence, monotonic() >= next_whole
+            if newest != seen or is_whole:
+                run(is_whole=is_whole, is_stopped=partial(is_stopped, 0.0))
+                seen, next_whole = newest, monotonic() + _HOUR if is_whole else next_whole
+            if is_stopped(every):
+                return 0
 
 
 def _maintenance(fact: str, dry_run: bool, most: int | None) -> str:
@@ -111,18 +152,23 @@ def _retried(statement: str, session: Session) -> Result:
     return session.execute(statement)
 
 
-def _run(statement: str, line: Callable[[Row], str], session: Session) -> bool:
-    """Runs a statement, and prints what it has done. Returns whether it succeeded; an error is printed."""
+def _run(statement: str, line: Callable[[Row], str], session: Session, *, is_quiet: bool) -> bool:
+    """Runs a statement, and prints what it has done; if ``is_quiet``, not what it has left as it was. Returns whether
+    it succeeded; an error is printed.
+    """
     from rewriter.display.terminal.errors import write_error
     from rewriter.errors import Error
 
     try:
         result = _retried(statement, session)
-        lines = [printable(line(row)) for row in result.rows()]
+        shown = [row for row in result.rows() if not (is_quiet and str(row[-1]).startswith("kept"))]
+        lines = [printable(line(row)) for row in shown]
     except Error as error:
         error.position = None  # The position was in a generated statement.
         write_error(error, statement, click.get_current_context().obj)
         return False
+    if is_quiet and not lines:
+        return True
     click.echo(f"{statement}{'' if lines else ': nothing to do'}")
     for text in [*lines[:_MOST_LINES], *([f"… {len(lines) - _MOST_LINES:,} more"] if len(lines) > _MOST_LINES else [])]:
         click.echo(f"  {text}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 
@@ -196,3 +200,33 @@ def test_the_command(
     assert "MAINTAIN FACT f" in captured.out
     assert main.main(["maintain", "-w", str(tmp_path / "none"), "--engine", "duckdb"]) == 2
     assert "There is no warehouse" in capsys.readouterr().err
+
+
+def test_the_command_follows_the_commits_of_other_processes(
+    session: Session, tmp_path: Path, catalog_url: str | None
+) -> None:
+    for table in ("h", "f_daily"):
+        session.execute(f"ALTER FACT f TABLE {table} UNSET RETAIN")
+    words = ["maintain", "--follow", "--every", "0.2", "-w", str(tmp_path / "w"), "--engine", "duckdb"]
+    words += [] if catalog_url is None else ["--catalog", catalog_url]
+    command = [sys.executable, "-m", "rewriter", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+        def wait_for_refresh() -> None:
+            deadline = monotonic() + 60
+            while rows(session, "REFRESH FACT f DRY RUN"):
+                assert process.poll() is None
+                assert monotonic() < deadline
+                sleep(0.1)
+
+        wait_for_refresh()
+        for n in (3, 4):
+            session.execute(f"INSERT INTO h VALUES ('a', 1, {n}, '2024-02-1{n}-01')")
+            wait_for_refresh()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert out.count("MAINTAIN FACT") >= 3
+    assert "nothing to do" not in out
+    assert rows(session, "SELECT SUM(n) FROM v WHERE t >= '2024-02-01' AND t < '2024-03-01'") == [(12,)]
+    assert main.main(["maintain", "--follow", "--dry-run", "-w", str(tmp_path / "w")]) == 2
