@@ -35,7 +35,7 @@ def continued(connection: sa.Connection, fact: Fact, cube: Cube, bindings: Seque
     if any(table.external for table in tables.values()):
         return fact  # No row tells what has been written into their directories since.
     for dropped, life in _dropped_facts(connection):
-        if _meaning(dropped) != _meaning(fact):
+        if _meaning(dropped, cube) != _meaning(fact, cube):
             continue
         old_cube = _object_before(connection, dropped.cube, life.dropped)
         if not isinstance(old_cube, Cube) or replace(old_cube, id=cube.id, name=cube.name) != cube:
@@ -52,11 +52,24 @@ def _joined(storage: Storage, joined: Mapping[str, int]) -> Storage:
     return replace(storage, tables=tuple(replace(t, joined=joined[t.table.lower()]) for t in storage.tables))
 
 
-def _meaning(fact: Fact) -> tuple[object, ...]:
-    """Returns what two facts have in common that mean the same: the order of tables and storages does not matter."""
+def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
+    """Returns what two facts have in common that mean the same: the order of tables and storages does not matter, nor
+    does it whether a rollup lists all columns or none.
+    """
+    every = {name.lower() for name in fact.columns or cube.column_order} - {time.lower() for time in cube.times}
     storages = []
     for storage in sorted(fact.storages, key=lambda storage: storage.name):
-        tables = [replace(t, table=t.table.lower(), joined=0, made=False, retain=None) for t in storage.tables]
+        tables = [
+            replace(
+                t,
+                table=t.table.lower(),
+                joined=0,
+                made=False,
+                retain=None,
+                columns=None if t.columns is None or {name.lower() for name in t.columns} == every else t.columns,
+            )
+            for t in storage.tables
+        ]
         storages.append((storage.name, sorted(tables, key=lambda t: t.table), storage.start, storage.end))
     return storages, fact.columns, fact.zone
 

@@ -269,3 +269,13 @@ def test_a_wider_type_comes_with_its_tables_and_proofs(
             "(2, 7, Decimal('2.50'))",
             "(3000000000, 3000000000, Decimal('12345678.25'))",
         ]
+
+
+def test_the_first_declaration_keeps_the_proofs_of_a_cube_that_has_its_columns_again(session: Session) -> None:
+    cube, fact = (str(rows(session, f"SHOW CREATE {kind}")[0][0]) for kind in ("CUBE v", "FACT f"))
+    session.execute("ALTER CUBE v ADD (city STRING)")
+    session.execute("ALTER CUBE v DROP (city)")
+    for statement in ("DROP FACT f", "DROP CUBE v", cube, fact):
+        session.execute(statement)
+    assert rows(session, "REFRESH FACT f DRY RUN") == []
+    assert "f_daily" in session.plan(f"SELECT page, SUM(n) FROM v WHERE {DAYS} GROUP BY page").sql
