@@ -173,7 +173,8 @@ def _read_time(query: CubeQuery) -> None:
     source, select, columns = query.source, query.select, query.columns
     conditions = [*(read for _, read in query.inlined), *filters(select, source.index)]
     query.time = time_use(query.text, source, conditions, query.nodes, columns, query.constants)
-    stars = any(_is_star(node, columns) for node in query.nodes) and query.visible
+    stars = [node for node in query.nodes if isinstance(node, exp.Star)] if query.visible else []
+    stars = [star for star in stars if _is_star(star.parent if isinstance(star.parent, exp.Column) else star, columns)]
     if stars and any(columns.times_in(value) for value in source.columns.values()):
         query.time.raw_uses.append(select)
     query.time.raw_uses += [select for name in query.natural_columns if columns.times_in(source.columns[name])]

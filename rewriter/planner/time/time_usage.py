@@ -115,8 +115,10 @@ def time_use(
             continue
         if isinstance(node, _TRUNCATIONS):
             check_unit(text, node)
-        if _is_joined_time(node, columns):
-            use.raw_uses.append(node)
+        if isinstance(node, exp.Identifier):
+            if isinstance(node.parent, exp.Join) and _is_joined_time(node, columns):
+                use.raw_uses.append(node)
+            continue
         if id(node) in consumed:
             continue
         if _is_time_range_in(node):
@@ -190,10 +192,8 @@ def _take_ranges(
     return let_through, left
 
 
-def _is_joined_time(node: exp.Expr, columns: Columns) -> bool:
-    """Tests whether a node is a name in USING that means a time dimension."""
-    if not isinstance(node, exp.Identifier) or not isinstance(node.parent, exp.Join):
-        return False
+def _is_joined_time(node: exp.Identifier, columns: Columns) -> bool:
+    """Tests whether a name in USING means a time dimension."""
     value = columns.joined_value(node)
     return value is not None and bool(columns.times_in(value))
 
