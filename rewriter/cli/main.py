@@ -50,6 +50,7 @@ def run_process() -> int:
     code = main()
     if not is_ignored:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.freeze()  # The end of the process frees all objects: Python need not look for cycles, which takes 50 ms.
     return code
 
 
