@@ -50,7 +50,7 @@ def maintain(facts: Sequence[str], dry_run: bool, most: int | None, follow: bool
     """Refresh, drop what is old, compact and vacuum.
 
     It refreshes the rollups of facts, drops the partitions that RETAIN does not keep, compacts small files of their
-    tables, and removes files that nothing needs.
+    tables, drops what 'rewriter.retain' of other tables does not keep, and removes files that nothing needs.
 
     FACT is the name of a fact: f or db.f. Without one, all facts are maintained. Each step is a transaction of its own:
     after an error or a kill, the next run does what is left. An error of one fact does not stop the others.
@@ -73,6 +73,8 @@ def maintain(facts: Sequence[str], dry_run: bool, most: int | None, follow: bool
         def run(*, is_whole: bool, is_stopped: Callable[[], bool] = lambda: False) -> bool:
             steps = [(_maintenance(fact, dry_run, most), _step_line) for fact in named or _all_facts(session)]
             if is_whole:
+                plain = [] if named else _retained_tables(session)
+                steps += [(f"MAINTAIN TABLE {table}{' DRY RUN' if dry_run else ''}", _step_line) for table in plain]
                 steps += [(f"ALTER TABLE {table} COMPACT", _line) for table in _tables(session, named) if not dry_run]
                 steps.append(("VACUUM DRY RUN" if dry_run else "VACUUM", _line))
             succeeded = [
@@ -119,6 +121,13 @@ def _tables(session: Session, facts: Sequence[str]) -> list[str]:
         tables = (snapshot.table(stored.table) for stored in fact.tables)
         names += [_written(table.name) for table in tables if not table.external]
     return names
+
+
+def _retained_tables(session: Session) -> list[str]:
+    """Returns the names of the tables that have a retention of their own, as SQL."""
+    from rewriter.catalog.model.table_retention import retention_of
+
+    return [_written(table.name) for table in session.catalog.snapshot().tables() if retention_of(table) is not None]
 
 
 def _written(name: str) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RULES = r"""
 ?statement: show_timelines | show_coverage | show_work | show_latest | check_fact | refresh_fact | refresh_timelines \
-          | maintain_fact
+          | maintain_fact | maintain_table
 
 show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
 show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
@@ -23,6 +23,7 @@ show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM"
 show_latest: "SHOW" "LATEST" "OF" name
 check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] ["SAMPLE" NUMBER "PERCENT"] [ACCEPT]
 maintain_fact: "MAINTAIN" "FACT" name ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
+maintain_table: "MAINTAIN" "TABLE" name [DRY "RUN"]
 refresh_fact: "REFRESH" "FACT" name [FORCE] ["FROM" bound "TO" bound] ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
 refresh_timelines: "REFRESH" "TIMELINES" "OF" name
 """
@@ -237,6 +238,24 @@ def maintain_fact(fact: Name, number: Terminal | None, dry: Terminal | None) -> 
 def maintain_fact_text(s: MaintainFact) -> str:
     most = f"MAX {s.most} PARTITIONS" if s.most is not None else None
     return words(f"MAINTAIN FACT {name_text(s.fact)}", most, "DRY RUN" if s.dry_run else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintainTable(Statement):
+    """``MAINTAIN TABLE t [DRY RUN]``: drops the partitions that the table's retention does not keep."""
+
+    table: Name
+    dry_run: bool = False
+
+
+@builds("maintain_table")
+def maintain_table(table: Name, dry: Terminal | None) -> MaintainTable:
+    return MaintainTable(table=table, dry_run=dry is not None)
+
+
+@renders(MaintainTable)
+def maintain_table_text(s: MaintainTable) -> str:
+    return words(f"MAINTAIN TABLE {name_text(s.table)}", "DRY RUN" if s.dry_run else None)
 
 
 @dataclass(frozen=True, kw_only=True)

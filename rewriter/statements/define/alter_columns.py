@@ -135,7 +135,7 @@ def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:
         reason = "existing files are not rewritten"
     elif column in table.partition_columns:
         reason = "its values are the names of the partitions"
-    elif not is_wider(column.type, str(renamed.type)):
+    elif not reads_as_wider(column.type, str(renamed.type)):
         reason = "existing files are not rewritten"
         hint += f" A type may become a wider one: {_WIDER}."
     elif not DATA_FORMATS[table.format].widens:
@@ -150,7 +150,7 @@ def _check_wider(table: Table, column: Column, renamed: ColumnDef) -> None:
         )
 
 
-def is_wider(type_: str, new_type: str) -> bool:
+def reads_as_wider(type_: str, new_type: str) -> bool:
     """Returns whether both engines read every value of Parquet files of a type as the same value of a new type."""
     is_exact_double = new_type == "double" and type_ in ("tinyint", "smallint", "int")
     return is_exact_double or wider_types.is_wider(new_type, type_)

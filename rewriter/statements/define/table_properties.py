@@ -34,6 +34,7 @@ from rewriter.catalog.model.objects import Column, Fact, StorageTable, Table
 from rewriter.catalog.model.partition_commit import checked_partition_commit, is_about_partition_commit
 from rewriter.catalog.model.row_formats import SERDE_PROPERTY, TEXTFILE
 from rewriter.catalog.model.stored_paths import MOVING
+from rewriter.catalog.model.table_retention import checked_retention, is_about_retention, retention_of
 from rewriter.catalog.store import schema
 from rewriter.errors import AnalysisError, Error, InternalError, NotSupportedError, Span
 from rewriter.grammar.families import table_properties as s
@@ -173,6 +174,16 @@ def check_storage_table(table: Table, storage_table: StorageTable, position: Spa
     """
     if is_discovered(table):
         raise not_registered(table).at(position)
+    retention = retention_of(table)
+    if retention is not None:
+        raise AnalysisError(
+            f"The table {table.name} has a retention of its own, which would drop what rollups need.",
+            condition="INVALID_RETENTION",
+            position=position,
+            object=table.name,
+            hint=f"ALTER TABLE {table.name} UNSET TBLPROPERTIES ('rewriter.retain'), and write RETAIN "
+            f"{retention.length.upper()} behind the table in CREATE FACT.",
+        )
     try:
         for choice in properties.choices(table.properties):
             if choice.time_in(storage_table) is None:
@@ -220,6 +231,8 @@ def _canonical_property(key: str, value: str, table: Table, context: Context) ->
         return checked_packing(key, value, table)
     if is_about_auto_compact(key):
         return checked_auto_compact(key, value, table)
+    if is_about_retention(key):
+        return checked_retention(key, value, table, context.snapshot.fact_using(table.name))
     if is_about_exposing(key):
         return checked_exposing(key, value, table)
     if is_about_partition_commit(key):

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 
 #: How often a drop is tried again after another transaction has written into the same partitions.
 _ATTEMPTS = 4
+#: The columns of the result of MAINTAIN.
+STEP_COLUMNS = (
+    *strings("step", "table", "period", "from", "to"),
+    Column("partitions", "bigint"),
+    Column("bytes", "bigint"),
+    *strings("status"),
+)
 
 
 @runs(MaintainFact)
@@ -56,9 +63,7 @@ def maintain_fact(statement: MaintainFact, context: Context) -> Result:
             rows += _retain(stored, statement.dry_run, context)
     except Error as error:
         raise error.at(statement.fact.span) from None
-    columns = (*strings("step", "table", "period", "from", "to"), Column("partitions", "bigint"))
-    columns = (*columns, Column("bytes", "bigint"), *strings("status"))
-    return replace(listing("MAINTAIN FACT", columns, rows), warnings=refreshed.warnings)
+    return replace(listing("MAINTAIN FACT", STEP_COLUMNS, rows), warnings=refreshed.warnings)
 
 
 def _retain(stored: StoredPeriod, dry_run: bool, context: Context) -> list[Row]:

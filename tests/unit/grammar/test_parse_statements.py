@@ -95,6 +95,7 @@ from rewriter.grammar.families.tables import CreateTable, CreateTableAs, CreateT
 from rewriter.grammar.families.timelines import (
     CheckFact,
     MaintainFact,
+    MaintainTable,
     RefreshFact,
     RefreshTimelines,
     ShowCoverage,
@@ -817,6 +818,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("ALTER CUBE c ALTER COLUMN m TYPE BIGINT", WidenCubeColumn(name=name("c"), column="m", type="bigint")),
     ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
     ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),
+    ("maintain table d.t DRY RUN", MaintainTable(table=name("d", "t"), dry_run=True)),
     ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),
     (
         "refresh fact d.f from '2015' to 'now' max 1 partitions dry run",

@@ -51,7 +51,7 @@ from rewriter.metastore.service.calls.lookup import is_readable, is_shown, seen_
 from rewriter.metastore.service.calls.names import database_name, database_pattern, pattern, table_name
 from rewriter.metastore.service.calls.table_filters import read_table_filter
 from rewriter.metastore.wire.interface import structure
-from rewriter.statements.define.alter_columns import is_wider
+from rewriter.statements.define.alter_columns import reads_as_wider
 
 if TYPE_CHECKING:
     from rewriter.metastore.service.calls.call import Call, Handlers
@@ -270,7 +270,7 @@ def _changed_columns(table: Table, wanted: Table) -> list[Change]:
         raise _InvalidOperation(message="partition keys can not be changed.")
     for old, new in pairs:
         data_format = known_format(table.format)
-        is_wide = data_format is not None and data_format.widens and is_wider(old.type, _spelled(new.type))
+        is_wide = data_format is not None and data_format.widens and reads_as_wider(old.type, _spelled(new.type))
         if old.name in types and data_format is not None and not is_wide:
             raise _InvalidOperation(
                 message=f"The type {old.type} of {old.name} cannot become {new.type}: files of {table.name} have it."
