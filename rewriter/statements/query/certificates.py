@@ -5,7 +5,7 @@ A certificate is made only where one is asked for: it reads the records of all p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
@@ -193,9 +193,10 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     positions = _positions(layout, table)
     wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
     stored_table = records.find("table", part.table)
+    bounds = _text_bounds(layout, table, wanted)
     seen = [
         record
-        for record in (records.versions(stored_table) if stored_table is not None else ())
+        for record in (records.versions(stored_table, *bounds) if stored_table is not None else ())
         if record.is_seen(records.commit) and _ordinal(layout, positions, record) in wanted
     ]
     ranges = [(part.period.start(range_.start), part.period.start(range_.end)) for range_ in part.ranges]
@@ -211,6 +212,15 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
         "digest": digest(seen),
         "rests_on": _rests_on(part, fact, stored, seen, table.external, context),
     }
+
+
+def _text_bounds(layout: TimeLayout, table: Table, ordinals: Collection[int]) -> tuple[str, str] | tuple[None, None]:
+    """Returns texts of the first partition column between which all the periods lie; ``None`` for no bounds."""
+    column = table.partition_columns[0]
+    is_first = layout.columns[0].lower() == column.name.lower()
+    if not ordinals or not is_first or column.type != "string" or not layout.text_ordered:
+        return None, None
+    return layout.values(min(ordinals))[0], layout.values(max(ordinals))[0]
 
 
 def _positions(layout: TimeLayout, table: Table) -> list[int]:
