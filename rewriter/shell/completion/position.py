@@ -407,6 +407,8 @@ def _columns(context: tuple[str, ...], tokens: Sequence[Token]) -> tuple[Expecta
         return (Columns(about, partitions=True),)
     if _is_existing_column(context):
         return (Columns(about),)
+    if context[0] == "ALTER" and last == "TYPE":
+        return (Keywords(TYPES),)
     if context[0] == "ALTER" and "ADD" in context:
         return (Keywords(TYPES),) if last == "NAME" else (Keywords(()),)
     if last == "WITH" and "COMPLETE" in context:
@@ -415,11 +417,21 @@ def _columns(context: tuple[str, ...], tokens: Sequence[Token]) -> tuple[Expecta
 
 
 def _is_existing_column(context: tuple[str, ...]) -> bool:
-    """Tests whether the place is the place of a data column that the table has."""
+    """Tests whether the place is the place of a data column that the table or cube has."""
     last = context[-1]
     if "COLUMNS" in context and "FOR" in context:
         return True
-    if context[:2] == ("ALTER", "TABLE") and last in ("COLUMN", "ALTER", "CHANGE"):
+    if (
+        context[:2] == ("ALTER", "CUBE")
+        and "DROP" in context
+        and last in ("DROP", "COLUMN", "COLUMNS", "LPAR", "COMMA")
+    ):
+        return True
+    if (
+        context[:2] in (("ALTER", "TABLE"), ("ALTER", "CUBE"))
+        and context[-2:] != ("DROP", "COLUMN")
+        and last in ("COLUMN", "ALTER", "CHANGE")
+    ):
         return True
     if context[0] == "INSERT" and last in ("LPAR", "COMMA"):
         return True
