@@ -158,6 +158,7 @@ _REFUSALS = (
         "ALTER CUBE",
         "ALTER CUBE changes columns by ADD (…), DROP (…) and ALTER column TYPE type. For other changes, DROP CUBE c, "
         "then CREATE CUBE c with all its columns.",
+        "RENAME CHANGE REPLACE SET UNSET",
     ),
     _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),
     _refuse("ALTER", _DATABASE, "DATABASE SCHEMA NAMESPACE"),

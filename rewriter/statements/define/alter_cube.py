@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,14 @@ from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import cubes as s
 from rewriter.grammar.lexer import tokens
+from rewriter.grammar.unparse import quote_name
+from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
+from rewriter.statements.define.rollups import columns_of
 from rewriter.statements.define.show_create import declared_cube, declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.layouts import TimeLayout
 
 
 @runs(s.AlterCube)
@@ -68,7 +72,20 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
         if old.columns != new.columns
     ]
     warning = f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do"
-    return Result("ALTER CUBE", warnings=(warning,) if narrow else ())
+    return Result("ALTER CUBE", warnings=(*((warning,) if narrow else ()), *_count_warnings(cube, altered)))
+
+
+def _count_warnings(cube: Cube, altered: Cube) -> Iterator[str]:
+    """Yields what COUNT(*) means from now on, if it meant something else."""
+    before, after = cube.count_measure, altered.count_measure
+    is_same = before == after and cube.count_is_ambiguous == altered.count_is_ambiguous
+    if is_same:
+        return
+    if altered.count_is_ambiguous:
+        yield f"COUNT(*) of {cube.name} is refused from now on. {ambiguity(altered)} {declaration_hint(altered)}"
+        return
+    meaning = "the rows of the base" if after is None else f"SUM({after.name})"
+    yield f"COUNT(*) of {cube.name} means {meaning} from now on"
 
 
 @runs(s.DropCubeColumns)
@@ -87,27 +104,28 @@ def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
     declared = declared_cube(cube)
     left = tuple(column for column in declared.columns if column.name.lower() not in dropped)
     altered = build_cube(replace(declared, columns=left), cube.id, cube.calendar)
-    own = tuple(name for name in altered.column_order if name not in altered.times)
     facts = context.snapshot.facts_of(cube.name)
-    pairs = tuple((fact, _without(_with_rollups_of(fact, own), dropped, statement, context)) for fact in facts)
+    pairs = tuple((fact, _without(fact, dropped, altered, statement, context)) for fact in facts)
     try:
         with context.catalog.begin(context.snapshot) as transaction:
             transaction.commit([AlterCube(cube, altered, pairs)])
     except Error as error:
         raise error.at(statement.name.span) from None
     dropped_names = ", ".join(statement.columns)
-    kept = [table.table for _, fact in pairs for table in fact.tables if table.columns is not None and not table.made]
+    kept = [table.table for _, fact in pairs for table in _rollups_of(fact) if not table.made]
     warnings = [
         f"REFRESH FACT skips {table}, which has {dropped_names}: ALTER FACT … ADD ROLLUP makes a rollup without"
         for table in kept
         if dropped & {column.name.lower() for column in context.snapshot.table(table).columns}
     ]
-    if altered.count_measure == cube.count_measure:
-        return Result("ALTER CUBE", warnings=tuple(warnings))
-    counter = altered.count_measure
-    rows = "nothing" if altered.count_is_ambiguous else "the rows of the base"
-    meaning = rows if counter is None else f"SUM({counter.name})"
-    return Result("ALTER CUBE", warnings=(*warnings, f"COUNT(*) of {cube.name} means {meaning} from now on"))
+    return Result("ALTER CUBE", warnings=(*warnings, *_count_warnings(cube, altered)))
+
+
+def _rollups_of(fact: Fact) -> Iterator[StorageTable]:
+    """Yields the tables that hold no base rows."""
+    for table in fact.tables:
+        if not any(fact.is_base(table, period) for period in table.layouts):
+            yield table
 
 
 @runs(s.WidenCubeColumn)
@@ -123,6 +141,8 @@ def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
     _check_column_of(cube, statement.column, statement.span)
     declared = declared_cube(cube)
     column = next(c for c in declared.columns if c.name.lower() == statement.column.lower())
+    if column.type == statement.type and column.role != "TIME":
+        return Result("ALTER CUBE")
     if column.role == "TIME" or not is_wider(statement.type, column.type):
         raise AnalysisError(
             f"The column {column.name} {column.type.upper()} of {cube.name} cannot become {statement.type.upper()}.",
@@ -156,8 +176,11 @@ def _widening(
     if own is None and stored.raw is None:
         return  # A narrow rollup without it.
     reason = ""
-    if own is None or (stored.raw is not None and wider.name.lower() in {name.lower() for name in stored.raw}):
-        reason = f"{wider.name} of the events in {table.name} is an expression"
+    if own is None or any(
+        name.lower() == wider.name.lower() or _names(sql, wider.name) for name, sql in (stored.raw or {}).items()
+    ):
+        # Such an expression may have another value for the wider type, and rollups hold the old one.
+        reason = f"an expression of RAW in {table.name} computes or reads {wider.name}"
     elif own in table.partition_columns:
         reason = f"the partitions of {table.name} are named by {own.name}"
     elif own.type != wider.type and is_wider(wider.type, own.type) and not DATA_FORMATS[table.format].widens:
@@ -192,18 +215,30 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
     queries = {view.name: view.query for view in context.snapshot.views()}
-    views = [view for view, query in queries.items() if _names(query, name) and _names(query, cube.name)]
+    readers = _views_of(cube.name, queries)
+    views = [view for view in readers if _names(queries[view], name)]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
     elif not dropped.issuperset(map(str.lower, counted)):
         message = f"{name} counts the values of {', '.join(counted)}"
-        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join([name, *counted])})."
+        hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *counted]))})."
     elif views:
-        message = f"The view {views[0]} names {name} and {cube.name}"
+        message = f"The view {views[0]} reads {cube.name} and names {name}"
         hint = "Drop the view, or create it again without the column, first."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
+
+
+def _views_of(cube: str, queries: Mapping[str, str]) -> list[str]:
+    """Returns the views whose queries, by name, name the cube or such a view."""
+    readers, sources = list[str](), [cube]
+    while sources:
+        source = sources.pop()
+        more = [view for view, query in queries.items() if view not in readers and _names(query, source)]
+        readers += more
+        sources += more
+    return readers
 
 
 def _names(query: str, name: str) -> bool:
@@ -212,15 +247,21 @@ def _names(query: str, name: str) -> bool:
     return any(token.text.lower().strip("`") == key for token in tokens(query))
 
 
-def _without(fact: Fact, dropped: Set[str], statement: s.DropCubeColumns, context: Context) -> Fact:
+def _without(fact: Fact, dropped: Set[str], cube: Cube, statement: s.DropCubeColumns, context: Context) -> Fact:
     """Returns a fact without the columns, in lower case."""
 
     def left(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None if columns is None else tuple(name for name in columns if name.lower() not in dropped)
 
+    every = {name.lower() for name in left(fact.columns) or cube.column_order} - {time.lower() for time in cube.times}
+
     def table_left(table: StorageTable) -> StorageTable:
         raw = None if table.raw is None else {n: sql for n, sql in table.raw.items() if n.lower() not in dropped}
-        return replace(table, columns=left(table.columns), raw=raw)
+        columns = left(table.columns)
+        # One that lists all columns means the same without a list, but beside the base of its period it is a rollup.
+        if columns is not None and fact.base_period not in table.layouts and {n.lower() for n in columns} == every:
+            columns = None
+        return replace(table, columns=columns, raw=raw)
 
     storages = tuple(replace(storage, tables=tuple(map(table_left, storage.tables))) for storage in fact.storages)
     result = replace(fact, columns=left(fact.columns), storages=storages)
@@ -228,18 +269,20 @@ def _without(fact: Fact, dropped: Set[str], statement: s.DropCubeColumns, contex
     if result.columns == ():
         raise invalid_fact(f"The fact {fact.name} has no other column.", span, f"DROP FACT {fact.name}.", fact.name)
     for table in result.tables:
+        is_base = any(fact.is_base(table, period) for period in table.layouts)
         leave = f"ALTER FACT {fact.name} DROP STORAGE {table.table} takes the rollup out."
+        leave = f"The base of {fact.name} needs it. DROP FACT {fact.name}, or keep the column." if is_base else leave
         named = {c.name.lower() for c in context.snapshot.table(table.table).partition_columns} & dropped
-        if named and not all(fact.is_base(table, period) for period in table.layouts):
+        if named:
             # Partitions that REFRESH writes without the column would stand beside the old ones.
-            reason = f"The partitions of the rollup {table.table} are named by {', '.join(sorted(named))}."
+            reason = f"The partitions of {table.table} are named by {', '.join(sorted(named))}."
             raise invalid_fact(reason, span, leave, table.table)
-        if table.columns == ():
-            raise invalid_fact(f"The rollup {table.table} has no other column.", span, leave, table.table)
-        own = None if table.columns is None else frozenset(map(str.lower, table.columns))
+        own = columns_of(table, result, cube)
+        if not any(measure.name.lower() in own for measure in cube.measures):
+            raise invalid_fact(f"The table {table.table} has no other measure.", span, leave, table.table)
         for period in table.layouts if table.raw is None else ():
             other = seen.setdefault((period, own), table.table)
-            if other != table.table and own is not None:
+            if other != table.table:
                 reason = f"{other} and {table.table} would hold the same rollup: {period.name}, with the same columns."
                 raise invalid_fact(reason, span, leave, table.table)
     return result
@@ -274,12 +317,21 @@ def _check(fact: Fact, cube: Cube, statement: s.AlterCube, context: Context) -> 
                 stored.table,
             )
         table = context.snapshot.table(stored.table)
-        own = {column.name.lower(): column for column in table.all_columns}
+        named = {c.lower() for layouts in _layouts_of(stored) for layout in layouts for c in layout.columns}
+        own = {column.name.lower(): column for column in table.all_columns if column.name.lower() not in named}
         for column in statement.columns:
-            _check_column(column, own.get(column.name.lower()), stored, statement.name)
+            # Events are counted without a column.
+            if stored.raw is None or column.role != "COUNT" or column.name.lower() in own:
+                _check_column(column, own.get(column.name.lower()), stored, statement.name)
     check_measure_types(declared_fact(fact), fact, cube, context)
     for stored in fact.tables:
         check_stored_not_null(stored, fact, cube, context)
+
+
+def _layouts_of(stored: StorageTable) -> Iterator[Collection[TimeLayout]]:
+    yield stored.layouts.values()
+    for other in stored.others:
+        yield other.layouts.values()
 
 
 def _check_column(column: s.CubeColumn, own: Column | None, stored: StorageTable, name: Name) -> None:
@@ -288,7 +340,8 @@ def _check_column(column: s.CubeColumn, own: Column | None, stored: StorageTable
         raise invalid_fact(
             f"The table {stored.table} lacks the column {column.name}, and holds the base.",
             column.span,
-            f"ALTER TABLE {stored.table} ADD COLUMNS ({column.name} {type_.upper()}) adds it, as NULL in older rows.",
+            f"ALTER TABLE {stored.table} ADD COLUMNS ({quote_name(column.name)} {type_.upper()}) adds it, as NULL in "
+            "older rows.",
             column.name,
         )
     if own.type != type_ and (column.role == "DIMENSION" or stored.raw is not None):

@@ -83,7 +83,7 @@ def _add_rollups(fact: Fact, action: s.AddRollups, statement: s.AlterFact, conte
         made = make_tables(action.rollups, Name(parts_of(fact.name)), cube, fact.columns, transaction, context)
         block = FactStorage(first.name, made.clauses, span=action.rollups[0].span)
         storages = made.mark(_added_storages(fact, block, made.context))
-        check_rollups(action.rollups, replace(fact, storages=storages))
+        check_rollups(action.rollups, replace(fact, storages=storages), cube)
         try:
             transaction.commit([*made.changes, AlterStorages(fact, storages)])
         except Error as error:

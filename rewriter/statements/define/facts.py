@@ -95,7 +95,7 @@ def build_fact(
         statement.lateness,
         refresh_on_commit=statement.refresh_on_commit,
     )
-    check_rollups(statement.rollups, fact)
+    check_rollups(statement.rollups, fact, cube)
     _check_times(statement, storages, columns, cube)
     _check_nesting(fact, statement.name.span)
     check_width(fact, cube, statement)

@@ -85,7 +85,7 @@ def make_tables(
                 f"The rollup {s.rollup_text(rollup)} occurs twice.", rollup.span, "Name each rollup once."
             )
         statement = _statement(rollup, dimensions, fact, cube, columns, names, context)
-        table = _left_table(statement, context)
+        table = _left_table(statement, cube, context)
         if table is None:
             table = _built(statement, rollup, transaction.allocate_id(), context)
             changes.append(CreateObject(table))
@@ -98,7 +98,7 @@ def make_tables(
     return MadeTables(tuple(changes), frozenset(names), tuple(clauses), context.over(shown))
 
 
-def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
+def check_rollups(rollups: Sequence[s.Rollup], fact: Fact, cube: Cube) -> None:
     """Raises INVALID_FACT for a rollup of a fact that is finer than the base, or equal to another table.
 
     ``fact`` has the tables of the rollups.
@@ -113,9 +113,9 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
                 rollup.span,
                 f"Name {base.name} or a longer period.",
             )
-    stored: dict[tuple[object, frozenset[str] | None], StorageTable] = {}
+    stored: dict[tuple[object, frozenset[str]], StorageTable] = {}
     for table in fact.tables:
-        own = None if table.columns is None else frozenset(table.columns)
+        own = columns_of(table, fact, cube)
         for period in table.layouts:
             other = None if table.raw is not None else stored.setdefault((period, own), table)
             if table.made and other is not None and other is not table:
@@ -123,9 +123,15 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact) -> None:
                 raise invalid_fact(
                     f"{other.table} holds the same rollup: {period.name}, with the same columns.",
                     rollup.span,
-                    "Leave it out, or name fewer dimensions: DAILY (page).",
+                    "Leave it out, or name fewer dimensions behind the period.",
                     other.table,
                 )
+
+
+def columns_of(table: StorageTable, fact: Fact, cube: Cube) -> frozenset[str]:
+    """Returns the dimensions and measures that a table of a fact has, in lower case."""
+    columns = fact.columns_of(table) or cube.column_order
+    return frozenset(name.lower() for name in columns) - {time.lower() for time in cube.times}
 
 
 def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dict[str, s.Rollup]:
@@ -221,13 +227,18 @@ def _statement(
     )
 
 
-def _left_table(statement: CreateTable, context: Context) -> Table | None:
-    """Returns the table that the rollup of a dropped fact has left: it has the name, the columns, and no fact."""
+def _left_table(statement: CreateTable, cube: Cube, context: Context) -> Table | None:
+    """Returns the table that the rollup of a dropped fact has left: it has the name, the columns, and no fact. It may
+    have columns that are none of the cube's: ALTER CUBE … DROP has left them in it.
+    """
     name = single(statement.table)
     left = context.snapshot.named(name)
     if not isinstance(left, Table) or left.external or context.snapshot.fact_using(name) is not None:
         return None
-    columns = [[(column.name, column.type) for column in group] for group in (left.columns, left.partition_columns)]
+    of_cube = {column.lower() for column in cube.column_order}
+    wanted_names = {column.name.lower() for column in statement.columns}
+    own = [column for column in left.columns if column.name.lower() in of_cube | wanted_names]
+    columns = [[(column.name, column.type) for column in group] for group in (own, left.partition_columns)]
     wanted = [[(c.name, c.type) for c in group] for group in (statement.columns, statement.partitioned_by)]
     return left if columns == wanted and left.kind is TableKind.MANAGED else None
 

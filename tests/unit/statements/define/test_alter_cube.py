@@ -177,9 +177,9 @@ def test_a_rollup_that_was_refreshed_without_a_column_never_serves_it(session: S
     [
         ("DROP (zz)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "The cube v has no column zz."),
         ("DROP T", "INVALID_CUBE", "T is a time of the cube v."),
-        ("DROP n", "INVALID_FACT", "The rollup f_daily_total has no other column."),
-        ("DROP ms", "INVALID_CUBE", "The view pages names ms and v."),
-        ("DROP kind", "INVALID_FACT", "The partitions of the rollup own are named by kind."),
+        ("DROP n", "INVALID_FACT", "The table own has no other measure."),
+        ("DROP ms", "INVALID_CUBE", "The view more reads v and names ms."),
+        ("DROP kind", "INVALID_FACT", "The partitions of h are named by kind."),
         (
             "DROP city",
             "INVALID_FACT",
@@ -207,7 +207,8 @@ def test_columns_that_are_needed_stay(
             "ROLLUPS (DAILY, DAILY (), DAILY (city))",
             "ALTER CUBE v DROP (ms)",
             "ALTER CUBE v ADD (ms BIGINT MEASURE SUM)",
-            f"CREATE VIEW pages AS SELECT SUM(ms) FROM v WHERE {DAYS}",
+            "CREATE VIEW pages AS SELECT * FROM v",
+            f"CREATE VIEW more AS SELECT SUM(ms) FROM pages WHERE {DAYS}",
         ):
             session.execute(statement)
         kinds = ("CUBE v", "FACT f")
@@ -225,7 +226,8 @@ def test_a_measure_that_counts_another_goes_with_it(session: Session) -> None:
     with pytest.raises(Error, match="d counts the values of delay") as caught:
         session.execute("ALTER CUBE w DROP d")
     assert caught.value.hint == "Drop both: ALTER CUBE w DROP (d, delay)."
-    assert session.execute("ALTER CUBE w DROP (d, delay)").warnings == ()
+    result = session.execute("ALTER CUBE w DROP (d, delay)")
+    assert result.warnings == ("COUNT(*) of w means the rows of the base from now on",)
 
 
 def test_what_count_means_from_now_on_is_said(session: Session) -> None:
@@ -279,3 +281,80 @@ def test_the_first_declaration_keeps_the_proofs_of_a_cube_that_has_its_columns_a
         session.execute(statement)
     assert rows(session, "REFRESH FACT f DRY RUN") == []
     assert "f_daily" in session.plan(f"SELECT page, SUM(n) FROM v WHERE {DAYS} GROUP BY page").sql
+
+
+def test_a_column_that_an_expression_of_raw_reads_keeps_its_type(tmp_path: Path) -> None:
+    with Session(tmp_path / "w", "duckdb") as session:
+        for statement in (
+            "CREATE TABLE ev (ms INT, kb INT, t TIMESTAMP) PARTITIONED BY (dt STRING)",
+            "CREATE CUBE c (m BIGINT MEASURE SUM, ms INT MEASURE MAX, kb INT MEASURE SUM, t TIMESTAMP TIME)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE ev PERIOD DAILY PARTITIONED BY t AS (dt) "
+            "RAW (m AS CAST(try_multiply(`MS`, 1000000) AS BIGINT))) ROLLUPS (MONTHLY)",
+            "INSERT INTO ev MARK COMPLETE FROM '2024-01-01' TO '2024-02-01' VALUES "
+            "(5000, 1, TIMESTAMP '2024-01-05 01:00:00', '2024-01-05'), "
+            "(7, 2, TIMESTAMP '2024-01-06 01:00:00', '2024-01-06')",
+            "REFRESH FACT f",
+        ):
+            session.execute(statement)
+        with pytest.raises(Error, match="An expression of RAW in ev computes or reads ms") as caught:
+            session.execute("ALTER CUBE c ALTER ms TYPE BIGINT")
+        assert caught.value.condition == "INVALID_FACT"
+        session.execute("ALTER CUBE c ALTER kb TYPE BIGINT")
+        query = "SELECT SUM(m), SUM(kb) FROM c WHERE t >= '2024-01-01' AND t < '2024-02-01'"
+        assert rows(session, query) == [(7000000, 3)]
+        assert {row[8] for row in rows(session, "CHECK FACT f")} == {"agrees"}
+
+
+def test_a_measure_that_counts_events_needs_no_column(tmp_path: Path) -> None:
+    with Session(tmp_path / "w", "duckdb") as session:
+        for statement in (
+            "CREATE TABLE ev (ms INT, t TIMESTAMP) PARTITIONED BY (dt STRING)",
+            "CREATE CUBE c (ms INT MEASURE SUM, t TIMESTAMP TIME)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE ev PERIOD DAILY PARTITIONED BY t AS (dt) RAW) ROLLUPS (MONTHLY)",
+            "INSERT INTO ev MARK COMPLETE FROM '2024-01-01' TO '2024-02-01' VALUES "
+            "(5, TIMESTAMP '2024-01-05 01:00:00', '2024-01-05'), (7, TIMESTAMP '2024-01-06 01:00:00', '2024-01-06')",
+            "REFRESH FACT f",
+        ):
+            session.execute(statement)
+        added = session.execute("ALTER CUBE c ADD (n BIGINT MEASURE COUNT)").warnings
+        assert added[-1] == "COUNT(*) of c means SUM(n) from now on"
+        query = "SELECT SUM(ms), COUNT(*), SUM(n) FROM c WHERE t >= '2024-01-01' AND t < '2024-02-01'"
+        assert rows(session, query) == [(12, 2, 2)]
+        session.execute("ALTER CUBE c DROP (n)")
+        session.execute("ALTER CUBE c ADD (n BIGINT MEASURE COUNT)")
+        assert rows(session, query) == [(12, 2, 2)]
+
+
+def test_add_says_what_count_means_from_now_on(session: Session) -> None:
+    session.execute("ALTER TABLE h ADD COLUMNS (k BIGINT)")
+    (_, warning) = session.execute("ALTER CUBE v ADD (k BIGINT MEASURE COUNT EVENTS)").warnings
+    assert warning == "COUNT(*) of v means SUM(k) from now on"
+    session.execute("ALTER CUBE v DROP k")
+    (_, warning) = session.execute("ALTER CUBE v ADD (k BIGINT MEASURE COUNT)").warnings
+    assert warning.startswith("COUNT(*) of v is refused from now on. Each of n and k may count")
+
+
+def test_rollups_after_a_drop_are_those_of_the_declaration(session: Session) -> None:
+    session.execute("ALTER CUBE v ADD (city STRING)")
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY")
+    session.execute("ALTER CUBE v DROP (city)")
+    with pytest.raises(Error, match="f_monthly holds the same rollup: MONTHLY"):
+        session.execute("ALTER FACT f ADD ROLLUP MONTHLY")
+    for kind in ("FACT f", "CUBE v"):
+        assert "city" not in str(rows(session, f"SHOW CREATE {kind}"))
+    texts = [str(rows(session, f"SHOW CREATE {kind}")[0][0]) for kind in ("CUBE v", "FACT f")]
+    for statement in ("DROP FACT f", "DROP CUBE v", *texts):
+        session.execute(statement)
+    assert rows(session, "REFRESH FACT f DRY RUN") == []
+    session.execute("ALTER CUBE v ADD (city STRING)")
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY, YEARLY")
+    session.execute("ALTER FACT f DROP ROLLUP MONTHLY")
+    session.execute("INSERT INTO h VALUES ('a', 5, 'rome', 77, '2024-01-01-04')")
+    session.execute("REFRESH FACT f")
+    query = f"SELECT city, SUM(n) FROM v WHERE {DAYS} GROUP BY city"
+    assert sorted(map(str, rows(session, query))) == ["('rome', 5)", "(None, 3)"]
+
+
+def test_the_column_that_names_the_time_is_none_of_a_cube(session: Session) -> None:
+    with pytest.raises(Error, match="The table h lacks the column dt"):
+        session.execute("ALTER CUBE v ADD (dt STRING)")
