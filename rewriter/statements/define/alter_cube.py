@@ -20,6 +20,7 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
+from rewriter.statements.define.raw_tables import check_counts_events
 from rewriter.statements.define.rollups import columns_of
 from rewriter.statements.define.show_create import declared_cube, declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
@@ -320,8 +321,9 @@ def _check(fact: Fact, cube: Cube, statement: s.AlterCube, context: Context) -> 
         named = {c.lower() for layouts in _layouts_of(stored) for layout in layouts for c in layout.columns}
         own = {column.name.lower(): column for column in table.all_columns if column.name.lower() not in named}
         for column in statement.columns:
-            # Events are counted without a column.
-            if stored.raw is None or column.role != "COUNT" or column.name.lower() in own:
+            if stored.raw is not None and column.role == "COUNT" and column.name.lower() not in own:
+                check_counts_events(column.name, column.span, cube, table)  # They are counted without a column.
+            else:
                 _check_column(column, own.get(column.name.lower()), stored, statement.name)
     check_measure_types(declared_fact(fact), fact, cube, context)
     for stored in fact.tables:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
+from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.union_arms import counted_measures, is_count
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
@@ -43,11 +44,12 @@ def raw_columns(
             raise _invalid(
                 f"The partition column {name} of {table.name} names the time, and is no {name} of an event.",
                 clause.span,
-                f"Give the cube's column another name, or write how an event gives it: RAW ({name} AS expression).",
+                f"Give the cube's column another name, or write how an event gives it: RAW ({quote_name(name)} AS "
+                "expression).",
                 name,
             )
         if column_in_table is None:
-            _check_counts_events(name, clause, cube, table)
+            check_counts_events(name, clause.span, cube, table)
         else:
             _check_type(name, column_in_table, clause, cube, table)
     return expressions
@@ -93,7 +95,7 @@ def _read_expressions(
     return expressions
 
 
-def _check_counts_events(name: str, clause: s.FactTable, cube: Cube, table: Table) -> None:
+def check_counts_events(name: str, at: Span, cube: Cube, table: Table) -> None:
     """Raises INVALID_FACT unless a column that the table does not have is a COUNT measure of events, or of the values
     of one measure.
     """
@@ -101,15 +103,15 @@ def _check_counts_events(name: str, clause: s.FactTable, cube: Cube, table: Tabl
     if len(counted) > 1:
         raise _invalid(
             f"{name} counts the values of {' and '.join(m.name for m in counted)}, which may be NULL apart.",
-            clause.span,
-            f"Write what an event counts: RAW ({name} AS expression), or give each measure its own count.",
+            at,
+            f"Write what an event counts: RAW ({quote_name(name)} AS expression), or give each measure its own count.",
             name,
         )
     if not is_count(cube, name):
         raise _invalid(
             f"The RAW table {table.name} has no column {name}.",
-            clause.span,
-            f"Write how an event gives it: RAW ({name} AS expression).",
+            at,
+            f"Write how an event gives it: RAW ({quote_name(name)} AS expression).",
             name,
         )
 
@@ -126,7 +128,7 @@ def _check_type(name: str, column: Column, clause: s.FactTable, cube: Cube, tabl
         raise _invalid(
             f"{column.name} is {declared} in {table.name}, but {wanted} in {cube.name}.",
             clause.span,
-            f"Convert it: RAW ({name} AS CAST({column.name} AS {wanted})).",
+            f"Convert it: RAW ({quote_name(name)} AS CAST({quote_name(column.name)} AS {wanted})).",
             name,
         )
 
