@@ -54,8 +54,8 @@ def checked_retention(key: str, value: str, table: Table, fact: Fact | None) -> 
         hint = f"ALTER FACT {fact.name} TABLE {table.name} SET RETAIN {length.upper()} keeps the results of its cube."
     elif not table.partition_columns:
         problem, hint = f"{table.name} has no partitions", "Partition the table by the day of its rows."
-    elif others:
-        problem = f"{table.name} has no partition column {others[0]}"
+    elif others or (columns and len(set(map(str.strip, columns.split(",")))) < len(columns.split(","))):
+        problem = f"{table.name} has no partition column {others[0]}" if others else f"'{columns}' names a column twice"
     else:
         try:
             earlier(length, 0)

@@ -15,6 +15,7 @@ from rewriter.grammar.families import cubes as s
 from rewriter.grammar.lexer import tokens
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
+from rewriter.planner.rewrite.union_arms import counted_measures
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.cubes import build_cube
@@ -57,6 +58,7 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     altered = build_cube(replace(declared, columns=(*declared.columns, *statement.columns)), cube.id, cube.calendar)
     before = tuple(name for name in cube.column_order if name not in cube.times)
     pairs = [(fact, _with_rollups_of(fact, before)) for fact in context.snapshot.facts_of(cube.name)]
+    _check_counts_stay(cube, altered, statement.name, context)
     try:
         for fact, wider in pairs:
             if wider != fact or fact.columns is None:
@@ -74,6 +76,31 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     ]
     warning = f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do"
     return Result("ALTER CUBE", warnings=(*((warning,) if narrow else ()), *_count_warnings(cube, altered)))
+
+
+def _check_counts_stay(cube: Cube, altered: Cube, name: Name, context: Context) -> None:
+    """Raises INVALID_FACT if a COUNT measure that RAW events have no column for would count something else: rollups
+    hold what it counted.
+    """
+    kept = [measure.name for measure in cube.counters if measure.name in {m.name for m in altered.counters}]
+    changed = [
+        counter
+        for counter in kept
+        if {m.name for m in counted_measures(cube, counter)} != {m.name for m in counted_measures(altered, counter)}
+    ]
+    for fact in context.snapshot.facts_of(cube.name) if changed else ():
+        for stored in fact.tables:
+            own = {column.name.lower() for column in context.snapshot.table(stored.table).all_columns}
+            own |= {column.lower() for column in stored.raw or ()}
+            for counter in changed:
+                if stored.raw is not None and counter.lower() not in own:
+                    raise invalid_fact(
+                        f"{counter} would count something else in the events of {stored.table}, and the rollups of "
+                        f"{fact.name} hold what it counts now.",
+                        name.span,
+                        f"Leave {counter} as it is: add another COUNT measure, or drop {counter} with what it counts.",
+                        counter,
+                    )
 
 
 def _count_warnings(cube: Cube, altered: Cube) -> Iterator[str]:
@@ -105,6 +132,7 @@ def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
     declared = declared_cube(cube)
     left = tuple(column for column in declared.columns if column.name.lower() not in dropped)
     altered = build_cube(replace(declared, columns=left), cube.id, cube.calendar)
+    _check_counts_stay(cube, altered, statement.name, context)
     facts = context.snapshot.facts_of(cube.name)
     pairs = tuple((fact, _without(fact, dropped, altered, statement, context)) for fact in facts)
     try:

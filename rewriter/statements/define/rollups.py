@@ -130,8 +130,9 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact, cube: Cube) -> None:
 
 def columns_of(table: StorageTable, fact: Fact, cube: Cube) -> frozenset[str]:
     """Returns the dimensions and measures that a table of a fact has, in lower case."""
-    columns = fact.columns_of(table) or cube.column_order
-    return frozenset(name.lower() for name in columns) - {time.lower() for time in cube.times}
+    columns = fact.columns_of(table)
+    every = cube.column_order if columns is None else columns
+    return frozenset(name.lower() for name in every) - {time.lower() for time in cube.times}
 
 
 def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dict[str, s.Rollup]:

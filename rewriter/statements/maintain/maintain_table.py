@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import product
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.facts.time_binding import UPDATE_PERIOD, declared_period
@@ -18,6 +17,7 @@ from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.maintain_fact import STEP_COLUMNS
 from rewriter.timeline.inferred_layouts import inferred_layout
+from rewriter.timeline.layouts import DATE
 from rewriter.timeline.ranges import format_instant
 from rewriter.timeline.time_bounds import earlier
 
@@ -39,7 +39,7 @@ def maintain_table(statement: MaintainTable, context: Context) -> Result:
     The time of a partition is what its columns name: which ones, and how, is inferred from their types and from
     partitions, and the row shows the period. Days are those of UTC. A partition leaves when its whole period is
     older than the retention: it is "dropped", or "to drop" with DRY RUN. Partitions whose values name no such time stay
-    ("kept"). Files of external tables stay, too.
+    ("kept"). Files of external tables stay, too. Of several partition columns, the property names those of the time.
 
     Raises ``AnalysisError`` INVALID_RETENTION for a table without the property, for a table of a fact, and for one
     whose partitions name no time; ``ConflictError`` if others write the same old partitions again and again. Costs a
@@ -100,30 +100,28 @@ def _names(table: Table) -> list[str]:
 
 
 def _check_alike(
-    table: Table, layout: TimeLayout, partitions: Sequence[Partition], types: dict[str, str], statement: MaintainTable
+    table: Table,
+    layout: TimeLayout,
+    partitions: Sequence[Partition],
+    types: dict[str, str],
+    retention: Retention,
+    statement: MaintainTable,
 ) -> None:
-    """Raises ``AnalysisError`` if partitions name times of another period than the one that was inferred: the next run
+    """Raises ``AnalysisError`` if partitions name times in another way than the one that was inferred: the next run
     could infer that one.
     """
     if declared_period(table.properties) is not None:
         return
     names, ordinals = _names(table), _ordinals(table, layout, partitions)
+    columns = [column.lower() for column in layout.columns]
     nameless = [partition for partition in partitions if partition.key not in ordinals]
     for partition in nameless[:_MOST_EXAMPLES]:
         values = dict(zip(names, partition.values, strict=True))
-        columns = [column.lower() for column in layout.columns]
         other = inferred_layout([(c, types[c]) for c in columns], [values[c] for c in columns])
         if other is not None:
-            raise AnalysisError(
-                f"The partitions of {table.name} name times of different periods: {', '.join(columns)} = "
-                f"{', '.join(str(values[c]) for c in columns)} is {other.period.name}, others are "
-                f"{layout.period.name}.",
-                condition="INVALID_RETENTION",
-                position=statement.table.span,
-                object=table.name,
-                hint=f"ALTER TABLE {table.name} SET TBLPROPERTIES ('{UPDATE_PERIOD}' = '{layout.period.name}') says "
-                "which partitions are maintained.",
-            )
+            shown = ", ".join(f"{c} = {'NULL' if values[c] is None else values[c]}" for c in columns)
+            reason = f"{shown} reads as {_declared(other)}, others as {_declared(layout)}"
+            raise _unclear(table, reason, retention, statement)
 
 
 def _ordinals(table: Table, layout: TimeLayout, partitions: Sequence[Partition]) -> dict[bytes, int]:
@@ -147,27 +145,40 @@ def _layout(
     whole = [partition for partition in partitions if None not in partition.values] or partitions
     examples = [dict(zip(names, whole[number].values, strict=True)) for number in (0, len(whole) // 2, -1)]
     period = declared_period(table.properties)
-    groups = [retention.columns] if retention.columns else [tuple(names), *((name,) for name in names)]
+    columns = list(retention.columns or names)
+    if len(columns) > 1 and not retention.columns:
+        raise _unclear(table, f"it is partitioned by {', '.join(names)}", retention, statement)
     counts: dict[TimeLayout, int] = {}
-    for example, columns in product(examples, dict.fromkeys(groups)):
+    for example in examples:
         values = [example[name] for name in columns]
         layout = inferred_layout([(name, types[name]) for name in columns], values, period)
         if layout is not None and layout not in counts:
             counts[layout] = len(_ordinals(table, layout, partitions))
-    most = max(counts.values(), default=0)
-    best = [layout for layout, count in counts.items() if count == most]
-    # Of one column alone and of all columns, all say more.
-    best = [layout for layout in best if len(layout.columns) == len(names)] or best
-    if len(best) == 1:
-        _check_alike(table, best[0], partitions, types, statement)
-    if len(best) < 2:
-        return best[0] if best else None
-    shown = ", ".join(f"{name} = {value}" for name, value in examples[0].items())
-    raise AnalysisError(
-        f"Nothing says how old the partition {shown} of {table.name} is: several columns name times.",
+    if not counts:
+        return None
+    most = max(counts.values())
+    layouts = [layout for layout, count in counts.items() if count == most]
+    if len(layouts) > 1:
+        read = " or ".join(_declared(layout) for layout in layouts)
+        raise _unclear(table, f"its partitions read as {read}", retention, statement)
+    has_separator = any(not letter.isalnum() for part in layouts[0].parts for letter in part.pattern)
+    if not (retention.columns or has_separator or types[columns[0]] == DATE):
+        raise _unclear(table, f"{columns[0]} has digits alone, which may be no time", retention, statement)
+    _check_alike(table, layouts[0], partitions, types, retention, statement)
+    return layouts[0]
+
+
+def _declared(layout: TimeLayout) -> str:
+    return ", ".join(part.declared for part in layout.parts)
+
+
+def _unclear(table: Table, reason: str, retention: Retention, statement: MaintainTable) -> AnalysisError:
+    columns = ", ".join(retention.columns) or _names(table)[-1]
+    return AnalysisError(
+        f"How old the partitions of {table.name} are is not known for certain: {reason}.",
         condition="INVALID_RETENTION",
         position=statement.table.span,
         object=table.name,
-        hint=f"Name the columns: ALTER TABLE {table.name} SET TBLPROPERTIES ('rewriter.retain' = "
-        f"'{retention.length} by …'). Times are such as 2024-05-31-07, 20240531 or columns year, month, day.",
+        hint=f"Name the columns that name a time: ALTER TABLE {table.name} SET TBLPROPERTIES ('rewriter.retain' = "
+        f"'{retention.length} by {columns}'). Their period may be said by '{UPDATE_PERIOD}' = 'DAILY'.",
     )

@@ -358,3 +358,36 @@ def test_rollups_after_a_drop_are_those_of_the_declaration(session: Session) -> 
 def test_the_column_that_names_the_time_is_none_of_a_cube(session: Session) -> None:
     with pytest.raises(Error, match="The table h lacks the column dt"):
         session.execute("ALTER CUBE v ADD (dt STRING)")
+
+
+@pytest.mark.parametrize(
+    ("measures", "change"),
+    [
+        ("k BIGINT MEASURE COUNT", "ADD (ms INT MEASURE SUM COUNTED BY k)"),
+        ("n BIGINT MEASURE COUNT, k BIGINT MEASURE COUNT, ms INT MEASURE SUM COUNTED BY k", "DROP (ms)"),
+    ],
+)
+def test_what_a_count_of_events_counts_does_not_change(tmp_path: Path, measures: str, change: str) -> None:
+    with Session(tmp_path / "w", "duckdb") as session:
+        for statement in (
+            "CREATE TABLE b (ms INT, t TIMESTAMP) PARTITIONED BY (dt STRING)",
+            f"CREATE CUBE c ({measures}, t TIMESTAMP TIME)",
+            "CREATE FACT f OF CUBE c STORED IN (TABLE b PERIOD HOURLY PARTITIONED BY t AS (dt) RAW) ROLLUPS (DAILY)",
+            "INSERT INTO b MARK COMPLETE FROM '2024-01-01' TO '2024-01-03' VALUES "
+            "(5, TIMESTAMP '2024-01-01 03:00:00', '2024-01-01-03'), "
+            "(NULL, TIMESTAMP '2024-01-01 04:00:00', '2024-01-01-04')",
+            "REFRESH FACT f",
+        ):
+            session.execute(statement)
+        with pytest.raises(Error, match="k would count something else in the events of b") as caught:
+            session.execute(f"ALTER CUBE c {change}")
+        assert caught.value.condition == "INVALID_FACT"
+        session.execute(
+            "ALTER CUBE c ADD (ms2 BIGINT MEASURE COUNT)" if "ADD" in change else "ALTER CUBE c DROP (ms, k)"
+        )
+
+
+def test_a_rollup_keeps_a_measure(session: Session) -> None:
+    session.execute("ALTER CUBE v ADD (ms BIGINT MEASURE SUM)")
+    with pytest.raises(Error, match="The table f_daily has no other measure"):
+        session.execute("ALTER CUBE v DROP (n)")
