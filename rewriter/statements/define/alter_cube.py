@@ -95,8 +95,8 @@ def _check_counts_stay(cube: Cube, altered: Cube, name: Name, context: Context) 
             for counter in changed:
                 if stored.raw is not None and counter.lower() not in own:
                     raise invalid_fact(
-                        f"{counter} would count something else in the events of {stored.table}, and the rollups of "
-                        f"{fact.name} hold what it counts now.",
+                        f"{counter} would count something else in the events of {stored.table}, and rollups of "
+                        f"{fact.name} may hold what it counts now.",
                         name.span,
                         f"Leave {counter} as it is: add another COUNT measure, or drop {counter} with what it counts.",
                         counter,

@@ -173,7 +173,8 @@ def _declared(layout: TimeLayout) -> str:
 
 
 def _unclear(table: Table, reason: str, retention: Retention, statement: MaintainTable) -> AnalysisError:
-    columns = ", ".join(retention.columns) or _names(table)[-1]
+    names = _names(table)
+    columns = ", ".join(retention.columns or names) if retention.columns or len(names) == 1 else "…"
     return AnalysisError(
         f"How old the partitions of {table.name} are is not known for certain: {reason}.",
         condition="INVALID_RETENTION",
