@@ -154,9 +154,9 @@ class QueryBlock:
             raise NotUnderstood("a join within FROM, over rollups")
         for join in select.args.get("joins") or ():
             self._check_join(join)
-        is_aggregate = any(
-            isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window) for node in select.walk()
-        )
+        # Not those of subqueries.
+        calls = [node for node in select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is select]
+        is_aggregate = any(not isinstance(node.parent, exp.Window) for node in calls)
         if not is_aggregate and not select.args.get("group") and not select.args.get("distinct"):
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
