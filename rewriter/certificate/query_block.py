@@ -54,7 +54,9 @@ _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
 
 @dataclass
 class TimeCondition:
-    """What the conditions of a block leave of another time than the leading one; more than that, if not exact."""
+    """The ``ranges`` that the conditions of a block leave of a time that is not the leading one. Unless ``is_exact``,
+    they may leave less. ``excludes_null`` says that they leave no row without the time.
+    """
 
     ranges: Sequence[Range]
     is_exact: bool

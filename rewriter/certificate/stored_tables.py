@@ -95,7 +95,7 @@ def tables_of(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
 
 @dataclass
 class BaseRows:
-    """What the rows of a cube are, for a query: those of the shortest ``period`` of the facts that carry its columns.
+    """The base rows of a cube for a query: the rows of the shortest ``period`` of the facts that carry its columns.
     They are events if a table of theirs is RAW.
     """
 

@@ -92,7 +92,7 @@ def _follow(session: Session, every: float, run: Callable[..., bool]) -> int:
     seen, next_whole = -1, 0.0
     with stop_signals() as is_stopped:
         while True:
-            # What is committed during a run is seen by the next one; so are its own commits, which leave nothing to do.
+            # The next run sees commits of other processes during this one, and its own, which leave nothing to do.
             newest, is_whole = session.catalog.snapshot().sequence, monotonic() >= next_whole
             if newest != seen or is_whole:
                 run(is_whole=is_whole, is_stopped=partial(is_stopped, 0.0))

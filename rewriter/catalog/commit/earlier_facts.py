@@ -56,7 +56,7 @@ def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
     """Returns what two facts have in common that mean the same: the order of tables and storages does not matter, nor
     does it whether a rollup lists all columns or none.
     """
-    every = {name.lower() for name in fact.columns or cube.column_order} - {time.lower() for time in cube.times}
+    every = cube.columns_in(fact.columns)
     storages = []
     for storage in sorted(fact.storages, key=lambda storage: storage.name):
         tables = [
@@ -66,7 +66,7 @@ def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
                 joined=0,
                 made=False,
                 retain=None,
-                columns=None if t.columns is None or {name.lower() for name in t.columns} == every else t.columns,
+                columns=None if cube.columns_in(fact.columns_of(t)) == every else t.columns,
             )
             for t in storage.tables
         ]

@@ -195,7 +195,7 @@ class TimeBinding:
 
     @cached_property
     def _timeless_indexes(self) -> tuple[int, ...]:
-        layouts_of_times = [self.storage_table.layouts, *(other.layouts for other in self.storage_table.others)]
+        layouts_of_times = self.storage_table.layouts_of_times
         time_columns = {
             column.lower() for layouts in layouts_of_times for layout in layouts.values() for column in layout.columns
         }

@@ -401,6 +401,11 @@ class Cube:
         of_values = {m.counted_by.lower() for m in self.measures if m.counted_by and not m.not_null}
         return marked or tuple(measure for measure in self.counters if measure.name.lower() not in of_values)
 
+    def columns_in(self, listed: tuple[str, ...] | None) -> frozenset[str]:
+        """Returns the dimensions and measures in a list of a fact or table, in lower case; ``None`` lists all."""
+        names = self.column_order if listed is None else listed
+        return frozenset(name.lower() for name in names) - {time.lower() for time in self.times}
+
     @property
     def count_measure(self) -> Measure | None:
         """The measure that COUNT(*) means, if the declaration determines it."""
@@ -473,12 +478,16 @@ class StorageTable:
         return (self.time, *(other.time for other in self.others))
 
     @property
+    def layouts_of_times(self) -> tuple[Mapping[Period, TimeLayout], ...]:
+        """The layouts by period of each time dimension, the leading one first."""
+        return (self.layouts, *(other.layouts for other in self.others))
+
+    @property
     def wall_columns(self) -> frozenset[str]:
         """The TIMESTAMP columns, in lower case, whose values are wall times of a zone: the midnights of its days."""
-        named = [self.layouts, *(other.layouts for other in self.others)]
         return frozenset(
             part.column.lower()
-            for layouts in named
+            for layouts in self.layouts_of_times
             for period, layout in layouts.items()
             if isinstance(period, ZonedPeriod)
             for part in layout.parts
@@ -571,6 +580,10 @@ class Fact:
         tables of the same period that have fewer columns than the fact.
         """
         return table.holds_base(self.is_raw) and period == self.base_period
+
+    def has_base_in(self, table: StorageTable) -> bool:
+        """Tests whether a table's partitions of some period hold base rows."""
+        return any(self.is_base(table, period) for period in table.layouts)
 
     @property
     def times(self) -> tuple[str, ...]:

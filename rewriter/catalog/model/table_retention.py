@@ -1,4 +1,4 @@
-"""How long MAINTAIN TABLE keeps the partitions of a table of no fact: its property ``rewriter.retain``."""
+"""The property ``rewriter.retain``: how long MAINTAIN TABLE keeps the partitions of a table that no fact has."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ _RETAIN = "rewriter.retain"
 
 @dataclass(frozen=True)
 class Retention:
-    """How long MAINTAIN TABLE keeps the partitions of a table, such as '90 days', by the time that ``columns`` name;
-    empty where they are inferred.
+    """``length`` is how long partitions stay, such as '90 days'. ``columns`` are the partition columns that name their
+    time, in lower case; empty if the property names none.
     """
 
     length: str
     columns: tuple[str, ...] = ()
 
+    @classmethod
+    def read(cls, text: str) -> Retention:
+        """Returns the retention in a value of the property, such as '90 days by year, month'."""
+        length, _, columns = " ".join(text.lower().split()).partition(" by ")
+        return cls(length, tuple(name.strip() for name in columns.split(",")) if columns else ())
+
 
 def retention_of(table: Table) -> Retention | None:
     """Returns the retention that a table's property declares; ``None`` if partitions stay for ever."""
     text = table.properties.get(_RETAIN)
-    if text is None:
-        return None
-    length, _, columns = text.partition(" by ")
-    return Retention(length, tuple(name.strip() for name in columns.split(",") if name.strip()))
+    return None if text is None else Retention.read(text)
 
 
 def is_about_retention(key: str) -> bool:
@@ -44,23 +47,26 @@ def checked_retention(key: str, value: str, table: Table, fact: Fact | None) -> 
     Raises ``AnalysisError`` INVALID_RETENTION for a value that is no length of time, for a table without partitions and
     for a table of a fact; the hint has the statement for it.
     """
-    text, problem = " ".join(value.lower().split()), ""
-    length, _, columns = text.partition(" by ")
+    retention, problem = Retention.read(value), ""
     own = {column.name.lower() for column in table.partition_columns}
-    others = [name.strip() for name in columns.split(",") if columns and name.strip() not in own]
+    others = [name for name in retention.columns if name not in own]
+    named = ", ".join(retention.columns)
     hint = "Write a number and a unit, such as '90 days' or '2 years'; '90 days by d' where several columns name times."
     if fact is not None:
         problem = f"{table.name} is a table of the fact {fact.name}"
-        hint = f"ALTER FACT {fact.name} TABLE {table.name} SET RETAIN {length.upper()} keeps the results of its cube."
+        length = retention.length.upper()
+        hint = f"ALTER FACT {fact.name} TABLE {table.name} SET RETAIN {length} keeps the results of its cube."
     elif not table.partition_columns:
         problem, hint = f"{table.name} has no partitions", "Partition the table by the day of its rows."
-    elif others or (columns and len(set(map(str.strip, columns.split(",")))) < len(columns.split(","))):
-        problem = f"{table.name} has no partition column {others[0]}" if others else f"'{columns}' names a column twice"
+    elif others:
+        problem = f"{table.name} has no partition column {others[0]}"
+    elif len(set(retention.columns)) < len(retention.columns):
+        problem = f"'{named}' names a column twice"
     else:
         try:
-            earlier(length, 0)
+            earlier(retention.length, 0)
         except DataError:
-            problem = f"'{length}' is not a length of time"
+            problem = f"'{retention.length}' is not a length of time"
     if problem:
         raise AnalysisError(f"{problem}.", condition="INVALID_RETENTION", object=key, hint=hint)
-    return _RETAIN, text
+    return _RETAIN, f"{retention.length} by {named}" if named else retention.length

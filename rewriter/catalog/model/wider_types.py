@@ -30,7 +30,7 @@ def is_wider(wide: str, narrow: str) -> bool:
 
 def widest(types: Iterable[str]) -> str:
     """Returns the type that holds the values of all types, which are of one kind."""
-    first, *others = dict.fromkeys(types)
+    first, *others = types
     for type_ in others:
         first = type_ if is_wider(type_, first) else first
     return first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_counts_events
-from rewriter.statements.define.rollups import columns_of
 from rewriter.statements.define.show_create import declared_cube, declared_fact
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
-    from rewriter.timeline.layouts import TimeLayout
 
 
 @runs(s.AlterCube)
@@ -82,18 +80,18 @@ def _check_counts_stay(cube: Cube, altered: Cube, name: Name, context: Context) 
     """Raises INVALID_FACT if a COUNT measure that RAW events have no column for would count something else: rollups
     hold what it counted.
     """
-    kept = [measure.name for measure in cube.counters if measure.name in {m.name for m in altered.counters}]
+    kept = {measure.name for measure in cube.counters} & {measure.name for measure in altered.counters}
     changed = [
         counter
-        for counter in kept
+        for counter in sorted(kept)
         if {m.name for m in counted_measures(cube, counter)} != {m.name for m in counted_measures(altered, counter)}
     ]
     for fact in context.snapshot.facts_of(cube.name) if changed else ():
-        for stored in fact.tables:
+        for stored in (table for table in fact.tables if table.raw is not None):
             own = {column.name.lower() for column in context.snapshot.table(stored.table).all_columns}
             own |= {column.lower() for column in stored.raw or ()}
             for counter in changed:
-                if stored.raw is not None and counter.lower() not in own:
+                if counter.lower() not in own:
                     raise invalid_fact(
                         f"{counter} would count something else in the events of {stored.table}, and rollups of "
                         f"{fact.name} may hold what it counts now.",
@@ -106,8 +104,7 @@ def _check_counts_stay(cube: Cube, altered: Cube, name: Name, context: Context) 
 def _count_warnings(cube: Cube, altered: Cube) -> Iterator[str]:
     """Yields what COUNT(*) means from now on, if it meant something else."""
     before, after = cube.count_measure, altered.count_measure
-    is_same = before == after and cube.count_is_ambiguous == altered.count_is_ambiguous
-    if is_same:
+    if before == after and cube.count_is_ambiguous == altered.count_is_ambiguous:
         return
     if altered.count_is_ambiguous:
         yield f"COUNT(*) of {cube.name} is refused from now on. {ambiguity(altered)} {declaration_hint(altered)}"
@@ -141,20 +138,13 @@ def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
     except Error as error:
         raise error.at(statement.name.span) from None
     dropped_names = ", ".join(statement.columns)
-    kept = [table.table for _, fact in pairs for table in _rollups_of(fact) if not table.made]
+    kept = [t.table for _, fact in pairs for t in fact.tables if not t.made and not fact.has_base_in(t)]
     warnings = [
         f"REFRESH FACT skips {table}, which has {dropped_names}: ALTER FACT … ADD ROLLUP makes a rollup without"
         for table in kept
         if dropped & {column.name.lower() for column in context.snapshot.table(table).columns}
     ]
     return Result("ALTER CUBE", warnings=(*warnings, *_count_warnings(cube, altered)))
-
-
-def _rollups_of(fact: Fact) -> Iterator[StorageTable]:
-    """Yields the tables that hold no base rows."""
-    for table in fact.tables:
-        if not any(fact.is_base(table, period) for period in table.layouts):
-            yield table
 
 
 @runs(s.WidenCubeColumn)
@@ -212,7 +202,7 @@ def _widening(
         reason = f"an expression of RAW in {table.name} computes or reads {wider.name}"
     elif own in table.partition_columns:
         reason = f"the partitions of {table.name} are named by {own.name}"
-    elif own.type != wider.type and is_wider(wider.type, own.type) and not DATA_FORMATS[table.format].widens:
+    elif is_wider(wider.type, own.type) and not DATA_FORMATS[table.format].widens:
         reason = f"the files of {table.name}, {table.format}, may be read differently"
     if reason:
         raise invalid_fact(
@@ -282,31 +272,34 @@ def _without(fact: Fact, dropped: Set[str], cube: Cube, statement: s.DropCubeCol
     def left(columns: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None if columns is None else tuple(name for name in columns if name.lower() not in dropped)
 
-    every = {name.lower() for name in left(fact.columns) or cube.column_order} - {time.lower() for time in cube.times}
+    fact_columns = left(fact.columns)
+    every = cube.columns_in(fact_columns)
 
     def table_left(table: StorageTable) -> StorageTable:
         raw = None if table.raw is None else {n: sql for n, sql in table.raw.items() if n.lower() not in dropped}
         columns = left(table.columns)
         # One that lists all columns means the same without a list, but beside the base of its period it is a rollup.
-        if columns is not None and fact.base_period not in table.layouts and {n.lower() for n in columns} == every:
+        if columns is not None and fact.base_period not in table.layouts and cube.columns_in(columns) == every:
             columns = None
         return replace(table, columns=columns, raw=raw)
 
     storages = tuple(replace(storage, tables=tuple(map(table_left, storage.tables))) for storage in fact.storages)
-    result = replace(fact, columns=left(fact.columns), storages=storages)
+    result = replace(fact, columns=fact_columns, storages=storages)
     span, seen = statement.name.span, dict[object, str]()
     if result.columns == ():
         raise invalid_fact(f"The fact {fact.name} has no other column.", span, f"DROP FACT {fact.name}.", fact.name)
     for table in result.tables:
-        is_base = any(fact.is_base(table, period) for period in table.layouts)
-        leave = f"ALTER FACT {fact.name} DROP STORAGE {table.table} takes the rollup out."
-        leave = f"The base of {fact.name} needs it. DROP FACT {fact.name}, or keep the column." if is_base else leave
+        leave = (
+            f"The base of {fact.name} needs it. DROP FACT {fact.name}, or keep the column."
+            if fact.has_base_in(table)
+            else f"ALTER FACT {fact.name} DROP STORAGE {table.table} takes the rollup out."
+        )
         named = {c.name.lower() for c in context.snapshot.table(table.table).partition_columns} & dropped
         if named:
             # Partitions that REFRESH writes without the column would stand beside the old ones.
             reason = f"The partitions of {table.table} are named by {', '.join(sorted(named))}."
             raise invalid_fact(reason, span, leave, table.table)
-        own = columns_of(table, result, cube)
+        own = cube.columns_in(result.columns_of(table))
         if not any(measure.name.lower() in own for measure in cube.measures):
             raise invalid_fact(f"The table {table.table} has no other measure.", span, leave, table.table)
         for period in table.layouts if table.raw is None else ():
@@ -323,8 +316,7 @@ def _with_rollups_of(fact: Fact, columns: tuple[str, ...]) -> Fact:
         return fact
 
     def kept(table: StorageTable) -> StorageTable:
-        holds_base = any(fact.is_base(table, period) for period in table.layouts)
-        return table if holds_base or table.columns is not None else replace(table, columns=columns)
+        return table if fact.has_base_in(table) or table.columns is not None else replace(table, columns=columns)
 
     storages = tuple(replace(storage, tables=tuple(map(kept, storage.tables))) for storage in fact.storages)
     return replace(fact, storages=storages)
@@ -346,7 +338,8 @@ def _check(fact: Fact, cube: Cube, statement: s.AlterCube, context: Context) -> 
                 stored.table,
             )
         table = context.snapshot.table(stored.table)
-        named = {c.lower() for layouts in _layouts_of(stored) for layout in layouts for c in layout.columns}
+        layouts = [layout for by_period in stored.layouts_of_times for layout in by_period.values()]
+        named = {column.lower() for layout in layouts for column in layout.columns}
         own = {column.name.lower(): column for column in table.all_columns if column.name.lower() not in named}
         for column in statement.columns:
             if stored.raw is not None and column.role == "COUNT" and column.name.lower() not in own:
@@ -356,12 +349,6 @@ def _check(fact: Fact, cube: Cube, statement: s.AlterCube, context: Context) -> 
     check_measure_types(declared_fact(fact), fact, cube, context)
     for stored in fact.tables:
         check_stored_not_null(stored, fact, cube, context)
-
-
-def _layouts_of(stored: StorageTable) -> Iterator[Collection[TimeLayout]]:
-    yield stored.layouts.values()
-    for other in stored.others:
-        yield other.layouts.values()
 
 
 def _check_column(column: s.CubeColumn, own: Column | None, stored: StorageTable, name: Name) -> None:

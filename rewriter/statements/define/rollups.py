@@ -115,7 +115,7 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact, cube: Cube) -> None:
             )
     stored: dict[tuple[object, frozenset[str]], StorageTable] = {}
     for table in fact.tables:
-        own = columns_of(table, fact, cube)
+        own = cube.columns_in(fact.columns_of(table))
         for period in table.layouts:
             other = None if table.raw is not None else stored.setdefault((period, own), table)
             if table.made and other is not None and other is not table:
@@ -126,13 +126,6 @@ def check_rollups(rollups: Sequence[s.Rollup], fact: Fact, cube: Cube) -> None:
                     "Leave it out, or name fewer dimensions behind the period.",
                     other.table,
                 )
-
-
-def columns_of(table: StorageTable, fact: Fact, cube: Cube) -> frozenset[str]:
-    """Returns the dimensions and measures that a table of a fact has, in lower case."""
-    columns = fact.columns_of(table)
-    every = cube.column_order if columns is None else columns
-    return frozenset(name.lower() for name in every) - {time.lower() for time in cube.times}
 
 
 def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dict[str, s.Rollup]:

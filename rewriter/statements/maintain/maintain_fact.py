@@ -6,7 +6,8 @@ rollups hold is read from them, and a query of what only the dropped partitions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,12 +71,15 @@ def _retain(stored: StoredPeriod, dry_run: bool, context: Context) -> list[Row]:
     """Drops the partitions of a table and period that are old enough and held by rollups. Returns the rows."""
     if stored.table.retain is None:
         return []
+    return retried(lambda: list(_retain_once(stored, dry_run, context.renewed())))
+
+
+def retried(drop: Callable[[], list[Row]]) -> list[Row]:
+    """Returns the rows of a drop, which is tried again a few times after a conflict."""
     for _ in range(_ATTEMPTS - 1):
-        try:
-            return list(_retain_once(stored, dry_run, context.renewed()))
-        except ConflictError:
-            continue
-    return list(_retain_once(stored, dry_run, context.renewed()))
+        with suppress(ConflictError):
+            return drop()
+    return drop()
 
 
 def _retain_once(stored: StoredPeriod, dry_run: bool, context: Context) -> Iterator[Row]:

@@ -11,11 +11,11 @@ from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.changes import DropPartitions
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
 from rewriter.catalog.model.table_retention import Retention, retention_of
-from rewriter.errors import AnalysisError, ConflictError, DataError
+from rewriter.errors import AnalysisError, DataError
 from rewriter.grammar.families.timelines import MaintainTable
 from rewriter.runtime.result import Result, Row, listing
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.maintain.maintain_fact import STEP_COLUMNS
+from rewriter.statements.maintain.maintain_fact import STEP_COLUMNS, retried
 from rewriter.timeline.inferred_layouts import inferred_layout
 from rewriter.timeline.layouts import DATE
 from rewriter.timeline.ranges import format_instant
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 #: The most partitions without a time that are looked at.
 _MOST_EXAMPLES = 1000
-#: How often a drop is tried again after another transaction has written into the same partitions.
-_ATTEMPTS = 4
 
 
 @runs(MaintainTable)
@@ -45,14 +43,7 @@ def maintain_table(statement: MaintainTable, context: Context) -> Result:
     whose partitions name no time; ``ConflictError`` if others write the same old partitions again and again. Costs a
     read of all partitions.
     """
-    for attempt in range(_ATTEMPTS):
-        try:
-            rows = _retain(statement, context.renewed())
-            break
-        except ConflictError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    return listing("MAINTAIN TABLE", STEP_COLUMNS, rows)
+    return listing("MAINTAIN TABLE", STEP_COLUMNS, retried(lambda: _retain(statement, context.renewed())))
 
 
 def _retain(statement: MaintainTable, context: Context) -> list[Row]:
@@ -71,11 +62,11 @@ def _retain(statement: MaintainTable, context: Context) -> list[Row]:
     partitions = context.snapshot.partitions(table)
     if not partitions:
         return []
-    layout = _layout(table, retention, partitions, statement)
-    if layout is None:
+    named = _named_periods(table, retention, partitions, statement)
+    if named is None:
         return [("retain", table.name, None, None, None, len(partitions), None, "kept: their columns name no time")]
+    layout, ordinals_by_key = named
     cutoff = earlier(retention.length, int(context.planning.now))
-    ordinals_by_key = _ordinals(table, layout, partitions)
     old = [p for p in partitions if p.key in ordinals_by_key and layout.period.end(ordinals_by_key[p.key]) <= cutoff]
     nameless = len(partitions) - len(ordinals_by_key)
     if old and not statement.dry_run:
@@ -102,19 +93,17 @@ def _names(table: Table) -> list[str]:
 def _check_alike(
     table: Table,
     layout: TimeLayout,
-    partitions: Sequence[Partition],
+    nameless: Sequence[Partition],
     types: dict[str, str],
     retention: Retention,
     statement: MaintainTable,
 ) -> None:
-    """Raises ``AnalysisError`` if partitions name times in another way than the one that was inferred: the next run
-    could infer that one.
+    """Raises ``AnalysisError`` if partitions that name no time in the inferred way name one in another way: the next
+    run could infer that one.
     """
     if declared_period(table.properties) is not None:
         return
-    names, ordinals = _names(table), _ordinals(table, layout, partitions)
-    columns = [column.lower() for column in layout.columns]
-    nameless = [partition for partition in partitions if partition.key not in ordinals]
+    names, columns = _names(table), [column.lower() for column in layout.columns]
     for partition in nameless[:_MOST_EXAMPLES]:
         values = dict(zip(names, partition.values, strict=True))
         other = inferred_layout([(c, types[c]) for c in columns], [values[c] for c in columns])
@@ -134,11 +123,11 @@ def _ordinals(table: Table, layout: TimeLayout, partitions: Sequence[Partition])
     return ordinals
 
 
-def _layout(
+def _named_periods(
     table: Table, retention: Retention, partitions: Sequence[Partition], statement: MaintainTable
-) -> TimeLayout | None:
-    """Returns how the partitions name their time; ``None`` if they name none. What the first, the middle and the last
-    one without NULL suggest is compared: most partitions must read so.
+) -> tuple[TimeLayout, dict[bytes, int]] | None:
+    """Returns how the partitions name their time, and their periods by key; ``None`` if they name none. What the first,
+    the middle and the last one without NULL suggest is compared: most partitions must read so.
     """
     names = _names(table)
     types = {column.name.lower(): partition_type(column.type).name for column in table.partition_columns}
@@ -148,24 +137,26 @@ def _layout(
     columns = list(retention.columns or names)
     if len(columns) > 1 and not retention.columns:
         raise _unclear(table, f"it is partitioned by {', '.join(names)}", retention, statement)
-    counts: dict[TimeLayout, int] = {}
+    periods: dict[TimeLayout, dict[bytes, int]] = {}
     for example in examples:
         values = [example[name] for name in columns]
         layout = inferred_layout([(name, types[name]) for name in columns], values, period)
-        if layout is not None and layout not in counts:
-            counts[layout] = len(_ordinals(table, layout, partitions))
-    if not counts:
+        if layout is not None and layout not in periods:
+            periods[layout] = _ordinals(table, layout, partitions)
+    if not periods:
         return None
-    most = max(counts.values())
-    layouts = [layout for layout, count in counts.items() if count == most]
+    most = max(map(len, periods.values()))
+    layouts = [layout for layout, ordinals in periods.items() if len(ordinals) == most]
     if len(layouts) > 1:
         read = " or ".join(_declared(layout) for layout in layouts)
         raise _unclear(table, f"its partitions read as {read}", retention, statement)
     has_separator = any(not letter.isalnum() for part in layouts[0].parts for letter in part.pattern)
     if not (retention.columns or has_separator or types[columns[0]] == DATE):
         raise _unclear(table, f"{columns[0]} has digits alone, which may be no time", retention, statement)
-    _check_alike(table, layouts[0], partitions, types, retention, statement)
-    return layouts[0]
+    layout, ordinals = layouts[0], periods[layouts[0]]
+    nameless = [partition for partition in partitions if partition.key not in ordinals]
+    _check_alike(table, layout, nameless, types, retention, statement)
+    return layout, ordinals
 
 
 def _declared(layout: TimeLayout) -> str:

@@ -103,7 +103,7 @@ def changes_since(certificate: Mapping[str, Any], catalog: Catalog) -> list[str]
             lines += [f"{name}: the table is no longer there" for name in sorted(gone)]
             for stored in fact.tables:
                 is_named = (fact_name, stored.table.lower()) in named
-                if is_named or any(fact.is_base(stored, period) for period in stored.layouts):
+                if is_named or fact.has_base_in(stored):
                     lines += _changes_of(stored, requested, past, present, snapshot)
     return list(dict.fromkeys(lines))
 

@@ -51,7 +51,7 @@ def _is_copied(fact: Fact, context: Context) -> bool:
     """Returns whether base partitions of a fact were computed from another fact. One indexed statement for each base
     table.
     """
-    bases = (stored for stored in fact.tables if any(fact.is_base(stored, period) for period in stored.layouts))
+    bases = (stored for stored in fact.tables if fact.has_base_in(stored))
     return any(
         origin.kind is OriginKind.COPIED
         for stored in bases
@@ -83,7 +83,7 @@ def first_write(table: Table, readings: Sequence[Reading], context: Context) -> 
     fact = context.snapshot.fact_using(table.name)
     others = _other_facts(fact, context)
     stored = None if fact is None else fact.storage_table(table.name)
-    if fact is None or stored is None or not others or not any(fact.is_base(stored, p) for p in stored.layouts):
+    if fact is None or stored is None or not others or not fact.has_base_in(stored):
         return
     if context.snapshot.partition_count(table):
         return
@@ -95,7 +95,7 @@ def first_write(table: Table, readings: Sequence[Reading], context: Context) -> 
 def new_fact(fact: Fact, context: Context) -> Iterator[str]:
     """Yields the same warning for a new fact that takes over base tables with rows of their own, or external ones."""
     others = _other_facts(fact, context)
-    bases = [stored for stored in fact.tables if any(fact.is_base(stored, period) for period in stored.layouts)]
+    bases = [stored for stored in fact.tables if fact.has_base_in(stored)]
     tables = [context.snapshot.table(stored.table) for stored in bases] if others else []
     for table in tables:
         count = context.snapshot.partition_count(table)

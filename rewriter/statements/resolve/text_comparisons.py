@@ -167,11 +167,7 @@ class _Comparisons:
         storage_table = None if fact is None else fact.storage_table(self.table.name)
         if storage_table is None:
             return None
-        layouts = [
-            layout
-            for layouts in (storage_table.layouts, *(other.layouts for other in storage_table.others))
-            for layout in layouts.values()
-        ]
+        layouts = [layout for layouts in storage_table.layouts_of_times for layout in layouts.values()]
         patterns = [
             part.pattern for layout in layouts for part in layout.parts if part.column.lower() == column.name.lower()
         ]

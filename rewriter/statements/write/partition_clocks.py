@@ -61,8 +61,7 @@ def check_partition_clocks(target: Target, plan: Plan, context: Context) -> None
 
 def _layouts_by_time(binding: TimeBinding) -> Iterator[Sequence[TimeLayout]]:
     """Yields the layouts of the table for each time dimension, fine to coarse."""
-    stored = binding.storage_table
-    for layouts in (stored.layouts, *(other.layouts for other in stored.others)):
+    for layouts in binding.storage_table.layouts_of_times:
         yield [layouts[period] for period in sorted(layouts)]
 
 

@@ -444,8 +444,8 @@ def test_partitions_that_a_condition_on_another_time_leaves_out(
         "(1, '2014-01-01', NULL), (2, '2014-01-01', '2014-01-01'), (4, '2014-01-01', '2014-01-02')"
     )
     query = f"SELECT SUM(n) FROM two WHERE t = '2014-01-01' AND ({condition})"
-    found = {finding_kind for finding_kind, _ in findings(session, certificate(session, query))}
-    assert found == (set() if kind is None else {kind})
+    kinds = {finding_kind for finding_kind, _ in findings(session, certificate(session, query))}
+    assert kinds == (set() if kind is None else {kind})
 
 
 @pytest.mark.parametrize(
