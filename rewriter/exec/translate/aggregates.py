@@ -175,11 +175,11 @@ def _percentile(e: Expressions, aggregate: AggregateCall, scope: Scope) -> Aggre
             e.refuse(percentage_node, f"An array of {len(parts):,} percentages")
         pairs = [_percentage(e, part, scope) for part in parts]
         values = ", ".join(f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')" for percentage, _ in pairs)
-        array_name = call("percentile", name, call("array", *(part_name for _, part_name in pairs)), "1")
+        array_name = call("percentile", name, call("array", *(part_name for _, part_name in pairs)))
         return Aggregate(f"CASE WHEN count({{0}}){{1}} > 0 THEN [{values}] END", sql, array_of(DOUBLE), array_name)
     percentage, percentage_name = _percentage(e, percentage_node, scope)
     template = f"rw_percentile(list({{0}}){{1}}, {percentage}, 'ASC')"
-    return Aggregate(template, sql, DOUBLE, call("percentile", name, percentage_name, "1"))
+    return Aggregate(template, sql, DOUBLE, call("percentile", name, percentage_name))
 
 
 def _is_array(e: Expressions, node: exp.Expr) -> bool:

@@ -71,7 +71,7 @@ def _split(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     separator = re.sub(r"\\(.)|\[(.)\]", lambda match: match[1] or match[2], regex, flags=re.DOTALL)
     type_ = array_of(STRING)
     sql = plain_cast(f"string_split({e.cast(value, STRING, node)}, {string_literal(separator)})", type_)
-    return Typed(sql, type_, call("split", value.name, pattern.name, "-1"))
+    return Typed(sql, type_, call("split", value.name, pattern.name))
 
 
 def _size(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:

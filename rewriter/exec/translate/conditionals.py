@@ -74,8 +74,8 @@ def _if(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     test = e.condition(condition, scope)
     branches = [e.translate(branch, scope) for branch in nodes]
     (first, second), type_ = e.cast_to_common_type(branches, node)
-    name = call("IF", test.name, *(branch.name for branch in branches))
-    return Typed(f"CASE WHEN {test.sql} THEN {first} ELSE {second} END", type_, None if name is None else f"({name})")
+    name = call("if", test.name, *(branch.name for branch in branches))
+    return Typed(f"CASE WHEN {test.sql} THEN {first} ELSE {second} END", type_, name)
 
 
 def _case(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:

@@ -19,6 +19,7 @@ from rewriter.exec.sql_types import BOOLEAN, STRING, VOID, SqlType, decimal
 from rewriter.exec.translate.allowlist_entries import CONSTRUCTS, Entry
 from rewriter.exec.translate.casts import assigned_literal, cast, cast_entry, plain_cast, wider_type
 from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.text.call_names import call_name, infix_name
 from rewriter.timeline.time_bounds import check_text, refuse_number
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _CLAUSES = {
 }
 
 
+#: Functions whose unit Spark compares as it is spelled.
+_FUNCTIONS_OF_UNITS = ("date_trunc", "trunc")
 #: Spark's conditions and SQLSTATEs if the condition of a clause is not a BOOLEAN.
 _NO_TESTS = {
     "WHERE": ("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", "42K09"),
@@ -66,6 +69,17 @@ class Typed:
         if self.char is None and self.varchar is None:
             return self.type.plain
         return replace(self.type, length=self.char or self.varchar, padded=self.char is not None)
+
+
+@dataclass(frozen=True)
+class ExpressionKey:
+    """What makes two expressions of one query equal for GROUP BY, HAVING and ORDER BY: the same translation, whose
+    columns are resolved, and the same spelling of each unit. Spark does not treat ``date_trunc('MONTH', t)`` as grouped
+    by ``date_trunc('month', t)``.
+    """
+
+    sql: str
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +209,19 @@ class Expressions:
         if allowed.entry is not None:
             self.entries.add(allowed.entry)
         return allowed.translation(self, node, scope)
+
+    def key(self, node: exp.Expr | None, value: Typed) -> ExpressionKey:
+        """Returns the key by which an expression, translated to ``value``, equals others. ``node`` is ``None`` for a
+        column of ``*``.
+        """
+        sql = value.sql
+        while isinstance(node, exp.Paren):
+            node, sql = node.this, sql.removeprefix("(").removesuffix(")")
+        if node is None or isinstance(node, exp.Column):
+            return ExpressionKey(sql)
+        calls = (part for part in node.walk() if self.text.called(part) in _FUNCTIONS_OF_UNITS)
+        units = (argument for part in calls for argument in part.expressions if isinstance(argument, exp.Literal))
+        return ExpressionKey(sql, tuple(str(unit.this) for unit in units))
 
     def construct(self, form: str) -> None:
         """Records a construct that is not an expression. ``form`` is its key in ``CONSTRUCTS``."""
@@ -386,12 +413,13 @@ def quoted(name: str, qualifier: str | None = None) -> str:
 
 def call(function: str, *names: str | None) -> str | None:
     """Returns Spark's name of a call's column."""
-    return None if any(name is None for name in names) else f"{function}({', '.join(str(name) for name in names)})"
+    argument_names = [name for name in names if name is not None]
+    return None if len(argument_names) < len(names) else call_name(function, argument_names)
 
 
 def infix(operator: str, left: str | None, right: str | None) -> str | None:
     """Returns Spark's name of an operator's column."""
-    return None if left is None or right is None else f"({left} {operator} {right})"
+    return None if left is None or right is None else infix_name(operator, left, right)
 
 
 def narrow_literal(value: Typed) -> Typed:

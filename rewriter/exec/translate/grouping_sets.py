@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
 from rewriter.lazy_dataclass import dataclass
 
-#: The SQL of the keys of one set, each once.
-KeySet = tuple[str, ...]
+if TYPE_CHECKING:
+    from rewriter.exec.translate.expressions import ExpressionKey
+
+#: The keys of one set, each once.
+KeySet: TypeAlias = tuple["ExpressionKey", ...]
 #: Stands in SQL for GROUPING_ID of all keys, which are known after the SELECT list.
 ALL_KEYS = "grouping_of_all_keys()"
 #: Hive's name of GROUPING_ID().
@@ -33,7 +37,7 @@ class KeySets:
     words: tuple[str, ...]
 
 
-def key_sets(clause: exp.Expr, key: Callable[[exp.Expr], str]) -> KeySets | None:
+def key_sets(clause: exp.Expr, key: Callable[[exp.Expr], ExpressionKey]) -> KeySets | None:
     """Returns the sets of a GROUP BY; ``None`` without ROLLUP, CUBE and GROUPING SETS. ``key`` translates a key."""
     behind = [node for name in _CLAUSES for node in clause.args.get(name) or ()]
     terms: list[exp.Expr] = list(clause.expressions)
@@ -77,14 +81,14 @@ def _word(node: exp.Expr) -> str:
     return "GROUPING SETS" if isinstance(node, exp.GroupingSets) else type(node).__name__.upper()
 
 
-def _keys(node: exp.Expr, key: Callable[[exp.Expr], str]) -> list[str]:
+def _keys(node: exp.Expr, key: Callable[[exp.Expr], ExpressionKey]) -> list[ExpressionKey]:
     """Returns all keys of an element, in the order of the text."""
     if isinstance(node, (*_SETS, exp.Tuple)):
         return [part for element in node.expressions for part in _keys(element, key)]
     return [key(node.this if isinstance(node, exp.Paren) else node)]
 
 
-def _sets(node: exp.Expr, key: Callable[[exp.Expr], str]) -> list[KeySet]:
+def _sets(node: exp.Expr, key: Callable[[exp.Expr], ExpressionKey]) -> list[KeySet]:
     if isinstance(node, exp.GroupingSets):
         return [key_set for element in node.expressions for key_set in _sets(element, key)]
     if not isinstance(node, exp.Rollup | exp.Cube):

@@ -58,12 +58,12 @@ def _sqrt(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = _one_number(e, node, scope)
     double = e.cast(value, DOUBLE, node)
     sql = f"CASE WHEN {double} < 0 THEN CAST('NaN' AS DOUBLE) ELSE sqrt({double}) END"
-    return Typed(sql, DOUBLE, call("SQRT", value.name))
+    return Typed(sql, DOUBLE, call("sqrt", value.name))
 
 
 def _sign(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     value = _one_number(e, node, scope)
-    name = call({"signum": "SIGNUM"}.get(str(e.text.called(node)), "sign"), value.name)
+    name = call("signum" if e.text.called(node) == "signum" else "sign", value.name)
     if value.type.is_floating:
         # NaN, 0.0 and -0.0 are their own signs.
         double = plain_cast(value.sql, DOUBLE)
@@ -174,10 +174,10 @@ def _log(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     """Translates ``log(base, x)``, and ``log(x)`` to the base e."""
     *bases, value = _doubles(e, node, scope, 1, 2)
     if not bases:
-        return Typed(_LN.format(value.sql), DOUBLE, call("LOG", "E()", value.name))
+        return Typed(_LN.format(value.sql), DOUBLE, call("log", value.name))
     (base,) = bases
     sql = f"CASE WHEN {base.sql} > 0 AND {value.sql} > 0 THEN ln({value.sql}) / ln({base.sql}) END"
-    return Typed(sql, DOUBLE, call("LOG", base.name, value.name))
+    return Typed(sql, DOUBLE, call("log", base.name, value.name))
 
 
 def _power(name: str) -> Translation:
@@ -191,13 +191,13 @@ def _power(name: str) -> Translation:
 _LN = "CASE WHEN {0} > 0 THEN ln({0}) END"
 TRANSCENDENTAL_FUNCTIONS = functions(
     "Numbers",
-    ("exp(x)", _of_one("exp({0})", "EXP")),
+    ("exp(x)", _of_one("exp({0})", "exp")),
     ("ln(x)", _of_one(_LN, "ln")),
     ("log([base, ]x)", _log),
-    ("log10(x)", _of_one("CASE WHEN {0} > 0 THEN log10({0}) END", "LOG10")),
-    ("log2(x)", _of_one("CASE WHEN {0} > 0 THEN ln({0}) / ln(CAST(2 AS DOUBLE)) END", "LOG2")),
-    ("cbrt(x)", _of_one("cbrt({0})", "CBRT")),
-    ("power(x, y)", _power("POWER")),
+    ("log10(x)", _of_one("CASE WHEN {0} > 0 THEN log10({0}) END", "log10")),
+    ("log2(x)", _of_one("CASE WHEN {0} > 0 THEN ln({0}) / ln(CAST(2 AS DOUBLE)) END", "log2")),
+    ("cbrt(x)", _of_one("cbrt({0})", "cbrt")),
+    ("power(x, y)", _power("power")),
     ("pow(x, y)", _power("pow")),
 )
 
@@ -283,7 +283,7 @@ def _to_integer(way: str) -> Translation:
             whole = _as_decimal(value) if value.type.is_integer else value
             rounded = _rounded_decimal(e, node, whole, digits, way)
             return Typed(rounded.sql, rounded.type, call(function, value.name, str(digits)))
-        name = call("ceiling" if function == "ceiling" else way.upper(), value.name)
+        name = call("ceiling" if function == "ceiling" else way, value.name)
         if value.type.is_integer:
             return Typed(plain_cast(value.sql, BIGINT), BIGINT, name)
         if value.type.is_decimal:

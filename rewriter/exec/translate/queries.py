@@ -207,7 +207,8 @@ class _Queries:
         sql += self.lists.qualify(node, items, scope)
         sql += self.lists.order(node, items, scope, distinct is not None) + _limits(self.expressions, node)
         if ALL_KEYS in sql and group.set_keys is not None:
-            sql = sql.replace(ALL_KEYS, f"grouping({', '.join(group.set_keys)})" if group.set_keys else "0")
+            keys = ", ".join(key.sql for key in group.set_keys)
+            sql = sql.replace(ALL_KEYS, f"grouping({keys})" if keys else "0")
         columns = tuple((item.name, item.value.declared) for item in items)
         return self._headed(head, Query(sql, columns))
 

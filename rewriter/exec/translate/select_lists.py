@@ -10,6 +10,7 @@ from sqlglot import exp
 from rewriter.errors import Error
 from rewriter.exec.translate.aggregates import is_aggregate
 from rewriter.exec.translate.duckdb_macros import lambda_macros
+from rewriter.exec.translate.expressions import ExpressionKey
 from rewriter.exec.translate.grouping_sets import GROUPING_ID_COLUMN, key_sets, number_of_sets
 from rewriter.exec.translate.literals import is_grouping_column
 from rewriter.exec.translate.select_items import (
@@ -33,8 +34,14 @@ class Grouping:
 
     sql: str
     having: str = ""
-    keys: frozenset[str] = frozenset()
-    set_keys: tuple[str, ...] | None = None
+    keys: frozenset[ExpressionKey] = frozenset()
+    set_keys: tuple[ExpressionKey, ...] | None = None
+
+
+def _plain_grouping(keys: Sequence[ExpressionKey]) -> Grouping:
+    """Returns GROUP BY of keys without ROLLUP, CUBE and GROUPING SETS."""
+    sql = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
+    return Grouping(sql, keys=frozenset(keys))
 
 
 #: The maximum number of grouping sets: the sets of CUBE over 12 keys.
@@ -142,13 +149,13 @@ class SelectLists:
         sets = key_sets(clause, lambda node: self._key(node, items, scope))
         if sets is None:
             keys_of_list = [self._key(node, items, scope) for node in clause.expressions]
-            return Grouping(f" GROUP BY {', '.join(keys_of_list)}", keys=frozenset(keys_of_list))
+            return _plain_grouping(keys_of_list)
         for word in sets.words:
             form = "GROUP BY GROUPING SETS" if word == "GROUPING SETS" else f"GROUP BY {word}, WITH {word}"
             self.expressions.construct(form)
         if set().union(*sets.sets) != set(sets.keys):
             self.text.refuse("GROUPING SETS whose columns are not just the keys before it", clause)
-        listed = ", ".join(f"({', '.join(key_set)})" for key_set in sets.sets)
+        listed = ", ".join(f"({', '.join(key.sql for key in key_set)})" for key_set in sets.sets)
         # Spark returns no total over no rows, unless it is the only set.
         having = "" if sets.sets == ((),) else "count(*) > 0"
         return Grouping(f" GROUP BY GROUPING SETS ({listed})", having, frozenset(sets.keys), sets.keys)
@@ -164,12 +171,13 @@ class SelectLists:
         if any(item.node is not None and _has(item.node, _is_window) for item in items):
             self.text.refuse("GROUP BY ALL beside window functions", clause)
         self.expressions.construct("GROUP BY ALL")
-        keys = [
-            self.expressions.comparable(item.value, clause, "GROUP BY ALL").sql
-            for item in items
-            if item.node is None or not _has(item.node, self.is_aggregate)
-        ]
-        return Grouping(f" GROUP BY {', '.join(keys)}" if keys else "", keys=frozenset(keys))
+        return _plain_grouping(
+            [
+                self.expressions.key(item.node, self.expressions.comparable(item.value, clause, "GROUP BY ALL"))
+                for item in items
+                if item.node is None or not _has(item.node, self.is_aggregate)
+            ]
+        )
 
     def _refuse_named_all(self, clause: str, node: exp.Expr, items: Sequence[Item], scope: Scope) -> None:
         """Refuses ALL where Spark would take it for the name of a column."""
@@ -204,7 +212,8 @@ class SelectLists:
         """
         columns = []
         for number, item in enumerate(items):
-            merges_floats = item.value.type.is_floating and (distinct or item.value.sql in group.keys)
+            is_key = distinct or self.expressions.key(item.node, item.value) in group.keys
+            merges_floats = item.value.type.is_floating and is_key
             columns.append(f"{f'({item.value.sql} + 0)' if merges_floats else item.value.sql} AS c{number}")
         return ", ".join(columns)
 
@@ -223,7 +232,7 @@ class SelectLists:
                         f"{function}() can only be used with GROUPING SETS, CUBE and ROLLUP.",
                         "UNSUPPORTED_GROUPING_EXPRESSION", "42K0E", call,
                     )  # fmt: skip
-                arguments = tuple(self.expressions.translate(argument, scope).sql for argument in call.expressions)
+                arguments = tuple(self._expression_key(argument, scope) for argument in call.expressions)
                 if function == "grouping" and not set(arguments) <= set(group.set_keys):
                     self.text.wrong(
                         f"{self.text.shown(call)} names an expression that the query does not group by.",
@@ -250,7 +259,10 @@ class SelectLists:
         ]  # fmt: skip
         _check_ungrouped(self.expressions, parts, group.keys, scope, grouped=select.args.get("group") is not None)
 
-    def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> str:
+    def _expression_key(self, node: exp.Expr, scope: Scope) -> ExpressionKey:
+        return self.expressions.key(node, self.expressions.translate(node, scope))
+
+    def _key(self, node: exp.Expr, items: Sequence[Item], scope: Scope) -> ExpressionKey:
         item = None
         if isinstance(node, exp.Literal) and not node.args.get("is_string"):
             item = self._ordinal(node, items, "GROUP BY")
@@ -263,7 +275,7 @@ class SelectLists:
                 self.text.wrong(message, "GROUP_BY_POS_AGGREGATE", "42903", node)
             self.text.wrong(message, "GROUP_BY_AGGREGATE", "42903", node)
         value = self.expressions.translate(node, scope) if item is None else item.value
-        return self.expressions.comparable(value, node, "GROUP BY").sql
+        return self.expressions.key(expression, self.expressions.comparable(value, node, "GROUP BY"))
 
     def having_sql(self, clause: exp.Expr, items: Sequence[Item], group: Grouping, scope: Scope) -> str:
         """Translates the condition of HAVING."""
@@ -314,7 +326,7 @@ class SelectLists:
         node: exp.Expr | None = column
         while node is not None and not isinstance(node, exp.Connector | exp.Not):
             try:
-                if self.expressions.translate(node, scope).sql in group.keys:
+                if self._expression_key(node, scope) in group.keys:
                     return True
             except Error:
                 return False  # not an expression of columns alone
@@ -393,7 +405,10 @@ class SelectLists:
             return f"c{items.index(item)}"
         value = self.expressions.translate(self._output_names(target, items, scope), scope)
         self.expressions.comparable(value, target, "ORDER BY")
-        matching_numbers = [number for number, selected in enumerate(items) if selected.value.sql == value.sql]
+        key = self.expressions.key(target, value)
+        matching_numbers = [
+            number for number, item in enumerate(items) if self.expressions.key(item.node, item.value) == key
+        ]
         if by_output and not matching_numbers and isinstance(target, exp.Column):
             self.text.wrong(
                 f"The column {self.text.shown(target)} is not selected, so that the rows of SELECT DISTINCT "
@@ -471,18 +486,19 @@ def _without_alias(node: exp.Expr) -> exp.Expr:
 
 
 def _check_ungrouped(
-    e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[str], scope: Scope, *, grouped: bool
+    e: Expressions, parts: Iterable[exp.Expr], keys: frozenset[ExpressionKey], scope: Scope, *, grouped: bool
 ) -> None:
-    """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that no key of GROUP BY contains;
+    """Raises ``EngineError`` MISSING_AGGREGATION for a column in ``parts`` that is outside the keys of GROUP BY;
     MISSING_GROUP_BY if the query is not ``grouped``, so that it is one group because of an aggregate or HAVING.
     """
     own_columns = {column.sql for source in scope.sources for column in source.columns}
-    for column in (column for part in parts for column in _outside_aggregates(e, part)):
+    has_computed_keys = any(key.sql not in own_columns for key in keys)
+    for column in (column for part in parts for column in _ungrouped(e, part, keys, scope, has_computed_keys)):
         try:
             sql = e.translate(column, scope).sql
         except Error:
             continue  # no column of this query
-        if sql in own_columns and not any(sql in key for key in keys):
+        if sql in own_columns and ExpressionKey(sql) not in keys:
             name = e.text.shown(column)
             if not grouped:
                 e.text.wrong(
@@ -496,16 +512,27 @@ def _check_ungrouped(
             )  # fmt: skip
 
 
-def _outside_aggregates(e: Expressions, node: exp.Expr) -> Iterator[exp.Column]:
-    """Returns the columns of an expression outside its subqueries, lambdas and aggregates."""
+def _ungrouped(
+    e: Expressions, node: exp.Expr, keys: frozenset[ExpressionKey], scope: Scope, has_computed_keys: bool
+) -> Iterator[exp.Column]:
+    """Returns the columns of an expression outside its subqueries, lambdas, aggregates, and parts that are keys."""
     if isinstance(node, exp.Column):
         if not isinstance(node.this, exp.Star):
             yield node
         return
     if isinstance(node, exp.Query | exp.Lambda) or _aggregates(e, node):
         return
+    if has_computed_keys and _is_key(e, node, keys, scope):
+        return
     for child in node.iter_expressions():
-        yield from _outside_aggregates(e, child)
+        yield from _ungrouped(e, child, keys, scope, has_computed_keys)
+
+
+def _is_key(e: Expressions, node: exp.Expr, keys: frozenset[ExpressionKey], scope: Scope) -> bool:
+    try:
+        return e.key(node, e.translate(node, scope)) in keys
+    except Error:
+        return False  # a part that is no expression of its own
 
 
 def _aggregates(e: Expressions, node: exp.Expr) -> bool:

@@ -46,27 +46,34 @@ def assign(sql: str, source_type: str, column: Column, dialect: Dialect) -> str:
     Raises ``EngineError`` INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST for types. For values, the SQL fails when it
     runs. Types that only Spark handles (nested ones, binary) are assigned only to themselves.
     """
+    if not is_assignable(source_type, column.type):
+        raise _incompatible(source_type, column)
     try:
         source, target = parse_type(source_type), parse_type(column.type)
     except NotSupportedError:
-        if source_type == "void":
-            return f"CAST({sql} AS {column.type})"
-        if source_type.lower().replace(" ", "") != column.type.lower().replace(" ", ""):
-            raise _incompatible(source_type, column) from None
         # The fields get the declared names: files are read by them.
         return sql if source_type == column.type else f"CAST({sql} AS {column.type})"
-    if not _assignable(source, target):
-        raise _incompatible(source_type, column)
     converted = _converted(sql, source, target, column, dialect)
     if target.length is None:
         return converted
     return _fitted(converted, target, column, dialect)
 
 
-def _assignable(source: SqlType, target: SqlType) -> bool:
+def is_assignable(source_type: str, target_type: str) -> bool:
+    """Tests whether values of one type (Spark's spelling) may be put into a column of another. Types that only Spark
+    handles are assigned only to themselves.
+    """
+    try:
+        source, target = parse_type(source_type), parse_type(target_type)
+    except NotSupportedError:
+        return source_type == "void" or _without_blanks(source_type) == _without_blanks(target_type)
     if source == VOID or target.name == "string" or source.name == target.name:
         return True
     return (source.is_numeric and target.is_numeric) or (source.is_datetime and target.is_datetime)
+
+
+def _without_blanks(type_name: str) -> str:
+    return type_name.lower().replace(" ", "")
 
 
 def _converted(sql: str, source: SqlType, target: SqlType, column: Column, dialect: Dialect) -> str:

@@ -78,7 +78,7 @@ def _regexp_replace(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     if other.text is None or "$" in other.text or "\\" in other.text:
         e.refuse(node, f"The replacement {e.text.shown(replacement)}")
     sql = f"regexp_replace({value.sql}, {string_literal(translated)}, {other.sql}, 'g')"
-    return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name, "1"))
+    return Typed(sql, STRING, call("regexp_replace", value.name, pattern.name, other.name))
 
 
 def _regexp_count(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
@@ -413,7 +413,7 @@ def _locate(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
         function, arguments = "locate", [inside.this, inside.args["field"]]
     part, string = (text(e, argument, scope) for argument in arguments[:2])
     if len(arguments) == 2:
-        return Typed(_found(part, string), INT, call(function, part.name, string.name, "1"))
+        return Typed(_found(part, string), INT, call(function, part.name, string.name))
     start = count(e, arguments[2], scope)
     sql = f"rw_locate({part.sql}, {string.sql}, {start.sql})"
     return Typed(plain_cast(sql, INT), INT, call(function, part.name, string.name, start.name))

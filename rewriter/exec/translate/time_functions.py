@@ -71,13 +71,6 @@ def _word(e: Expressions, node: exp.Expr, scope: Scope) -> str:
     return value.text
 
 
-def _unit_sql(unit_text: str, unit: str) -> str:
-    """Returns the unit in DuckDB's SQL. Each spelling has SQL of its own: Spark does not treat ``date_trunc('MONTH',
-    t)`` as grouped by ``date_trunc('month', t)``.
-    """
-    return f"'{unit}'" if unit_text == unit else f"left('{unit}{unit_text}', {len(unit)})"
-
-
 def _date_trunc(e: Expressions, node: exp.Expr, scope: Scope) -> Typed:
     first, second = e.arguments(node, 2)
     unit, value = _unit(e, first, scope), _time_value(e, second, scope, TIMESTAMP)
@@ -104,7 +97,7 @@ def _truncated(typed: Typed, value: Typed, type_: SqlType, units: Mapping[str, s
     unit = units.get((typed.text or "").lower())
     if unit is None:
         return plain_cast("NULL", type_)
-    return plain_cast(f"date_trunc({_unit_sql(typed.text or '', unit)}, {plain_cast(value.sql, type_)})", type_)
+    return plain_cast(f"date_trunc('{unit}', {plain_cast(value.sql, type_)})", type_)
 
 
 def _part(function: str, offset: str = "") -> Translation:

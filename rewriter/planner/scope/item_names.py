@@ -23,6 +23,7 @@ from rewriter.planner.scope.cte_references import CteReferences
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.scope.projections import descend
+from rewriter.planner.text.call_names import call_name, infix_name
 from rewriter.planner.text.literals import LARGEST, MIRRORED, rounded_bound
 from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.sqlglot_trees import CALL, called, chain_name, read_with_calls, walk
@@ -76,38 +77,6 @@ class _UnknownError(Exception):
     """An expression has no rule."""
 
 
-#: Functions that Spark prints in upper case.
-_CAPITAL = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot csc degrees dense_rank exp expm1 floor hypot log "
-    "log10 log1p log2 percent_rank power radians rank regexp regexp_like rlike sec signum sin sinh sqrt tan "
-    "tanh".split()
-)
-#: The text that Spark prints for omitted arguments, by the function and the number of arguments given.
-_DEFAULTS: dict[tuple[str, int], str] = {
-    ("approx_percentile", 2): "10000",
-    ("bround", 1): "0",
-    ("from_unixtime", 1): "yyyy-MM-dd HH:mm:ss",
-    ("locate", 2): "1",
-    ("lpad", 2): " ",
-    ("months_between", 2): "true",
-    ("percentile", 2): "1",
-    ("percentile_approx", 2): "10000",
-    ("position", 2): "1",
-    ("regexp_extract", 2): "1",
-    ("regexp_extract_all", 2): "1",
-    ("regexp_replace", 3): "1",
-    ("replace", 2): "",
-    ("round", 1): "0",
-    ("rpad", 2): " ",
-    ("sort_array", 1): "true",
-    ("split", 2): "-1",
-    ("substr", 2): "2147483647",
-    ("substring", 2): "2147483647",
-    ("to_unix_timestamp", 1): "yyyy-MM-dd HH:mm:ss",
-    ("unix_timestamp", 1): "yyyy-MM-dd HH:mm:ss",
-}
-_OTHER_NAMES = {"dateadd": "date_add", "curdate": "current_date", "array_agg": "collect_list",
-                "current_database": "current_schema"}  # fmt: skip
 #: Casts that are spelled as calls have the name of their operand.
 _CASTS = frozenset("bigint binary boolean date decimal double float int smallint string timestamp tinyint".split())
 #: Functions whose names do not follow from their arguments alone.
@@ -176,7 +145,7 @@ class _Namer:
             return chain_name(operator, [self._of(operand) for operand in operands])
         name = self._of(parts[-1].this)
         for part in reversed(parts):
-            name = f"({name} {operator} {self._of(part.expression)})"
+            name = infix_name(operator, name, self._of(part.expression))
         return name
 
     def _compared(self, operator: str, node: exp.Expr) -> str:
@@ -191,7 +160,7 @@ class _Namer:
                     return str(bound).lower()
                 names[index] = str(bound)
                 break
-        return f"({names[0]} {operator} {names[1]})"
+        return infix_name(operator, *names)
 
     def _outer(self, query: exp.Expr) -> str:
         """Returns the columns of the item's block that a subquery reads, which its name lists. They are known by their
@@ -218,18 +187,12 @@ class _Namer:
         if function in _CASTS:
             return self._of(arguments[0])
         if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-            return f"{function}({'1' if function == 'count' else '*'})"
-        if function in ("isnull", "isnotnull"):
-            return f"({self._list(arguments)} {'IS NULL' if function == 'isnull' else 'IS NOT NULL'})"
-        if function == "if":
-            return f"(IF({self._list(arguments)}))"
-        if function == "log" and len(arguments) == 1:
-            return f"LOG(E(), {self._list(arguments)})"
-        argument_texts = [self._list(arguments)] if arguments else []
-        default = _DEFAULTS.get((function, len(arguments)))
-        argument_texts += [] if default is None else [default]
-        name = function.upper() if function in _CAPITAL else _OTHER_NAMES.get(function, function)
-        return f"{name}({', '.join(argument_texts)})"
+            return call_name(function, ["1" if function == "count" else "*"])
+        if function == "position" and len(arguments) == 1 and isinstance(arguments[0], exp.In):
+            # POSITION('a' IN s)
+            part, value = arguments[0].this, arguments[0].args.get("field")
+            return call_name("locate", [self._of(part), self._of(value)])
+        return call_name(function, [self._of(argument) for argument in arguments])
 
     # -- rules of nodes -----------------------------------------------------------------------------------------
 
@@ -276,6 +239,8 @@ class _Namer:
         value = self._of(node.this)
         if node.args.get("query") is not None:
             return f"({value} IN (listquery({self._outer(node.args['query'])})))"
+        if not node.expressions:
+            raise _UnknownError
         return f"({value} IN ({self._list(node.expressions)}))"
 
     def _between(self, node: exp.Expr) -> str:

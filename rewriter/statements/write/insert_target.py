@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.errors import AnalysisError, NotSupportedError, Span
+from rewriter.exec.translate.store_assignment import is_assignable
 from rewriter.grammar.families.writes import if_not_exists_of
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.text.literals import string_literal
@@ -239,7 +240,7 @@ def check_columns(target: Target, query_columns: Sequence[Column], position: Spa
     if len(query_columns) != len(needed_columns):
         raise _arity(target, len(query_columns), position)
     for column, query_column in zip(needed_columns, query_columns, strict=True):
-        if not _assignable(query_column.type, column.type):
+        if not is_assignable(query_column.type, column.type):
             raise AnalysisError(
                 f"Cannot write to {target.table.name}: a {query_column.type.upper()} cannot be safely cast to "
                 f"the {column.type.upper()} of the column {column.name}.",
@@ -249,27 +250,6 @@ def check_columns(target: Target, query_columns: Sequence[Column], position: Spa
                 object=column.name,
                 hint=f"Write CAST(… AS {column.type.upper()}) in the query.",
             )
-
-
-_NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
-_TEXT = ("string", "varchar", "char")
-_INSTANT = ("date", "timestamp", "timestamp_ntz")
-
-
-def _assignable(source_type: str, target_type: str) -> bool:
-    given_kind, wanted_kind = _kind(source_type), _kind(target_type)
-    if given_kind == "void" or source_type.lower() == target_type.lower():
-        return True
-    nested = ("array", "map", "struct")
-    if given_kind in nested or wanted_kind in nested:
-        return False
-    if wanted_kind in _TEXT:
-        return given_kind != "binary" or wanted_kind == "string"
-    return any(given_kind in family and wanted_kind in family for family in (_NUMERIC, _INSTANT))
-
-
-def _kind(type_name: str) -> str:
-    return type_name.lower().split("(")[0].split("<")[0].strip()
 
 
 def _constant(column: Column, value: str | None) -> str:

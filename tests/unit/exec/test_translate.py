@@ -237,6 +237,59 @@ def test_a_long_chain_of_conditions() -> None:
     assert run(f"SELECT a FROM t WHERE {chain}").sql.count(" OR ") == 499
 
 
+@pytest.mark.parametrize(
+    ("item", "key"),
+    [
+        ("a", "((a))"),
+        ("(a + 1) * 2", "a + 1"),
+        ("substr(s, 1, 2) || 'x'", "substring(s, 1, 2)"),
+        ("year(ts)", "EXTRACT(YEAR FROM ts)"),
+        ("date_trunc('MONTH', ts)", "date_trunc('MONTH', ts)"),
+        ("date_trunc('month', ts) + INTERVAL 1 DAY", "date_trunc('month', ts)"),
+        ("a NOT IN (1, 2)", "a IN (1, 2)"),
+        ("CASE WHEN a > 1 THEN s ELSE 'x' END", "a, s"),
+        ("sum(a) OVER (PARTITION BY a)", "a"),
+    ],
+)
+def test_an_item_that_consists_of_keys_of_group_by(item: str, key: str) -> None:
+    run(f"SELECT {item}, count(*) FROM t GROUP BY {key}")
+
+
+@pytest.mark.parametrize(
+    ("item", "key"),
+    [
+        ("date_trunc('MONTH', ts)", "date_trunc('month', ts)"),  # Spark compares the unit as it is spelled
+        ("date_trunc('DAY', ts) + INTERVAL 1 DAY", "date_trunc('day', ts)"),
+        ("trunc(ts, 'MM')", "trunc(ts, 'mm')"),
+        ("ts", "date_trunc('month', ts)"),
+        ("a", "a + 1"),
+        ("a + 2", "a + 1"),
+        ("upper(s)", "lower(s)"),
+        ("a, sum(d) OVER (PARTITION BY s)", "a"),
+    ],
+)
+def test_an_item_with_a_column_outside_the_keys_of_group_by(item: str, key: str) -> None:
+    for query in (f"SELECT {item}, count(*) FROM t GROUP BY {key}",
+                  f"SELECT count(*) FROM t GROUP BY {key} ORDER BY {item}"):  # fmt: skip
+        with pytest.raises(EngineError, match="is neither in GROUP BY nor in an aggregate") as caught:
+            run(query)
+        assert caught.value.condition == "MISSING_AGGREGATION"
+
+
+def test_spellings_of_a_unit_are_keys_of_their_own() -> None:
+    months = "date_trunc('MONTH', ts)"
+    with pytest.raises(EngineError, match="names an expression that the query does not group by"):
+        run(f"SELECT grouping(date_trunc('month', ts)) FROM t GROUP BY ROLLUP ({months})")
+    with pytest.raises(NotSupportedError, match="by an expression that is not selected"):
+        run(f"SELECT DISTINCT {months} FROM t ORDER BY date_trunc('month', ts)")
+    assert run(f"SELECT DISTINCT {months} FROM t ORDER BY {months}").sql.endswith("ORDER BY c0 ASC NULLS FIRST")
+
+
+def test_a_long_chain_beside_a_computed_key() -> None:
+    chain = " OR ".join(f"length(s) = {n}" for n in range(500))
+    run(f"SELECT {chain}, count(*) FROM t GROUP BY length(s), s")
+
+
 def test_a_grouping_set_without_parentheses_may_be_a_call_with_a_unit() -> None:
     hours = "timestampadd(HOUR, 9, ts)"
     bare = run(f"SELECT count(*) FROM t GROUP BY GROUPING SETS ({hours}, (s, {hours}))").sql
