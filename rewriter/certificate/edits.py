@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sqlglot
@@ -23,13 +24,19 @@ if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
 
+@lru_cache(maxsize=64)
+def tree_of(text: str) -> exp.Expr:
+    """Returns the tree of a text. It is not to be changed: each text is read once."""
+    return sqlglot.parse_one(text, dialect="spark")
+
+
 def bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
     """Returns the tree of the query, or of the executed text (``sql``), with the values of the parameters."""
-    tree = sqlglot.parse_one(certificate[member], dialect="spark")
+    tree = tree_of(certificate[member])
     names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)}
     if names != certificate["parameters"].keys() and (member == "query" or names - certificate["parameters"].keys()):
         raise Refuted("the parameters are not those of the query")
-    return _bind(tree, certificate["parameters"])
+    return _bind(tree.copy(), certificate["parameters"]) if names else tree
 
 
 def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:

@@ -14,6 +14,8 @@ from typing import Any
 
 from rewriter.lazy_dataclass import dataclass
 
+#: The maximum number of versions of partitions that are kept for further certificates, beside those of the last read.
+_MOST_VERSIONS = 200_000
 #: Runs a SELECT with parameters ``:name`` on the catalog's database, and returns its rows.
 Rows = Callable[[str, Mapping[str, object]], Sequence[Sequence[Any]]]
 
@@ -96,13 +98,17 @@ class Object:
 
 
 class CatalogRecords:
-    """The catalog as one commit saw it."""
+    """The catalog as one commit saw it. No later commit changes that, so that it serves any number of certificates."""
 
     def __init__(self, rows: Rows, commit: int | None = None) -> None:
         """``commit`` is the newest one by default."""
         self._rows = rows
         self.commit = self.newest_commit if commit is None else commit
         self._versions: dict[tuple[int, str | None, str | None], list[Record]] = {}
+        #: Of a fact, table, period and zone: a range of time, and the versions of partitions in it by their starts.
+        self.located: dict[tuple[int, int, str, str], tuple[tuple[int, int], list[tuple[int, Record]]]] = {}
+        #: Rollups that hold their base: fact, table, period, zone, and values of the partition.
+        self.checked_rollups: set[tuple[int, int, str, str, tuple[str | None, ...]]] = set()
 
     @cached_property
     def newest_commit(self) -> int:
@@ -154,9 +160,13 @@ class CatalogRecords:
             is_after = low is None or (first is not None and low <= first)
             if id == table.id and is_after and (high is None or (last is not None and last <= high)):
                 return versions
-        place = table.id, first, last
-        self._versions[place] = self._read_versions(*place)
-        return self._versions[place]
+        versions = self._read_versions(table.id, first, last)
+        self._versions[table.id, first, last] = versions
+        if sum(map(len, self._versions.values())) > _MOST_VERSIONS:
+            self._versions = {(table.id, first, last): versions}
+            self.located.clear()
+            self.checked_rollups.clear()
+        return versions
 
     def _read_versions(self, table_id: int, first: str | None, last: str | None) -> list[Record]:
         prefix = b"\x01" + (table_id + (1 << 63)).to_bytes(8, "big")

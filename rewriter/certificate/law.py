@@ -25,6 +25,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import sqlglot
@@ -37,6 +38,7 @@ from rewriter.certificate.edits import (
     check_name,
     refuse_renamed_times,
     sql_of_count,
+    tree_of,
     uncast,
     unmarked,
 )
@@ -79,6 +81,7 @@ from rewriter.certificate.stored_tables import (
     ranges_text,
     read_instant,
     read_ranges,
+    reasons_as_words,
     tables_of,
 )
 from rewriter.certificate.verdicts import (
@@ -95,8 +98,10 @@ FORMAT = "rewriter certificate 1"
 _LAST_SECOND = 1_000_000
 
 
-def check(certificate: Mapping[str, Any], rows: Rows) -> Verdict:
-    """Checks a certificate against the catalog that ``rows`` reads. Never raises for a certificate of any content."""
+def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | None = None) -> Verdict:
+    """Checks a certificate against the catalog that ``rows`` reads. Never raises for a certificate of any content.
+    ``read`` are records of its commit that were read, and rollups that were checked, for an earlier certificate.
+    """
     findings: list[Finding] = []
 
     def passes(place: str, step: Callable[[], None]) -> bool:
@@ -113,7 +118,7 @@ def check(certificate: Mapping[str, Any], rows: Rows) -> Verdict:
         return False
 
     if passes("certificate", lambda: _check_frame(certificate)):
-        catalog = CatalogRecords(rows, certificate["commit"])
+        catalog = read or CatalogRecords(rows, certificate["commit"])
         passes("certificate", lambda: _check_commit(catalog))
         references = [_Reference(certificate, stated, catalog) for stated in certificate["references"]]
         are_read = [passes(reference.place, reference.read_catalog) for reference in references]
@@ -170,10 +175,9 @@ class _Reference:
         #: where time is called missing.
         self.tables: dict[str, StoredTable] = {}
         self.bases: dict[str, str] = {}
-        #: By name of the table and values of the partition: the start of the period of each one in a piece.
-        #: By name of the table and period: the versions of the partitions in the time of all pieces.
-        self._placed: dict[tuple[str, str], list[tuple[int, Record]]] = {}
+        #: The time of all pieces.
         self._read: Range = (LAST, FIRST)
+        #: By name of the table and values of the partition: the start of the period of each one in a piece.
         self.selected: dict[str, dict[tuple[str | None, ...], int]] = {}
 
     def read_catalog(self) -> None:
@@ -300,28 +304,26 @@ class _Reference:
                 if name.startswith("time ") and value is not None:
                     self.other_ranges.setdefault(name.removeprefix("time "), []).append(value)
         rests_on = self._rests_on(stored, piece, by_start)
-        if rests_on != _words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
-            stated = ", ".join(sorted(map(" ".join, _words(piece["rests_on"])))) or "nothing"
+        if rests_on != reasons_as_words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
+            stated = ", ".join(sorted(map(" ".join, reasons_as_words(piece["rests_on"])))) or "nothing"
             raise Refuted(f"it rests on {', '.join(sorted(map(' '.join, rests_on)))}; the certificate names {stated}")
 
     def _located(self, stored: StoredTable, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
         """Returns all versions of the partitions around a range, with the starts of their periods, in their order. They
-        are read once for all pieces.
+        are read once for all pieces, and for later certificates of the commit.
         """
-        place = stored.name, layout.period
-        if place not in self._placed or range_[0] < self._read[0] or range_[1] > self._read[1]:
-            whole = min(range_[0], self._read[0]), max(range_[1], self._read[1])
-            versions = self.catalog.versions(stored.table, *layout.text_bounds(whole, self.zone))
+        place = stored.fact.id, stored.table.id, layout.period, self.zone
+        extent, placed = self.catalog.located.get(place, (self._read, None))
+        if placed is None or range_[0] < extent[0] or range_[1] > extent[1]:
+            extent = min(range_[0], extent[0]), max(range_[1], extent[1])
+            versions = self.catalog.versions(stored.table, *layout.text_bounds(extent, self.zone))
             starts = ((layout.start(record.values, self.zone), record) for record in versions)
-            placed = [(start, record) for start, record in starts if start is not None]
-            if whole != self._read:
-                return placed
-            self._placed[place] = sorted(placed, key=lambda version: version[0])
-        placed = self._placed[place]
-        first = bisect_left(placed, range_[0], key=lambda version: version[0])
+            placed = sorted(((start, record) for start, record in starts if start is not None), key=itemgetter(0))
+            self.catalog.located[place] = extent, placed
+        first = bisect_left(placed, range_[0], key=itemgetter(0))
         # A period may begin before the range.
-        first = bisect_left(placed, placed[first - 1][0], key=lambda version: version[0]) if first else 0
-        return placed[first : bisect_left(placed, range_[1], key=lambda version: version[0])]
+        first = bisect_left(placed, placed[first - 1][0], key=itemgetter(0)) if first else 0
+        return placed[first : bisect_left(placed, range_[1], key=itemgetter(0))]
 
     def _check_presence(
         self, stored: StoredTable, piece: Mapping[str, Any], start: int, records: Sequence[Record]
@@ -353,15 +355,21 @@ class _Reference:
             return frozenset({("base",), *rests_on})
         if stored.definition["trusted"]:
             return frozenset({("trusted", stored.name), *rests_on})
-        period, base = self.bases[piece["fact"].lower()], self._base_content(piece)
+        period, checked = self.bases[piece["fact"].lower()], self.catalog.checked_rollups
+        place = stored.fact.id, stored.table.id, piece["period"], self.zone
+        is_checked = {start: all((*place, r.values) in checked for r in records) for start, records in by_start.items()}
+        base = [] if all(is_checked.values()) else self._base_content(piece)
         base_starts = [at for at, _, _ in base]
         for start, records in by_start.items():
+            if is_checked[start]:
+                continue
             end = following(piece["period"], self.zone, start)
             inside = base[bisect_left(base_starts, start) : bisect_left(base_starts, end)]
             self._check_holes(period, inside, start, end)
             for record in records:
                 own = stored.other_values(record, piece["period"], self.zone)
                 self._check_rollup(record, own, period, inside, start)
+                checked.add((*place, record.values))
         newest = max(record.as_of for records in by_start.values() for record in records)
         return frozenset({("computed", str(newest)), *rests_on})
 
@@ -487,7 +495,7 @@ class _Reference:
 
     def _check_counts(self, query: exp.Expr) -> None:
         """Each count and each average over rollups is replaced: a rollup has fewer rows than events."""
-        executed = sqlglot.parse_one(self.certificate["sql"], dialect="spark")
+        executed = tree_of(self.certificate["sql"])
         for node in executed.find_all(exp.Count, exp.Avg):
             if isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct):
                 if len(list(query.find_all(exp.Select))) > 1:
@@ -579,12 +587,6 @@ class _Reference:
         return any(stored.is_raw for stored in self.tables.values())
 
 
-def _words(stated: Sequence[Mapping[str, str]]) -> frozenset[tuple[str, ...]]:
-    return frozenset(
-        tuple(str(word[key]) for key in ("kind", "table", "base_commit") if key in word) for word in stated
-    )
-
-
 # -- 6: the executed text ---------------------------------------------------------------------------------------------
 
 
@@ -645,7 +647,7 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     edit = next((edit for edit in certificate["edits"] if edit[0] == start), None)
     if edit is None:
         raise Refuted("no edit puts the pieces in place of the cube")
-    tree = sqlglot.parse_one(f"SELECT * FROM {edit[2]}", dialect="spark")
+    tree = tree_of(f"SELECT * FROM {edit[2]}")
     source = tree.args["from_"].this
     is_union_alone = (
         isinstance(source, exp.Subquery)
@@ -793,5 +795,5 @@ def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
         return
     if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
         declared = sql_of_count(name, raw, block.measures.values())
-    if declared is None or uncast(sqlglot.parse_one(declared, dialect="spark"), block.type_of(name)) != value:
+    if declared is None or uncast(tree_of(declared), block.type_of(name)) != value:
         raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")

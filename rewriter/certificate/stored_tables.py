@@ -131,6 +131,13 @@ def may_share(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
+def reasons_as_words(stated: Sequence[Mapping[str, str]]) -> frozenset[tuple[str, ...]]:
+    """Returns what a piece rests on, as a certificate states it: each reason as its words."""
+    return frozenset(
+        tuple(str(word[key]) for key in ("kind", "table", "base_commit") if key in word) for word in stated
+    )
+
+
 def check_listed(stored: StoredTable) -> None:
     if stored.table.definition["properties"].get("rewriter.partitions") == "discovered":
         raise NotUnderstood(f"partitions of {stored.name}, which the catalog does not list")

@@ -19,6 +19,7 @@ from rewriter.planner.routing.routes import NO_ROUTE, Route
 if TYPE_CHECKING:
     from rewriter.catalog.clusters.definitions import Clusters
     from rewriter.catalog.reading.snapshot_reads import CatalogState
+    from rewriter.certificate.evidence import CatalogRecords
     from rewriter.exec.engine import EngineQuery
     from rewriter.grammar.terms import Query
     from rewriter.planner.model.plan import Plan, Settings
@@ -79,9 +80,12 @@ def query_key(
 
 
 class PreparedQueries:
-    """The prepared queries of one session for one state of the catalog. Drops the queries that ran longest ago."""
+    """The prepared queries of one session for one state of the catalog. Drops the queries that ran longest ago.
+    ``records`` are those that the newest certificate has read.
+    """
 
     def __init__(self) -> None:
+        self.records: CatalogRecords | None = None
         self._state: CatalogState | None = None
         self._prepared: OrderedDict[QueryKey, Prepared] = OrderedDict()
 

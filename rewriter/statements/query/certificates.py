@@ -59,7 +59,7 @@ def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
     contradicts the plan: one of both is wrong.
     """
     certificate = _certificate(plan, query, context)
-    verdict = check(certificate, context.catalog.database.select)
+    verdict = check(certificate, context.catalog.database.select, _records(context))
     if verdict.is_refuted:
         finding = next(finding for finding in verdict.findings if finding.kind is FindingKind.REFUTED)
         raise IntegrityError(
@@ -143,9 +143,18 @@ def _changes_of(
         yield f"{stored.table}: partitions {counts}, the first at {_text(first)}"
 
 
+def _records(context: Context) -> CatalogRecords:
+    """Returns the records of the commit that a statement reads: those of the last certificate, or new ones."""
+    records = context.prepared.records
+    if records is None or records.commit != context.snapshot.sequence:
+        records = CatalogRecords(context.catalog.database.select, context.snapshot.sequence)
+        context.prepared.records = records
+    return records
+
+
 def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
     assert plan.text_edits is not None
-    records = CatalogRecords(context.catalog.database.select, context.snapshot.sequence)
+    records = _records(context)
     edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
     planning = context.planning
     return {

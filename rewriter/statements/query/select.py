@@ -173,10 +173,12 @@ def prepare(query: Query, context: Context) -> Prepared:
         plan = _plan(query, snapshot, context)
         settled_plan = prune_by_computed_predicates(plan, context)
         routed_plan, route = _routed(settled_plan, query, context)
+        # The certificate names the time of its making, on which no plan depends.
+        is_timeless = not clock.was_read
         verification = _verified(routed_plan, query, context)
         prepared = _prepared(query, routed_plan, context.on(route.cluster))
         prepared = replace(prepared, route=route, verification=verification)
-        is_settled = settled_plan is plan and not clock.was_read and not prepared.from_footers
+        is_settled = settled_plan is plan and is_timeless and not prepared.from_footers
         is_kept = is_settled and all(map(_is_listed, plan.uses))
         if key is not None and is_kept:
             context.prepared.keep(key, snapshot.state, prepared)

@@ -91,6 +91,24 @@ def test_a_wrong_cover_is_refused(connection: Connection, monkeypatch: pytest.Mo
     assert len(connection.execute(QUERY).fetchall()) == 2
 
 
+def test_a_kept_query_keeps_its_verdict_until_the_next_commit(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.execute("SET rewriter.verify = certificate")
+    first, second = connection.execute(QUERY), connection.execute(QUERY)
+    assert first.certificate is second.certificate
+    other_text = connection.execute(QUERY.replace("distance AS distance", "distance"))
+    assert other_text.stats is not None
+    assert other_text.stats.verification is not None
+    assert other_text.stats.verification.is_accepted
+    # Rollups that were checked at this commit are checked again at the next one.
+    monkeypatch.setattr(FactTimelineUpdate, "_note_base_change", lambda *args: None)
+    connection.execute(LATE)
+    for query in (QUERY, QUERY.replace("distance AS distance", "distance")):
+        with pytest.raises(rewriter.IntegrityError, match="contradicts the cover"):
+            connection.execute(query)
+
+
 def test_results_say_what_they_lack(connection: Connection) -> None:
     connection.execute("SET rewriter.partial_data = true")
     expected = {"complete": False, "missing": ["[2013-03-02, 2013-03-05)"], "open_begins": [], "open_ends": []}
