@@ -42,7 +42,10 @@ _PURE = (
     exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Mod, exp.Nullif, exp.Greatest,
     exp.Least, exp.Left, exp.Right, exp.Pad, exp.Replace, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace,
     exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
+    exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
 )  # fmt: skip
+#: Aggregates that are the same however often a value occurs.
+_LOGICAL, _LOGICAL_NAMES = (exp.LogicalAnd, exp.LogicalOr, exp.Any), ("every", "some")
 #: What may stand around them in a block that adds up.
 _CLAUSES = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
@@ -50,6 +53,11 @@ _CLAUSES = (
 )  # fmt: skip
 #: Functions of the rows of the result, which are computed after everything is added up.
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+
+
+def _is_logical(node: exp.Expr) -> bool:
+    """Tests for EVERY, ANY and their other names: what counts is whether a value occurs."""
+    return isinstance(node, _LOGICAL) or (isinstance(node, exp.Anonymous) and node.name.lower() in _LOGICAL_NAMES)
 
 
 @dataclass
@@ -199,7 +207,7 @@ class QueryBlock:
             for condition in node.iter_expressions():
                 self._check(condition, output, in_where=True)
         elif in_where and self.uses_time(node):
-            if not _Condition(self).read(node)[1] or self._other_time(node) is not None:
+            if self._other_time(node) is not None or not (_Condition(self).read(node)[1] or self._is_of_units(node)):
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
         elif in_where and self._other_time(node) is not None:
             self.of_time(self._other_time(node) or "").check_whole(node)
@@ -209,6 +217,11 @@ class QueryBlock:
         elif isinstance(node, exp.Join):
             if node.args.get("on") is not None:
                 self._check(node.args["on"], set(), in_where=False)
+        elif _is_logical(node):
+            for child in node.iter_expressions():
+                if self._measure(child) is not None:
+                    raise NotUnderstood(f"the aggregate {node.sql('spark')[:80]}")
+                self._check(child, set(), in_where=False)
         elif isinstance(node, exp.AggFunc):
             self._check_aggregate(node)
         elif self.unit(node) is not None:
@@ -226,6 +239,14 @@ class QueryBlock:
                 self._check(child, output, in_where=False)
         else:
             raise NotUnderstood(f"{type(node).__name__.upper()} {node.sql('spark')[:80]}, over rollups")
+
+    def _is_of_units(self, condition: exp.Expr) -> bool:
+        """Tests whether a condition depends on time through units that no piece splits alone."""
+        try:
+            self._check(condition, set(), in_where=False)
+        except (NotUnderstood, Refuted):
+            return False
+        return True
 
     def _check_column(self, column: exp.Column, output: set[str]) -> None:
         name = column.name.lower()
@@ -269,7 +290,7 @@ class QueryBlock:
         for kind, unit in (
             (exp.LastDay, "MONTHLY"), (exp.Year, "YEARLY"), (exp.Quarter, "QUARTERLY"), (exp.Month, "MONTHLY"),
             (exp.Day, "DAILY"), (exp.DayOfMonth, "DAILY"), (exp.DayOfWeek, "DAILY"), (exp.DayOfYear, "DAILY"),
-            (exp.Hour, "HOURLY"), (exp.Minute, "MINUTELY"),
+            (exp.Hour, "HOURLY"), (exp.Minute, "MINUTELY"), (exp.WeekOfYear, "WEEKLY"), (exp.TsOrDsAdd, "DAILY"),
         ):  # fmt: skip
             if isinstance(node, kind) and self._is_time_argument(node.this):
                 return unit

@@ -74,6 +74,13 @@ def findings(session: Session, stated: dict[str, Any]) -> list[tuple[FindingKind
         f"SELECT carrier, COUNT(*) AS flights FROM flights WHERE {RANGE} GROUP BY carrier ORDER BY flights",
         f"SELECT AVG(delay) AS delayed, COUNT(*) AS flights FROM flights WHERE {RANGE} HAVING COUNT(*) > 1",
         "SELECT SUM(flights) FROM flights WHERE departed < '2013-02-01' OR NOT departed < '2013-03-01'",
+        "SELECT carrier, SUM(distance) FROM flights WHERE year(departed) = 2013 AND quarter(departed) = 1 AND "
+        "month(departed) IN (1, 2) GROUP BY carrier",
+        f"SELECT weekofyear(departed), EVERY(carrier = 'UA'), any(carrier <> 'UA'), SUM(flights) FROM flights "
+        f"WHERE departed >= '2013-02-01' AND departed < '2013-03-01' GROUP BY 1",
+        "SELECT unix_timestamp(date_trunc('day', departed)), date_add(departed, 1), datediff(departed, "
+        "DATE '2013-01-01'), SUM(flights) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01' "
+        "GROUP BY 1, 2, 3",
         f"SELECT carrier, round(AVG(delay), 1) AS a, rank() OVER (PARTITION BY left(carrier, 1) ORDER BY COUNT(*) "
         f"DESC) AS r FROM flights WHERE {RANGE} GROUP BY carrier",
     ],
@@ -247,6 +254,11 @@ def test_values_of_parameters(session: Session) -> None:
         (f"SELECT SUM(distance) OVER () FROM flights WHERE {RANGE}", FindingKind.REFUTED),
         (f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND hour(departed) = 3", FindingKind.NOT_UNDERSTOOD),
         ("SELECT SUM(distance) FROM flights WHERE time_range_in(departed, '2013', '2014')", FindingKind.REFUTED),
+        (f"SELECT weekofyear(departed), SUM(distance) FROM flights WHERE {RANGE} GROUP BY 1", FindingKind.REFUTED),
+        (f"SELECT unix_timestamp(departed), SUM(distance) FROM flights WHERE {RANGE} GROUP BY 1", FindingKind.REFUTED),
+        (f"SELECT date_add(departed, 1), SUM(distance) FROM flights WHERE {RANGE} GROUP BY 1", FindingKind.REFUTED),
+        (f"SELECT EVERY(flights > 1) FROM flights WHERE {RANGE}", FindingKind.REFUTED),
+        (f"SELECT SUM(distance) FROM flights WHERE {RANGE} AND weekofyear(departed) = 3", FindingKind.NOT_UNDERSTOOD),
     ],
 )
 def test_a_query_that_its_pieces_cannot_serve_is_not_accepted(session: Session, query: str, kind: FindingKind) -> None:
