@@ -11,6 +11,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rewriter.cancellation import Cancellation, cancellable
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.catalog.reading.snapshot_reads import SnapshotReads
     from rewriter.connectors.table_source import PartitionableTableSource
-    from rewriter.exec.engine import Engine
+    from rewriter.exec.engine import Engine, OpenFrame
     from rewriter.planner.model.plan import Plan
     from rewriter.runtime.multi_statement import OpenTransaction
 
@@ -129,6 +130,8 @@ class Session:
         self._cancellation = Cancellation()
         #: The results that may still have rows.
         self._results = OpenStreams()
+        #: The DataFrames that hold snapshots.
+        self._frames: set[OpenFrame] = set()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
         #: What the last snapshot has read of the catalog.
@@ -205,6 +208,30 @@ class Session:
                 )
             finally:
                 self._temporaries.sources.end_statement()
+
+    def plan_frame(self, query: str, parameters: Parameters = None) -> Result:
+        """Plans a query for a DataFrame of Spark, which ``open_frame`` makes. Nothing is computed."""
+        from rewriter.statements.query.select import lazy_select
+
+        with self._statement(), self._queries.running(query, self.query_id) as logged:
+            return logged.of(self._execute(query, parameters, lazy_select))
+
+    def open_frame(self, result: Result) -> OpenFrame:
+        """Returns a DataFrame of Spark of a query's result. The snapshot that the query read is held until the object
+        that is returned is closed and dropped, or the session is closed.
+        """
+        if result.open_frame is None:
+            raise InterfaceError(f"{result.kind} has no DataFrame.", hint="Make one of a query.")
+        with self._statement():
+            opened = result.open_frame()
+
+        def close() -> None:
+            self._frames.discard(held)
+            opened.close()
+
+        held = replace(opened, close=close)
+        self._frames.add(held)
+        return held
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
         """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
@@ -461,6 +488,7 @@ class Session:
 
     def _close(self, engine: Engine | None, catalog: Catalog | None) -> None:
         try:
+            self._frames.clear()
             for stream in self._results:
                 stream.close()  # Before the engine, which would fail their queries.
             self._clusters.close()

@@ -24,6 +24,8 @@ from rewriter.errors import (
 )
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from rewriter.connectors.table_sink import PartitionableTableSink
     from rewriter.connectors.table_source import PartitionableTableSource
     from rewriter.exec.engine import Engine
@@ -155,6 +157,21 @@ class Connection:
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
         """Returns a new cursor that has executed the statement. Raises the errors of ``Cursor.execute``."""
         return self.cursor().execute(sql, parameters)
+
+    def sql(self, query: str, parameters: Parameters = None) -> DataFrame:
+        """Returns a query as a DataFrame of Spark, which computes nothing until it is used.
+
+        The DataFrame belongs to the session of Spark that was passed to ``connect``, if it is a classic one, else to
+        the connection's own session. It reads exactly the files and conditions of the query's plan, of the commit at
+        this time, whatever is committed later: joins, writes, caches and streams of it are ordinary Spark. Its
+        attribute ``rewriter`` is a cursor without rows, with ``coverage``, ``certificate``, ``warnings`` and
+        ``rewritten_sql``; ``frame.rewriter.close()`` lets VACUUM remove the files, as ``close`` of the connection does.
+
+        Raises the errors of ``Cursor.execute`` and ``Cursor.to_spark``; ``MissingDataError`` if ranges are missing.
+        """
+        cursor = self.cursor()
+        cursor._hold(self.session.plan_frame(query, parameters))
+        return cursor.to_spark()
 
     def register_source(self, name: str, source: PartitionableTableSource) -> None:
         """Makes the rows of a source readable in queries of this connection as the table ``name``.

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
+    from rewriter.exec.engine import OpenFrame
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.result import Result, Row, Stats
     from rewriter.session import Session
@@ -47,6 +49,7 @@ class Cursor:
         self._rowcount = -1
         self._query_id: str | None = None
         self._closed = False
+        self._frames: list[OpenFrame] = []
 
     def execute(self, sql: str, parameters: Parameters = None) -> Cursor:
         """Executes one statement and returns the cursor itself. The rows of a query are computed while they are read.
@@ -256,6 +259,21 @@ class Cursor:
 
         return pl.DataFrame(self.fetch_arrow_table())
 
+    def to_spark(self) -> DataFrame:
+        """Returns the query as a DataFrame of Spark, as ``Connection.sql`` does: over the files that the query read,
+        whether or not its rows were fetched.
+
+        Raises ``NotSupportedError`` on DuckDB, in a transaction that has changed something, for queries of sources and
+        system tables, and SPARK_SETTING_CHANGES_RESULTS where a setting of the Spark session would change the rows.
+        """
+        session = self._open_session()
+        if self._result is None:
+            raise InterfaceError("Nothing has been executed yet.", hint="Call execute first.")
+        opened = session.open_frame(self._result)
+        self._frames.append(opened)
+        opened.frame.rewriter = self
+        return opened.frame
+
     def __iter__(self) -> Iterator[Row]:
         return self._answer().rows()
 
@@ -299,6 +317,8 @@ class Cursor:
         result, self._result, self._rowcount, self._query_id = self._result, None, -1, None
         if result is not None:
             result.close()
+        while self._frames:
+            self._frames.pop().close()
 
 
 #: The key of what a result carries beside its rows.

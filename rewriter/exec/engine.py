@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
 from rewriter.errors import EngineError
@@ -226,6 +226,17 @@ LoadBatch = Callable[[int, str, Relation], object]
 EngineState = Literal["idle", "starting", "ready", "failed"]
 
 
+@dataclass(frozen=True, eq=False)
+class OpenFrame:
+    """A DataFrame of Spark that reads the rows of a query whenever it is used. ``close`` removes what that needs
+    besides the files; ``held`` keeps the files from being removed, as long as this object lives.
+    """
+
+    frame: Any
+    close: Callable[[], None]
+    held: object = None
+
+
 class EngineStream(Protocol):
     """A streaming query that runs in an engine, whose batches are loaded one after the other."""
 
@@ -290,6 +301,13 @@ class Engine(Protocol):
 
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
         """Names and types of the columns of the file, directory or pattern ``path``; the same on all engines."""
+
+    def open_frame(self, query: EngineQuery) -> OpenFrame:
+        """Returns the query as a DataFrame of Spark, of which nothing is computed yet.
+
+        Raises ``NotSupportedError`` for other engines, and SPARK_SETTING_CHANGES_RESULTS where a setting of the session
+        that was handed in would change what the DataFrame reads.
+        """
 
     def explain(self, query: EngineQuery) -> str:
         """Returns the engine's own plan as text."""

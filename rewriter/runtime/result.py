@@ -21,6 +21,8 @@ from rewriter.planner.model.plan import Coverage, Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rewriter.exec.engine import OpenFrame
+
 Row = tuple[object, ...]
 
 
@@ -191,7 +193,7 @@ class Result:
     ``rows`` or in ``batches``. ``rowcount`` is the number of rows written, or of rows where it is known, else
     -1. ``differs`` states that CHECK FACT found a difference from the base. ``query_id`` is the id of the execution.
     ``cluster`` is the one that ran a query; ``None`` without clusters. ``certify`` makes the certificate of a query
-    over a cube; ``None`` for other statements.
+    over a cube, ``open_frame`` a DataFrame of Spark of a query; ``None`` for other statements.
     """
 
     kind: str
@@ -207,6 +209,7 @@ class Result:
     query_id: str = ""
     cluster: str | None = None
     certify: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False, compare=False)
+    open_frame: Callable[[], OpenFrame] | None = field(default=None, repr=False, compare=False)
     _rows: Iterator[Row] | None = field(default=None, init=False, repr=False)
     _slices: _Slices | None = field(default=None, init=False, repr=False)
 

@@ -32,6 +32,7 @@ from rewriter.exec.engine import (
     EngineState,
     EngineStream,
     LoadBatch,
+    OpenFrame,
     Write,
     WrittenFile,
     engine_closed,
@@ -239,6 +240,14 @@ class DuckDBEngine:
             sql = f"EXPLAIN {self._complete(translation.sql, opened)}"
             rows = opened.connection.execute(sql, _parameters(translation) or None).fetchall()
         return f"{translation.sql}\n\n" + "\n".join(str(row[-1]) for row in rows)
+
+    def open_frame(self, query: EngineQuery) -> OpenFrame:
+        raise NotSupportedError(
+            "Only the Spark engine has DataFrames of Spark.",
+            object=self.name,
+            hint="Open the warehouse with engine='spark', or a session of Spark as the engine; fetch_df and "
+            "fetch_arrow_table are there on DuckDB, too.",
+        )
 
     def stream(
         self, frame: object, checkpoint: str, available_now: bool, seconds: float, load: LoadBatch

@@ -28,6 +28,7 @@ from rewriter.exec.engine import (
     EngineState,
     EngineStream,
     LoadBatch,
+    OpenFrame,
     Relation,
     Write,
     WrittenFile,
@@ -111,6 +112,8 @@ class SparkEngine:
         self._queries = 0
         self._groups: Counter[str] = Counter()
         self._views = _KeptViews()
+        #: What the DataFrames need that were handed out.
+        self._opened: list[Views] = []
         self._prewarming: EngineState = "idle"
 
     @property
@@ -242,6 +245,48 @@ class SparkEngine:
     def file_columns(self, format: str, path: str, options: Mapping[str, str] | None = None) -> tuple[Column, ...]:
         return file_columns(format, path, options)
 
+    def open_frame(self, query: EngineQuery) -> OpenFrame:
+        """Returns the query as a DataFrame: of the session that was handed in if that is a classic one, else of the
+        connection's own session.
+
+        The query is analyzed in the connection's own session: literals, casts and time zones mean there what they mean
+        in every query.
+        """
+        from rewriter.exec.spark.session import check_reading_settings, frame_of_session
+
+        started = self._awaited_spark()
+        session, given = started.session, None if is_connect(self._given) else self._given
+        if given is not None:
+            check_reading_settings(given, query.relations)
+        with self._lock:
+            if self._scratch is None:
+                raise engine_closed()
+            views = Views(session, self._scratch.path)
+            self._opened.append(views)
+
+        def close() -> None:
+            if views in self._opened:
+                self._opened.remove(views)
+                views.close()
+
+        def define() -> DataFrame:
+            started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
+            for relation in query.relations:
+                check_cancellation()
+                views.create(relation)
+            frame = session.sql(query.sql, args=arguments(query, session))
+            if is_connect(session):
+                return frame  # Its server looks up the views each time.
+            views.drop_names()
+            return frame if given is None else frame_of_session(frame, given)
+
+        try:
+            with self._errors(started, query.sql, None, query.relations):
+                return OpenFrame(interruptible(define), close)
+        except BaseException:
+            close()
+            raise
+
     def explain(self, query: EngineQuery) -> str:
         with self._frame(query) as frame:
             explained, values = f"EXPLAIN FORMATTED {query.sql}", arguments(query, frame)
@@ -272,6 +317,8 @@ class SparkEngine:
         if spark is not None:
             with contextlib.suppress(Exception):  # They are gone with their Spark.
                 self._views.close()
+                for views in self._opened:
+                    views.close()
             spark.stop()
         if scratch is not None:
             scratch.remove()

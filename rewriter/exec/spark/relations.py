@@ -69,8 +69,13 @@ class Views:
 
     def close(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+        self.drop_names()
+
+    def drop_names(self) -> None:
+        """Drops the views. DataFrames that a classic Spark has made of them stay."""
         for name in self._names:
             self._session.catalog.dropTempView(name)
+        self._names.clear()
 
     def _frame(self, relation: Relation) -> DataFrame:
         data_format = check_usable(relation.format)

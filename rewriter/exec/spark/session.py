@@ -13,11 +13,11 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import EngineError
+from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.engine_settings import engine_setting
 from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.errors import out_of_memory
@@ -38,8 +38,9 @@ from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from rewriter.exec.engine import Relation
     from rewriter.exec.interrupts import Measured
 
 
@@ -428,6 +429,54 @@ def apply_settings(session: Any, own: Mapping[str, str], defaults: Mapping[str, 
     for name, value in {**_FAST_SETTINGS, **defaults, **small, **_SESSION_SETTINGS, **own}.items():
         if session.conf.isModifiable(name):
             session.conf.set(name, value)
+
+
+#: Settings of a session that an analyzed query does not read any more.
+_READ_BY_ANALYSIS = (
+    "spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.storeAssignmentPolicy",
+    "spark.sql.parquet.outputTimestampType",
+)  # fmt: skip
+#: Settings that must be off where files of a format have columns of some types.
+_PUSHDOWNS = (
+    ("spark.sql.orc.filterPushdown", "orc", ("float", "double")),
+    ("spark.sql.parquet.filterPushdown.decimal", "parquet", ("decimal",)),
+)
+
+
+def check_reading_settings(session: SparkSession, relations: Iterable[Relation]) -> None:
+    """Raises ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS where a setting of a classic session would change the
+    rows that an analyzed query reads of relations.
+    """
+    for name, value in session.conf.getAll.items():
+        known = engine_setting(name)
+        is_ours = known is None or known.accepts(value) or name in _READ_BY_ANALYSIS
+        # Our own sessions have a static setting, too.
+        if not is_ours and session.conf.isModifiable(name):
+            raise _setting_changes_results(name, value, f'spark.conf.unset("{name}")')
+    for name, format, types in _PUSHDOWNS:
+        columns = [column for relation in relations if relation.format.lower() == format for column in relation.columns]
+        if any(type_ in column.type.lower() for column in columns for type_ in types):
+            value = session.conf.get(name) or ""
+            if value.lower() != "false":
+                raise _setting_changes_results(name, value, f'spark.conf.set("{name}", "false")')
+
+
+def _setting_changes_results(name: str, value: str, remedy: str) -> NotSupportedError:
+    return NotSupportedError(
+        f"With {name} = {value}, Spark could skip rows of these files, or read other values of them.",
+        condition="SPARK_SETTING_CHANGES_RESULTS",
+        object=name,
+        hint=f"Call {remedy} in your session before you make the DataFrame, and leave it so while you use it.",
+    )
+
+
+def frame_of_session(frame: DataFrame, session: SparkSession) -> DataFrame:
+    """Returns an analyzed DataFrame as one of another session of the same classic Spark."""
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+    datasets: Any = session.sparkContext._jvm.org.apache.spark.sql.classic.Dataset
+    analyzed = frame._jdf.queryExecution().analyzed()
+    return ClassicFrame(datasets.ofRows(session._jsparkSession, analyzed), session)
 
 
 def silence() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, assert_never
@@ -19,10 +19,18 @@ from rewriter.catalog.storage.data_files import FoundFile, directory, directory_
 from rewriter.catalog.storage.discovered_partitions import discovered
 from rewriter.catalog.storage.partition_directories import is_directory
 from rewriter.connectors.table_source import is_source
-from rewriter.errors import EngineError, Error, MissingDataError, OperationalError, Span
+from rewriter.errors import (
+    EngineError,
+    Error,
+    MissingDataError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Span,
+)
 from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile, scan_file
+from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
@@ -44,6 +52,7 @@ from rewriter.uris import is_uri
 if TYPE_CHECKING:
     from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.catalog.reading.versioned_reads import PartitionFiles
+    from rewriter.grammar.statements import Statement
     from rewriter.planner.routing.routes import Route
     from rewriter.planner.scope.blocks import CatalogReader
     from rewriter.runtime.statement_context import Context
@@ -75,10 +84,53 @@ def select(statement: s.Select, context: Context) -> Result:
             shadow_proof=proof,
         ),
         cluster=prepared.route.cluster,
-        certify=partial(_certificate, statement.query, prepared, context)
-        if prepared.plan.coverage.references
-        else None,
+        certify=_certify(statement.query, prepared, context),
+        open_frame=partial(_open_frame, statement.query, prepared, context),
     )
+
+
+def lazy_select(statement: Statement, context: Context) -> Result:
+    """Plans a query whose rows a DataFrame of Spark is to read: nothing is computed. Raises the errors of planning."""
+    if not isinstance(statement, s.Select):
+        raise ProgrammingError(
+            "Only a query is a DataFrame.", position=statement.span, hint="Use execute for other statements."
+        )
+    prepared = prepare(statement.query, context)
+    return Result(
+        "SELECT",
+        coverage=prepared.plan.coverage,
+        plan=prepared.plan,
+        warnings=(*prepared.plan.warnings, *_failed_over(prepared.route)),
+        stats=Stats(prepared.scans, planning_seconds=prepared.planning_seconds, verification=prepared.verification),
+        cluster=prepared.route.cluster,
+        certify=_certify(statement.query, prepared, context),
+        open_frame=partial(_open_frame, statement.query, prepared, context),
+    )
+
+
+def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame:
+    """Returns the DataFrame of a prepared query, over the files of the snapshot that it was planned for."""
+    if context.snapshot.has_own_changes:
+        raise NotSupportedError(
+            "A transaction that has changed something has no DataFrames: its files go if it is rolled back.",
+            position=query.span,
+            hint="COMMIT first.",
+        )
+    if any(is_source(use.table) or isinstance(use.table, SystemTable) for use in prepared.plan.uses):
+        raise NotSupportedError(
+            "A query of a registered source or a system table has no DataFrame: its rows are read once.",
+            position=query.span,
+            hint="Use fetch_arrow_table, and spark.createDataFrame.",
+        )
+    try:
+        opened = context.on(prepared.route.cluster).engine().open_frame(prepared.query)
+    except Error as error:
+        raise with_position(error, query, prepared.query.sql) from None
+    return replace(opened, held=context.snapshot)
+
+
+def _certify(query: Query, prepared: Prepared, context: Context) -> Callable[[], Mapping[str, Any]] | None:
+    return partial(_certificate, query, prepared, context) if prepared.plan.coverage.references else None
 
 
 def _proven(query: Query, context: Context) -> tuple[Context, ShadowProof | None]:

@@ -76,8 +76,8 @@ def findings(session: Session, stated: dict[str, Any]) -> list[tuple[FindingKind
         "SELECT SUM(flights) FROM flights WHERE departed < '2013-02-01' OR NOT departed < '2013-03-01'",
         "SELECT carrier, SUM(distance) FROM flights WHERE year(departed) = 2013 AND quarter(departed) = 1 AND "
         "month(departed) IN (1, 2) GROUP BY carrier",
-        f"SELECT weekofyear(departed), EVERY(carrier = 'UA'), any(carrier <> 'UA'), SUM(flights) FROM flights "
-        f"WHERE departed >= '2013-02-01' AND departed < '2013-03-01' GROUP BY 1",
+        "SELECT weekofyear(departed), EVERY(carrier = 'UA'), any(carrier <> 'UA'), SUM(flights) FROM flights "
+        "WHERE departed >= '2013-02-01' AND departed < '2013-03-01' GROUP BY 1",
         "SELECT unix_timestamp(date_trunc('day', departed)), date_add(departed, 1), datediff(departed, "
         "DATE '2013-01-01'), SUM(flights) FROM flights WHERE departed >= '2013-02-01' AND departed < '2013-03-01' "
         "GROUP BY 1, 2, 3",
