@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -245,6 +246,11 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
         under an earlier snapshot of the same state. Raises SNAPSHOT_TOO_OLD, like ``files``.
         """
         hold(self._database, self)
+
+    def hold_files_at_once(self) -> None:
+        """Does the same for files that are read later, if at all: VACUUM knows of it now, whatever its retention."""
+        self._taken_at = -math.inf
+        self.hold_files()
 
     @property
     def reads(self) -> SnapshotReads:

@@ -122,6 +122,7 @@ def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame
             position=query.span,
             hint="Use fetch_arrow_table, and spark.createDataFrame.",
         )
+    context.snapshot.hold_files_at_once()
     try:
         opened = context.on(prepared.route.cluster).engine().open_frame(prepared.query)
     except Error as error:
