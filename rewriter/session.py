@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ from rewriter.grammar.parser import parse
 from rewriter.grammar.qualify_names import qualified
 from rewriter.grammar.statements import Statement
 from rewriter.grammar.terms import parse_name
+from rewriter.planner.model.plan import quote_identifier
 from rewriter.runtime.cluster_engines import ClusterEngines, SessionClusters
 from rewriter.runtime.connection_settings import engine_of, setting_text
 from rewriter.runtime.constant_expressions import compute_constants
@@ -66,7 +68,6 @@ from rewriter.uris import mask_credentials
 if TYPE_CHECKING:
     from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.catalog.reading.snapshot_reads import SnapshotReads
-    from rewriter.connectors.table_source import PartitionableTableSource
     from rewriter.exec.engine import Engine, OpenFrame
     from rewriter.planner.model.plan import Plan
     from rewriter.runtime.multi_statement import OpenTransaction
@@ -172,10 +173,12 @@ class Session:
         with only_ours(), using(self._stores):
             yield
 
-    def register_source(self, name: str, source: PartitionableTableSource) -> None:
+    def register_source(self, name: str, source: Any) -> None:
         """Makes the rows of a source readable in this session's queries as the table ``name``, until it is closed.
 
-        A source of that name is replaced. It comes before a table of the catalog of that name, as a temporary table
+        ``source`` is a ``PartitionableTableSource``, a DataFrame of Spark, pandas or Polars, or Arrow data. The engine
+        of the same classic Spark reads a DataFrame in place, each time; other data is taken as it is now. A source of
+        that name is replaced. It comes before a table of the catalog of that name, as a temporary table
         does. Raises ``InterfaceError`` for an object that is no source, or has columns that no table has, and
         ``AnalysisError`` TABLE_OR_VIEW_ALREADY_EXISTS where the session has a temporary table or view of that name.
         """
@@ -232,6 +235,38 @@ class Session:
         held = replace(opened, close=close)
         self._frames.add(held)
         return held
+
+    def overwrite(self, table: str, data: Any, partition: Mapping[str, str | None]) -> Result:
+        """Replaces partitions of a table by the rows of data, as INSERT OVERWRITE … BY NAME does."""
+        from rewriter.planner.text.literals import string_literal
+
+        values = ", ".join(
+            f"{quote_identifier(column)} = {'NULL' if value is None else string_literal(value)}"
+            for column, value in partition.items()
+        )
+        clause = f" PARTITION ({values})" if values else ""
+        return self._with_rows(data, f"INSERT OVERWRITE TABLE {_quoted(table)}{clause} BY NAME SELECT * FROM ")
+
+    def create_table(self, table: str, data: Any, partitioned_by: Sequence[str]) -> Result:
+        """Creates a table of the rows of data, as CREATE TABLE … AS does."""
+        columns = ", ".join(map(quote_identifier, partitioned_by))
+        clause = f" PARTITIONED BY ({columns})" if columns else ""
+        return self._with_rows(data, f"CREATE TABLE {_quoted(table)}{clause} AS SELECT * FROM ")
+
+    def _with_rows(self, data: Any, beginning: str) -> Result:
+        """Runs a statement that reads data as a source. Its errors have no position: nobody has typed the text."""
+        name = f"rewriter_rows_{uuid.uuid4().hex}"
+        self.register_source(name, data)
+        try:
+            return self.execute(beginning + name)
+        except Error as error:
+            error.position = None
+            error.message = error.message.replace(name, "the data")
+            raise
+        finally:
+            views = self._temporaries.views
+            self._temporaries.sources.forget(views.sources[name].id, self._engine)
+            self._temporaries.views = views.without_source(name)
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
         """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
@@ -555,6 +590,11 @@ class Session:
         if requested != self._caching and not self._shares_catalog:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
+
+
+def _quoted(name: str) -> str:
+    """Returns the name of a table as it stands in a statement."""
+    return ".".join(map(quote_identifier, parse_name(name).parts))
 
 
 class _ProvingSession:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rewriter.catalog.keys.types import partition_type
 from rewriter.catalog.model.objects import Column, SourceTable, Table, TableKind
 from rewriter.catalog.model.temporary_views import OWNER, stored_name, with_typed_names
 from rewriter.connectors.partition_predicate import PartitionPredicate, predicates_of
 from rewriter.errors import DataError, Error, InterfaceError, NotSupportedError, OperationalError
+from rewriter.exec.arrow_input import plain_table
 from rewriter.exec.data_files import spark_type
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.sinks.choice import SinglePartitionSink
 from rewriter.exec.sinks.file_target import FileTarget
+from rewriter.exec.spark.session_kinds import check_not_streaming, is_spark_frame
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -49,17 +51,75 @@ class PartitionableTableSource(Protocol):
         """Returns the rows as batches of ``schema``. They are read once."""
 
 
+class FrameSource:
+    """The rows of a DataFrame of Spark, whenever they are read. The engine of the same Spark reads them in place."""
+
+    def __init__(self, frame: Any) -> None:
+        check_not_streaming(frame)
+        self.frame = frame
+
+    @property
+    def schema(self) -> pa.Schema:
+        from rewriter.exec.spark.spilled_rows import arrow_schema
+
+        try:
+            return arrow_schema(self.frame)
+        except Exception as error:
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise InterfaceError(f"The DataFrame has a column that no table can have: {reason}.") from None
+
+    def get_partition_field_names(self) -> Sequence[str]:
+        return ()
+
+    def apply_partition_pruning(self, partition_predicates: Sequence[PartitionPredicate]) -> FrameSource:
+        return self
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        yield from plain_table(self.frame.toArrow()).to_batches()
+
+
+class ArrowSource:
+    """Rows in memory: Arrow data, or those of a DataFrame of pandas or Polars at the time of the call."""
+
+    def __init__(self, data: object) -> None:
+        self._table = plain_table(data)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._table.schema
+
+    def get_partition_field_names(self) -> Sequence[str]:
+        return ()
+
+    def apply_partition_pruning(self, partition_predicates: Sequence[PartitionPredicate]) -> ArrowSource:
+        return self
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        yield from self._table.to_batches()
+
+
+def as_source(data: Any) -> PartitionableTableSource:
+    """Returns a source as it is, and a DataFrame of Spark, pandas or Polars or Arrow data as one. Raises
+    ``InterfaceError`` for other objects.
+    """
+    if isinstance(data, PartitionableTableSource):
+        return data
+    if is_spark_frame(data):
+        return FrameSource(data)
+    if isinstance(data, type) or not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
+        raise InterfaceError(
+            f"{type(data).__name__} is not a source.",
+            hint="Pass a DataFrame of Spark, pandas or Polars, Arrow data, or an object with schema, "
+            "get_partition_field_names, apply_partition_pruning and read.",
+        )
+    return ArrowSource(data)
+
+
 def source_table(name: str, number: int, source: PartitionableTableSource) -> Table:
     """Returns a table that has the columns of a source: data columns, then partition columns.
 
-    Raises ``InterfaceError`` for an object that is no source, and for columns that no table has.
+    Raises ``InterfaceError`` for columns that no table has.
     """
-    if not isinstance(source, PartitionableTableSource):
-        raise InterfaceError(
-            f"{type(source).__name__} is not a source.",
-            object=name,
-            hint="A source has schema, get_partition_field_names, apply_partition_pruning and read.",
-        )
     try:
         columns = [Column(field.name, spark_type(field.type)) for field in source.schema]
     except ValueError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rewriter.dbapi.cursor import Cursor, Parameters
 from rewriter.dbapi.result_warnings import Warning, warn
@@ -173,8 +173,12 @@ class Connection:
         cursor._hold(self.session.plan_frame(query, parameters))
         return cursor.to_spark()
 
-    def register_source(self, name: str, source: PartitionableTableSource) -> None:
+    def register_source(self, name: str, source: PartitionableTableSource | Any) -> None:
         """Makes the rows of a source readable in queries of this connection as the table ``name``.
+
+        ``source`` is a DataFrame of Spark, pandas or Polars, Arrow data, or an object with the methods of a
+        ``PartitionableTableSource``. The rows of a DataFrame of the connection's own classic Spark are read in place,
+        whenever a query runs; they do not pass through Python.
 
         Raises the errors of ``Session.register_source``.
         """
@@ -198,9 +202,10 @@ class Connection:
         """Appends the rows of Arrow data to a table, by the names of the columns. Returns a cursor with the number of
         rows.
 
-        ``data`` is a pyarrow ``Table``, ``RecordBatch`` or ``RecordBatchReader``, or an object that exports an Arrow
-        stream, such as a DataFrame of Polars. A batch whose ``batch_id`` was committed to the table before is skipped,
-        with a warning: to be sure of an append, repeat it.
+        ``data`` is a DataFrame of Spark, pandas or Polars, a pyarrow ``Table``, ``RecordBatch`` or
+        ``RecordBatchReader``, or another object that exports an Arrow stream. The rows of a DataFrame of the
+        connection's own classic Spark do not pass through Python. A batch whose ``batch_id`` was committed to the table
+        before is skipped, with a warning: to be sure of an append, repeat it.
 
         Examples:
             >>> import pyarrow as pa
@@ -211,6 +216,44 @@ class Connection:
         """
         cursor = self.cursor()
         cursor._hold(self.session.append(table, data, batch_id))
+        return cursor
+
+    def overwrite(
+        self,
+        table: str,
+        data: Any,
+        partition: Mapping[str, str | None] | None = None,
+        partitions: Literal["dynamic", "static"] | None = None,
+    ) -> Cursor:
+        """Replaces partitions of a table by the rows of data, as INSERT OVERWRITE … BY NAME does. Returns a cursor with
+        the number of rows.
+
+        ``data`` is as in ``append``. ``partition`` has the values of static partition columns, which the data does not
+        have. ``partitions`` is the mode of this statement: ``dynamic`` replaces the partitions that get rows,
+        ``static`` all that ``partition`` selects; without it, ``rewriter.partition_overwrite_mode`` decides.
+        """
+        cursor, settings, mode = self.cursor(), self.session.settings, "rewriter.partition_overwrite_mode"
+        former = settings.get(mode)
+        settings.set(mode, former if partitions is None else partitions)
+        try:
+            cursor._hold(self.session.overwrite(table, data, partition or {}))
+        finally:
+            settings.set(mode, former)
+        return cursor
+
+    def create_table(self, table: str, data: Any, partitioned_by: Sequence[str] = ()) -> Cursor:
+        """Creates a managed table of the rows of data, as CREATE TABLE … AS does, with the partition columns
+        ``partitioned_by``. ``data`` is as in ``append``.
+
+        Examples:
+            >>> import pyarrow as pa
+            >>> with connect("created", engine="duckdb") as connection:
+            ...     _ = connection.create_table("codes", pa.table({"code": ["AA"], "day": ["2024-01-01"]}), ["day"])
+            ...     connection.execute("SELECT code, day FROM codes").fetchall()
+            [('AA', '2024-01-01')]
+        """
+        cursor = self.cursor()
+        cursor._hold(self.session.create_table(table, data, partitioned_by))
         return cursor
 
     def stream(self, frame: object) -> StreamWriter:

@@ -41,6 +41,22 @@ def batches_of(data: Any) -> pa.RecordBatchReader:
     )
 
 
+def plain_table(data: Any) -> pa.Table:
+    """Returns Arrow data, or a DataFrame that exports it, as a table of the types that ``spool`` stores.
+
+    Raises ``InterfaceError`` for other objects, and ``DataError`` INVALID_ARROW_DATA for values that no table can hold.
+    """
+    import pyarrow as pa
+
+    with closing(batches_of(data)) as batches:
+        schema = pa.schema([pa.field(field.name, _stored(field.type)) for field in batches.schema])
+        rows = list(_read(batches))
+        try:
+            return pa.Table.from_batches(rows, batches.schema).cast(schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise _not_stored(error) from None
+
+
 def spool(
     batches: pa.RecordBatchReader, directory: str, type_of: Callable[[pa.Field], pa.DataType]
 ) -> tuple[str, tuple[Column, ...]]:
@@ -69,12 +85,16 @@ def spool(
                 arrays = [_as_stored(array, field.type) for array, field in zip(batch.columns, fields, strict=True)]
                 writer.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError) as error:
-        raise DataError(
-            f"The Arrow data cannot be stored: {str(error).strip().splitlines()[0].rstrip('.')}.",
-            condition="INVALID_ARROW_DATA",
-            hint="Convert the column to a type of Spark SQL before: pyarrow.Table.cast.",
-        ) from None
+        raise _not_stored(error) from None
     return path, columns
+
+
+def _not_stored(error: Exception) -> DataError:
+    return DataError(
+        f"The Arrow data cannot be stored: {str(error).strip().splitlines()[0].rstrip('.')}.",
+        condition="INVALID_ARROW_DATA",
+        hint="Convert the column to a type of Spark SQL before: pyarrow.Table.cast.",
+    )
 
 
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -309,6 +309,14 @@ class Engine(Protocol):
         that was handed in would change what the DataFrame reads.
         """
 
+    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> str | None:
+        """Returns a ``Relation.view`` of the rows of a DataFrame of Spark, as columns of these types; ``None`` unless
+        the engine is in the Spark of the DataFrame. It lasts until ``forget_frame``, or the end of the engine.
+        """
+
+    def forget_frame(self, frame: object) -> None:
+        """Drops the view of a DataFrame, if there is one."""
+
     def explain(self, query: EngineQuery) -> str:
         """Returns the engine's own plan as text."""
 

@@ -8,9 +8,10 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError
+from rewriter.exec.engine import Relation
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.filters.predicates import ScanFilter
     from rewriter.catalog.model.objects import Table
     from rewriter.connectors.table_source import PartitionableTableSource
-    from rewriter.exec.engine import Relation
+    from rewriter.exec.engine import Engine
 
 
 class Sources:
@@ -31,19 +32,36 @@ class Sources:
         self._scratch: ScratchDirectory | None = None
         self._directories: list[str] = []
 
-    def register(self, name: str, source: PartitionableTableSource) -> Table:
-        """Returns the table that stands for a source. Raises ``InterfaceError`` as ``source_table`` does."""
-        from rewriter.connectors.table_source import source_table
+    def register(self, name: str, data: Any) -> Table:
+        """Returns the table that stands for a source, or for the rows of a DataFrame or of Arrow data. Raises
+        ``InterfaceError`` as ``as_source`` and ``source_table`` do.
+        """
+        from rewriter.connectors.table_source import as_source, source_table
 
+        source = as_source(data)
         table = source_table(name, next(self._numbers), source)
         self._by_id[table.id] = source
         return table
 
-    def read(self, name: str, table: Table, wanted: ScanFilter | None) -> Relation:
-        """Reads the rows that a query needs of a source into new files. Raises the errors of ``read_source``."""
-        from rewriter.connectors.table_source import read_source
+    def read(self, name: str, table: Table, wanted: ScanFilter | None, engine: Engine) -> Relation:
+        """Reads the rows that a query needs of a source into new files, unless the engine reads a DataFrame in place.
+        Raises the errors of ``read_source``.
+        """
+        from rewriter.connectors.table_source import FrameSource, read_source
 
-        return read_source(name, table, self._by_id[table.id], wanted, self._directory())
+        source = self._by_id[table.id]
+        view = engine.view_of_frame(source.frame, table.columns) if isinstance(source, FrameSource) else None
+        if view is not None:
+            return Relation(name, "parquet", table.columns, (), (), view=view)
+        return read_source(name, table, source, wanted, self._directory())
+
+    def forget(self, id: int, engine: Engine | None) -> None:
+        """Ends the registration of a source, by the id of its table."""
+        from rewriter.connectors.table_source import FrameSource
+
+        source = self._by_id.pop(id)
+        if isinstance(source, FrameSource) and engine is not None:
+            engine.forget_frame(source.frame)
 
     def store(self, name: str, table: Table, batches: Iterable[pa.RecordBatch]) -> Relation:
         """Writes the rows of a system table into new files. Raises the errors of the iterable."""

@@ -12,7 +12,7 @@ import pytest
 
 import rewriter
 from rewriter.dbapi import Connection
-from rewriter.errors import MissingDataError
+from rewriter.errors import AnalysisError, MissingDataError
 from rewriter.exec.engine import EngineQuery
 from rewriter.exec.spark.engine import SparkEngine
 
@@ -210,3 +210,114 @@ def test_frames_of_a_closed_connection_end_by_name_or_stay(tmp_path: Path, user:
     with pytest.raises(rewriter.InterfaceError):
         _ = frame.rewriter.certificate
     assert user.range(2).count() == 2
+
+
+# DataFrames into tables, and as tables of queries.
+
+
+@pytest.fixture
+def own(user: Any) -> Any:
+    """A DataFrame of the user, whose times without a zone are of no zone."""
+    return user.sql(
+        "SELECT CAST(id AS INT) AS a, concat('s', id) AS s, DATE '2024-05-01' + CAST(id % 2 AS INT) AS d FROM range(4)"
+    )
+
+
+def test_a_frame_is_appended_once(lake: Connection, own: Any, user: Any) -> None:
+    assert lake.append("plain", own).rowcount == 4
+    assert lake.append("plain", own.select("d", "a"), batch_id="b1").rowcount == 4
+    with pytest.warns(rewriter.Warning, match="committed to plain before"):
+        assert lake.append("plain", own, batch_id="b1").rowcount == 0
+    query = "SELECT COUNT(*), COUNT(s) FROM plain WHERE d >= DATE '2024-05-01' AND d < DATE '2024-06-01'"
+    assert lake.execute(query).fetchall() == [(8, 4)]
+    assert [view.name for view in user.catalog.listTables("global_temp")] == []
+    with pytest.raises(AnalysisError):
+        lake.append("plain", own.withColumnRenamed("a", "b"))
+    with pytest.raises(rewriter.InterfaceError, match="streaming"):
+        lake.append("plain", user.readStream.format("rate").load())
+
+
+def test_rows_of_a_frame_do_not_pass_through_python(
+    lake: Connection, own: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("rows were collected")
+
+    for name in ("toArrow", "collect", "toPandas", "__arrow_c_stream__"):
+        monkeypatch.setattr(DataFrame, name, refuse, raising=False)
+    lake.append("plain", own)
+    lake.overwrite("plain", own)
+    lake.create_table("copied", own, ["d"])
+    lake.register_source("mine", own)
+    lake.execute("INSERT INTO plain SELECT a + 10, s, d FROM mine")
+
+
+def test_overwrite_replaces_partitions(lake: Connection, own: Any) -> None:
+    lake.append("plain", own)
+    only = own.filter("a = 0").selectExpr("a + 100 AS a", "s", "d")
+    assert lake.overwrite("plain", only).rowcount == 1
+    rows_of_may = "SELECT a FROM plain WHERE d >= DATE '2024-05-01' AND d < DATE '2024-06-01' ORDER BY a"
+    assert lake.execute(rows_of_may).fetchall() == [(1,), (3,), (100,)]
+    assert lake.overwrite("plain", only.drop("d"), partition={"d": "2024-05-02"}).rowcount == 1
+    assert lake.execute(rows_of_may).fetchall() == [(100,), (100,)]
+    assert lake.overwrite("plain", only, partitions="static").rowcount == 1
+    assert lake.execute("SELECT a FROM plain").fetchall() == [(100,)]
+    assert lake.session.settings.get("rewriter.partition_overwrite_mode") == "dynamic"
+    with pytest.raises(rewriter.Error, match="'x'"):
+        lake.overwrite("plain", only.drop("d"), partition={"d": "x'; DROP TABLE plain --"})
+    with pytest.raises(rewriter.Error) as caught:
+        lake.overwrite("no.`such` table", only)
+    assert caught.value.position is None
+    assert lake.execute("SELECT a FROM plain").fetchall() == [(100,)]
+
+
+def test_a_table_of_a_frame(lake: Connection, user: Any) -> None:
+    frame = user.sql(
+        "SELECT CAST(1 AS BYTE) AS tiny, CAST('2024-03-10 02:30:00' AS TIMESTAMP_NTZ) AS clock, "
+        "CAST(1.5 AS DECIMAL(5,2)) AS amount, array(1, 2) AS list, named_struct('x', 1) AS part, CAST(NULL AS STRING) "
+        "AS none, 'k' AS `odd name`"
+    )
+    lake.create_table("made", frame, partitioned_by=["odd name"])
+    ((clock, amount, name),) = lake.execute("SELECT clock, amount, `odd name` FROM made").fetchall()
+    assert (clock, amount, name) == (datetime(2024, 3, 10, 2, 30, tzinfo=UTC), Decimal("1.50"), "k")
+    with pytest.raises(rewriter.Error, match="already exists"):
+        lake.create_table("made", frame)
+
+
+def test_a_frame_is_a_table_of_queries(lake: Connection, user: Any) -> None:
+    names = user.sql("SELECT concat('p', id) AS page, id * 10 AS weight FROM range(3)")
+    lake.register_source("names", names)
+    query = f"SELECT names.weight, SUM(n) AS n FROM visits JOIN names USING (page) WHERE {RANGE} GROUP BY 1 ORDER BY 1"
+    by_page = [n for _, n, _ in lake.execute(TOTAL).fetchall()]
+    assert lake.execute(query).fetchall() == list(zip((0, 10, 20), by_page, strict=True))
+    assert rows(lake.sql(query)) == list(zip((0, 10, 20), by_page, strict=True))
+    lake.register_source("names", names.filter("weight = 0"))
+    assert lake.execute(query).fetchall() == [(0, by_page[0])]
+    with pytest.raises(rewriter.NotSupportedError, match="can only be read"):
+        lake.execute("INSERT INTO names VALUES ('p', 1)")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "spark"])
+def test_data_of_other_libraries(tmp_path: Path, kind: str, user: Any) -> None:
+    import pyarrow as pa
+
+    table = pa.table({"page": ["a", "b", None], "n": pa.array([1, 2, 3], pa.uint32()), "t": [datetime(2024, 1, 2)] * 3})
+    polars = pytest.importorskip("polars") if kind == "polars" else None
+    spark = user if kind == "spark" else None
+    data: Any = {
+        "pandas": table.to_pandas if kind == "pandas" else None,
+        "polars": (lambda: polars.from_arrow(table)) if polars is not None else None,
+        "arrow": lambda: table,
+        "spark": lambda: spark.createDataFrame(table.set_column(1, "n", table["n"].cast("int64"))),
+    }[kind]()
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        connection.register_source("mine", data)
+        assert connection.execute("SELECT SUM(n), COUNT(page) FROM mine").fetchall() == [(6, 2)]
+        assert connection.create_table("t", data).rowcount == 3
+        assert connection.append("t", data).rowcount == 3
+        assert connection.overwrite("t", data).rowcount == 3
+        assert connection.execute("SELECT COUNT(*), SUM(n) FROM t").fetchall() == [(3, 6)]
+        with pytest.raises(rewriter.InterfaceError, match="int is not a source"):
+            connection.register_source("other", 3)

@@ -56,6 +56,11 @@ class TemporaryViews:
             self, sources={**self.sources, with_typed_names(table.name).lower(): table}, version=self.version + 1
         )
 
+    def without_source(self, name: str) -> TemporaryViews:
+        """Returns the views without the source of a plain name."""
+        remaining = {key: table for key, table in self.sources.items() if key != name.lower()}
+        return replace(self, sources=remaining, version=self.version + 1)
+
     def source_stored_as(self, name: str) -> Table | None:
         """Returns the source whose table has this internal name; ``None`` if there is none."""
         return self.sources.get(with_typed_names(name).lower()) if session_of(name) == OWNER else None

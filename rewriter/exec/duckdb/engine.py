@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import field as dataclass_field
 from dataclasses import replace
@@ -248,6 +248,12 @@ class DuckDBEngine:
             hint="Open the warehouse with engine='spark', or a session of Spark as the engine; fetch_df and "
             "fetch_arrow_table are there on DuckDB, too.",
         )
+
+    def view_of_frame(self, frame: object, columns: Sequence[Column]) -> str | None:
+        return None
+
+    def forget_frame(self, frame: object) -> None:
+        """Does nothing: there are no views of DataFrames."""
 
     def stream(
         self, frame: object, checkpoint: str, available_now: bool, seconds: float, load: LoadBatch

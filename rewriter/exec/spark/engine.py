@@ -114,6 +114,8 @@ class SparkEngine:
         self._views = _KeptViews()
         #: What the DataFrames need that were handed out.
         self._opened: list[Views] = []
+        #: DataFrames that queries read, with their global views, by the identity of the DataFrames.
+        self._shared: dict[int, tuple[object, str]] = {}
         self._prewarming: EngineState = "idle"
 
     @property
@@ -287,6 +289,36 @@ class SparkEngine:
             close()
             raise
 
+    def view_of_frame(self, frame: Any, columns: Sequence[Column]) -> str | None:
+        started = self._awaited_spark()
+        if isinstance(started, ConnectedSpark) or is_connect(frame):
+            return None
+        if frame.sparkSession.sparkContext is not started.session.sparkContext:
+            return None
+        with self._lock:
+            kept = self._shared.get(id(frame))
+        if kept is not None:
+            return kept[1]
+        from rewriter.exec.spark.session import frame_of_session
+
+        view = f"rewriter_frame_{uuid.uuid4().hex}"
+        # In a session in UTC, where a time without a zone is one of UTC.
+        own_frame = frame_of_session(frame, started.session)
+        items = [f"CAST({identifier(column.name)} AS {column.type}) AS {identifier(column.name)}" for column in columns]
+        with self._errors(started, "", None, ()):
+            interruptible(lambda: own_frame.selectExpr(*items).createOrReplaceGlobalTempView(view))
+        with self._lock:
+            self._shared[id(frame)] = frame, view
+        return view
+
+    def forget_frame(self, frame: object) -> None:
+        with self._lock:
+            _, view = self._shared.pop(id(frame), (None, None))
+            started = self._started
+        if view is not None and started is not None:
+            with contextlib.suppress(Exception):  # Its Spark may have died.
+                started.session.catalog.dropGlobalTempView(view)
+
     def explain(self, query: EngineQuery) -> str:
         with self._frame(query) as frame:
             explained, values = f"EXPLAIN FORMATTED {query.sql}", arguments(query, frame)
@@ -319,6 +351,8 @@ class SparkEngine:
                 self._views.close()
                 for views in self._opened:
                     views.close()
+                for _, view in self._shared.values():
+                    spark.session.catalog.dropGlobalTempView(view)
             spark.stop()
         if scratch is not None:
             scratch.remove()

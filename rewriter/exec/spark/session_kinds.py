@@ -5,10 +5,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rewriter.errors import InterfaceError
+
 
 def is_spark_session(value: object) -> bool:
     """Tests whether an object is a session of Spark, of either kind."""
     return any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.") for kind in type(value).mro())
+
+
+def is_spark_frame(value: object) -> bool:
+    """Tests whether an object is a DataFrame of Spark, of either kind.
+
+    >>> is_spark_frame(object())
+    False
+    """
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in type(value).mro()
+    )
+
+
+def check_not_streaming(frame: Any) -> None:
+    """Raises ``InterfaceError`` for a streaming DataFrame."""
+    if frame.isStreaming:
+        raise InterfaceError(
+            "A streaming DataFrame has no end.", hint="Use connection.stream(frame).into('t', checkpoint=…)."
+        )
 
 
 def is_connect(value: object) -> bool:

@@ -116,7 +116,8 @@ def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame
             position=query.span,
             hint="COMMIT first.",
         )
-    if any(is_source(use.table) or isinstance(use.table, SystemTable) for use in prepared.plan.uses):
+    views = {relation.name for relation in prepared.query.relations if relation.view is not None}
+    if len(views) < sum(is_source(use.table) or isinstance(use.table, SystemTable) for use in prepared.plan.uses):
         raise NotSupportedError(
             "A query of a registered source or a system table has no DataFrame: its rows are read once.",
             position=query.span,
@@ -531,7 +532,7 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
     table = use.table
     if is_source(table):
         try:
-            return context.temporaries.sources.read(name, table, use.wanted), 0
+            return context.temporaries.sources.read(name, table, use.wanted, context.engine()), 0
         except Error as error:
             raise error.at(query.span) from error.__cause__
     if isinstance(table, SystemTable):

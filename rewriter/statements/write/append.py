@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import Batch, PartitionWrite, WritePartitions
+from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.proofs import BY_APPEND
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 from rewriter.exec.arrow_input import batches_of, spool
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
+from rewriter.exec.spark.session_kinds import check_not_streaming, is_spark_frame
 from rewriter.exec.sql_types import arrow_type, decimal, parse_type
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Name, Query
@@ -32,7 +34,7 @@ from rewriter.statements.write.managed_write import WriteChange, group_files, ro
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.catalog.model.objects import Table
     from rewriter.runtime.statement_context import Context
 
 
@@ -49,6 +51,8 @@ def append(statement: Append, context: Context) -> Result:
         _check_batch(statement.batch_id, table, context)
         if context.catalog.has_batch(table, statement.batch_id):
             return _skipped(statement.batch_id, table)
+    if is_spark_frame(statement.data):
+        return _append_frame(statement, table, context)
     batches = batches_of(statement.data)
     spooled = ScratchDirectory("append")
     try:
@@ -57,6 +61,43 @@ def append(statement: Append, context: Context) -> Result:
     finally:
         spooled.remove()
     return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
+
+
+def _append_frame(statement: Append, table: Table, context: Context) -> Result:
+    """Appends the rows of a DataFrame of Spark: in place if the engine is of its Spark, else as Arrow data."""
+    frame = statement.data
+    check_not_streaming(frame)
+    columns = tuple(
+        Column(field.name, _type_of_frame(table, field.name, field.dataType.simpleString()))
+        for field in frame.schema.fields
+    )
+    view = context.engine().view_of_frame(frame, columns)
+    if view is None:
+        return append(replace(statement, data=frame.toArrow()), context)
+    started = time.perf_counter()
+    rows = Relation("", "parquet", columns, (), (), view=view)
+
+    def run(now: Context) -> tuple[Result, tuple[WrittenFile, ...]]:
+        id = statement.batch_id
+        if id is not None and now.catalog.has_batch(now.table(statement.table), id):
+            return _skipped(id, table), ()
+        files = append_rows(statement.table, rows, None if id is None else Batch(id), now)
+        return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started)), files
+
+    try:
+        result, files = retry_on_conflict(run, True, context)
+    finally:
+        context.engine().forget_frame(frame)
+    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
+
+
+def _type_of_frame(table: Table, name: str, type_: str) -> str:
+    """Returns the type that a column of a DataFrame is read as: a time without a zone is one of UTC, and a column of
+    NULL has the type of the table's.
+    """
+    if type_ == "void":
+        return next((column.type for column in table.all_columns if column.name.lower() == name.lower()), "string")
+    return "timestamp" if type_ == "timestamp_ntz" else type_
 
 
 def _type_of(table: Table, field: pa.Field) -> pa.DataType:
