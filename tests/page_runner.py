@@ -45,6 +45,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "python sales_assets.py": "tests/integrations/dagster_cases.py",
     },
     "how-to/spark-cluster.md": dict.fromkeys(("sh", "console"), "tests/integrations/test_spark_cluster_page.py"),
+    "how-to/spark-session.md": dict.fromkeys(("python orders.py", "output"), "tests/contract/test_spark_frames.py"),
     "how-to/sqlalchemy.md": {"ipython": "tests/integrations/jupysql_cases.py"},
     "how-to/streaming.md": {"python ticks.py": "tests/contract/test_streaming_page.py"},
     "reference/api.md": {"text": "tests/unit/documents/test_api_page.py"},

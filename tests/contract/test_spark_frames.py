@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_runner import DOCS, blocks, is_same_output
 
 import rewriter
 from rewriter.dbapi import Connection
@@ -321,3 +322,14 @@ def test_data_of_other_libraries(tmp_path: Path, kind: str, user: Any) -> None:
         assert connection.execute("SELECT COUNT(*), SUM(n) FROM t").fetchall() == [(3, 6)]
         with pytest.raises(rewriter.InterfaceError, match="int is not a source"):
             connection.register_source("other", 3)
+
+
+def test_the_program_of_the_page(
+    spark: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spark.columns(EngineQuery("SELECT 1 AS a"))
+    page = DOCS / "how-to" / "spark-session.md"
+    program, output = (block.text for block in blocks(page) if block.language in ("python", "output"))
+    exec(compile(program, str(page), "exec"), {})
+    assert is_same_output(output.splitlines(), capsys.readouterr().out.rstrip().splitlines())
