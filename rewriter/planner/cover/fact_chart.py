@@ -12,6 +12,7 @@ from rewriter.planner.cover.fact_coverage import FactCoverage, TimelineReader
 from rewriter.planner.cover.open_ends import extent
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import (
+    EXISTING_STATES,
     ChartRow,
     ChartState,
     CoverageChart,
@@ -45,7 +46,8 @@ def fact_chart(
         requested = RangeSet.EMPTY if asked is None else RangeSet.of(asked)
         existing = extent(
             (period, line(table.table, period, table.time))
-            for line in _readers(reader).values()
+            for state, line in _readers(reader).items()
+            if state in EXISTING_STATES
             for table in fact.tables
             for period in table.layouts
         )
@@ -120,13 +122,14 @@ def _rows(
 
 
 def _readers(reader: CatalogReader) -> dict[ChartState, TimelineReader]:
-    """Returns the readers of what exists. What is whole and fresh is ``OUTSIDE`` until it is cut to its window."""
+    """Returns the readers of the states. What is whole and fresh is ``OUTSIDE`` until it is cut to its window."""
     return {
         ChartState.OUTSIDE: reader.timeline,
         ChartState.OUTDATED: reader.outdated,
         ChartState.INCOMPLETE: reader.incomplete,
         ChartState.UNPROVEN: reader.unproven,
         ChartState.OPEN: reader.open,
+        ChartState.DROPPED: reader.retired,
     }
 
 
