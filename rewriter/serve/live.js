@@ -34,8 +34,9 @@
   };
   const mark = (state) => made("i", `mark ${state}`);
   const badge = (state) => made("span", "badge", mark(state), state);
-  const drawLegend = () => find("legend").replaceChildren(made("ul", "legend", ...Object.entries(WORDS).map(
-    ([state, text]) => made("li", "", mark(state), text))));
+  const drawLegend = (states = [], names = {}) => find("legend").replaceChildren(
+    made("ul", "legend", ...Object.entries(WORDS).map(([state, text]) => made("li", "", mark(state), text))),
+    made("ul", "legend", ...states.map((state) => made("li", "", made("span", "bar", made("span", `slice ${state}`)), names[state]))));
   const counted = (fact) => {
     const counts = Object.entries(fact.counts).filter(([, count]) => count), all = counts.reduce((sum, [, count]) => sum + count, 0);
     return all ? `of ${periods(all, fact.base)}, ${counts.map(([state, count]) => `${number(count)} ${state}`).join(", ")}` : "There is no partition yet.";
@@ -144,7 +145,8 @@
       ([state, count]) => made("span", "badge", mark(state), `${number(count)} ${state}`)));
     find("facts").replaceChildren(...data.facts.map(card));
     if (!data.facts.length) find("facts").append(made("p", "", "There is no fact yet."));
-    drawLegend();
+    const used = new Set(data.facts.flatMap((fact) => (fact.periods ?? []).flatMap((part) => part.bar.map(([state]) => state))));
+    drawLegend(Object.keys(data.states).filter((state) => used.has(state)), data.states);
     table(find("commits"), ["#commit", "ended", "wrote"], data.commits.map((one) => [number(one.commit), one.ended, one.objects]));
   };
 
@@ -171,19 +173,26 @@
     find("calendar").replaceChildren(made("p", "row", ...(steps.length > 1 ? steps : [])),
       data ? calendar(data, `Calendar of ${fact.shown}`, (name, start, end) => openCell(fact, { name, start, end })) : "");
   };
-  const show = ({ start, end }) => {
-    const chart = find("chart").chart;
-    if (chart?.window) chart.show(start ?? chart.window[0], end ?? chart.window[1]);
+  // Moves the chart to a step of the path. A chart that was cut, because it has too many ranges, is replaced.
+  const show = ({ start, end, chart: data }) => {
+    const { chart } = find("chart");
+    if (!path[0].isCut) {
+      if (chart.window) chart.show(start ?? chart.window[0], end ?? chart.window[1]);
+    } else if (data) {
+      chart.view = undefined;
+      chart.take(data);
+    }
   };
   const openCell = async (fact, step) => {
     show(step);
-    if (path.at(-1).data.unit === "HOURLY" || path.at(-1).data.unit === fact.unit) return;
+    if (!path.at(-1).data || (path.at(-1).data.unit === "HOURLY" && !path[0].isCut)) return;
     const address = `${root}data/calendar?name=${encodeURIComponent(fact.name)}&from=${step.start}&to=${step.end}`;
     const answer = await fetch(address, { cache: "no-store", credentials: "omit" }).catch(() => undefined);
     if (!answer?.ok) return;
-    const data = (await answer.json()).calendar;
+    const { calendar: data, chart } = await answer.json();
+    show({ ...step, chart });
     if (!data || data.unit === path.at(-1).data.unit) return;
-    path.push({ ...step, data });
+    path.push({ ...step, data, chart });
     drawCalendar(fact, data);
     find("calendar").querySelector("button.mark")?.focus();
   };
@@ -194,12 +203,12 @@
     find("glance").replaceChildren(made("p", "", `cube ${fact.cube} · ${counted(fact)}`),
       made("p", "soft", [fact.time, fact.zone === "UTC" ? "" : fact.zone].filter(Boolean).join(" · ")), made("p", "", query));
     if (isFirst) place.chart = window.rewriterChart(place, data.chart); else place.chart.take(data.chart);
-    path = [{ name: "all", data: data.calendar }];
+    path = [{ name: "all", data: data.calendar, chart: data.chart, isCut: Boolean(data.cut) }];
+    find("cut").textContent = data.cut ? `The bars begin at ${data.cut}: there are too many ranges before. Press a time of the calendar to see its bars.` : "";
     drawCalendar(fact, data.calendar);
     drawLegend();
-    const gaps = data.gaps.map((gap) => [badge(gap.state), gap.time, gap.reason]);
-    const listed = made("div", "scroll", table(made("table"), ["can be queried", "time", "because"], gaps));
-    find("gaps").replaceChildren(...(gaps.length ? [made("h2", "", "What not every query can read"), listed] : []),
+    const gaps = data.gaps.map((gap) => made("li", "", badge(gap.state), made("span", "", gap.time), made("span", "soft", gap.reason)));
+    find("gaps").replaceChildren(...(gaps.length ? [made("h2", "", "What not every query can read"), made("ul", "due", ...gaps)] : []),
       data.omitted ? made("p", "soft", `${number(data.omitted)} more ranges: SHOW COVERAGE OF ${fact.name} has all.`) : "");
     if (isFirst && asked.has("from")) openCell(fact, { name: "", start: Number(asked.get("from")), end: Number(asked.get("to")) });
   };
@@ -229,11 +238,18 @@
     }
   };
 
+  // An error: the line with its caret keeps its place, the other lines are broken where the window ends.
+  const errorLines = (text) => {
+    const lines = text.split("\n"), caret = lines.findIndex((line) => /^\s*\^+$/.test(line));
+    const shown = lines.map((line, index) => (index === caret - 1 || index === caret ? "" : made("p", index ? "soft" : "bad", line)));
+    if (caret > 0) shown[caret] = made("pre", "error", lines.slice(caret - 1, caret + 1).join("\n"));
+    return [made("div", "refusal", ...shown)];
+  };
   const showAnswer = (data) => {
     const place = find("answer"), add = (...parts) => place.append(...parts);
     const details = (title, ...content) => made("details", "", made("summary", "", title), ...content);
     place.replaceChildren();
-    if (data.error) add(made("pre", "bad error", data.error));
+    if (data.error) add(...errorLines(data.error));
     if (data.place) {
       const button = made("button", "", "Show the place");
       button.type = "button";
@@ -241,8 +257,8 @@
       add(button);
     }
     if (data.missing?.length) add(made("h2", "", "Missing"), made("ul", "ranges", ...data.missing.map((range) => made("li", "", range))));
-    for (const warning of data.warnings || []) add(made("p", "bad", `Warning: ${warning}`));
-    const took = data.planned === undefined ? "" : `planned in ${data.planned.toFixed(2)} s`;
+    for (const warning of (data.error ? [] : data.warnings) || []) add(made("p", "bad", `Warning: ${warning}`));
+    const took = data.covers === undefined ? "" : `planned in ${data.planned.toFixed(2)} s`;
     if (data.result) {
       const { columns, right, rows, more, omitted } = data.result;
       const result = table(made("table", "result"), columns.map((column, index) => (right[index] ? "#" : "") + column.name), rows);

@@ -416,7 +416,7 @@ def _fact_page(name: str) -> str:
     body = [
         f'<h1 id="title">{html_text(name, 300)}</h1><div id="glance"></div>',
         '<h2>What can be queried now</h2><div id="calendar"></div><div id="legend"></div>',
-        '<h2>Partitions</h2><div class="chart" id="chart"></div>',
+        '<h2>Partitions</h2><p class="soft" id="cut"></p><div class="chart" id="chart"></div>',
         '<div id="gaps"></div><h2>What is due</h2><div id="due"></div>',
     ]
     return _page(name, body, "fact")
@@ -429,9 +429,9 @@ def _query_page(runs: bool) -> str:
     body = [
         f'<h1>Query</h1><p class="soft">One SELECT over a cube or a table.{note}</p>',
         '<form id="query"><p class="row"><label for="example">Examples of this warehouse</label>'
-        '<select id="example"></select></p><textarea id="sql" rows="10" aria-label="The query" spellcheck="false" '
+        '<select id="example"></select></p><textarea id="sql" rows="8" aria-label="The query" spellcheck="false" '
         f'autofocus></textarea><p class="row">{run}<button type="submit" value="plan">Plan it</button>'
-        '<label><input type="checkbox" id="partial"> although partitions are missing</label>'
+        '<label><input type="checkbox" id="partial"> even if partitions are missing</label>'
         '<span class="soft">Ctrl+Enter</span></p></form>',
         '<div id="answer" aria-live="polite"></div>',
     ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rewriter.cancellation import Cancellation, cancellable
 from rewriter.catalog.model.objects import TableKind
 from rewriter.catalog.model.temporary_views import session_of
-from rewriter.display.html.coverage_picture import calendar_data, chart_data
+from rewriter.display.html.coverage_picture import calendar_data, chart_data, shape_names
 from rewriter.display.html.results import result_data
 from rewriter.errors import Error, MissingDataError, NotSupportedError, OperationalError, only_ours, render
 from rewriter.planner.cover.fact_chart import fact_chart, query_charts
@@ -25,20 +25,21 @@ from rewriter.planner.model.coverage_chart import (
     ChartRow,
     ChartState,
     CoverageChart,
-    overlapping,
     slices_of,
 )
 from rewriter.planner.model.plan import Plan, TableUse, quoted
 from rewriter.statements.show.coverage import named_fact_of
 from rewriter.terminal_text import counted, printable
 from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Fact
     from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.planner.model.plan import Settings
     from rewriter.session import Session
-    from rewriter.timeline.ranges import TimeRange
+    from rewriter.timeline.calendars import Period
 
 T = TypeVar("T")
 Value = Mapping[str, object]
@@ -50,6 +51,8 @@ _CANCELED = "OPERATION_CANCELED"
 _PAUSE = 0.1
 #: The most commits, references to cubes, rows of a result, gaps and examples that are shown.
 _COMMITS, _COVERS, _ROWS, _GAPS, _EXAMPLES = 50, 20, 200, 50, 20
+#: The most ranges of a chart.
+_RANGES = 10_000
 #: The facts of the overview with pictures, the slices of their bars, and the cells of a calendar there and elsewhere.
 _DRAWN, _SLICES, _FEW_CELLS, _CELLS = 30, 120, 130, 400
 #: Windows of validity and LATENESS move with the clock: charts are computed again after so many seconds.
@@ -96,9 +99,11 @@ class Views:
         def read(session: Session, snapshot: Snapshot) -> Value:
             fact, settings = named_fact_of(name, snapshot), session.settings.for_planner()
             readiness = FactCoverage(fact, snapshot, settings).readiness()
+            chart, is_cut = _bounded_chart(fact, snapshot, settings)
             return {
                 "fact": _glance(fact, readiness),
-                "chart": chart_data(fact_chart(fact, snapshot, settings)),
+                "chart": chart_data(chart),
+                "cut": fact.calendar.text(chart.window.start) if is_cut and chart.window else "",
                 "calendar": calendar_data(readiness, fact.base_period, fact.calendar, most=_CELLS),
                 "gaps": [_gap(gap, fact) for gap in readiness.gaps[:_GAPS]],
                 "omitted": max(0, len(readiness.gaps) - _GAPS),
@@ -107,13 +112,17 @@ class Views:
         return self._read.current(f"fact {name}", since, read)
 
     def calendar(self, name: str, window: TimeRange) -> Value:
-        """Returns the calendar of a part of a fact's time. Raises the errors of ``named_fact_of``."""
+        """Returns the calendar and the chart of a part of a fact's time. Raises the errors of ``named_fact_of``."""
 
         def read(session: Session) -> Value:
-            snapshot = session.snapshot()
+            snapshot, settings = session.snapshot(), session.settings.for_planner()
             fact = named_fact_of(name, snapshot)
-            readiness = FactCoverage(fact, snapshot, session.settings.for_planner()).readiness()
-            return {"calendar": calendar_data(readiness, fact.base_period, fact.calendar, window, most=_CELLS)}
+            readiness = FactCoverage(fact, snapshot, settings).readiness()
+            chart, _ = _bounded_chart(fact, snapshot, settings, RangeSet.of(window))
+            return {
+                "calendar": calendar_data(readiness, fact.base_period, fact.calendar, window, most=_CELLS),
+                "chart": chart_data(chart),
+            }
 
         return self._read.use(read)
 
@@ -137,15 +146,15 @@ class Views:
         more, as soon as they are noticed.
         """
         started = time.monotonic()
-        planned = self._queries.use(
+        planned, plan = self._queries.use(
             lambda session: _planned(text, session, partial=partial),
             (PLANNING, "PLANNING_TIMEOUT", "The query is not planned", "write EXPLAIN in the shell"),
         )
         value = {**planned, "planned": time.monotonic() - started}
-        if not runs or "error" in value:
+        if not runs or plan is None or "error" in value:
             return value
         ran = self._queries.use(
-            lambda session: _ran(text, session, partial=partial),
+            lambda session: _ran(text, plan, session, partial=partial),
             (RUNNING, "QUERY_TIMEOUT", "The query has not ended", "run it in the shell"),
         )
         return {**value, **ran}
@@ -300,7 +309,7 @@ def _overview(session: Session, snapshot: Snapshot) -> Value:
             )
         except Error as error:
             facts.append({**_names(fact), "error": render(error)})
-    return {"facts": facts, "commits": _commits(snapshot)}
+    return {"facts": facts, "states": shape_names(), "commits": _commits(snapshot)}
 
 
 def _names(fact: Fact) -> dict[str, object]:
@@ -321,11 +330,28 @@ def _glance(fact: Fact, readiness: Readiness) -> Value:
         "time": fact.calendar.shown(readiness.asked) if readiness.asked else "",
         "zone": fact.calendar.zone,
         "base": fact.base_period.name,
-        "counts": {
-            state.value: sum(len(overlapping(fact.base_period, range_)) for range_ in time)
-            for state, time in times.items()
-        },
+        "counts": {state.value: _count_periods(fact.base_period, time) for state, time in times.items()},
     }
+
+
+def _count_periods(period: Period, time: RangeSet) -> int:
+    firsts = period.ordinals(range_.start for range_ in time)
+    lasts = period.ordinals(range_.end - 1 for range_ in time)
+    return sum(lasts) - sum(firsts) + len(lasts)
+
+
+def _bounded_chart(
+    fact: Fact, snapshot: Snapshot, settings: Settings, requested: RangeSet | None = None
+) -> tuple[CoverageChart, bool]:
+    """Returns the chart of a fact, and whether it begins later than asked, because it would have too many ranges."""
+    chart = fact_chart(fact, snapshot, settings, requested)
+    starts = [row.period.starts(run.start for run in runs) for row in chart.rows for runs in row.ordinals.values()]
+    starts.append([range_.start for range_ in chart.missing])
+    instants = sorted(instant for each in starts for instant in each)
+    if len(instants) <= _RANGES or chart.window is None:
+        return chart, False
+    newest = RangeSet.of(TimeRange(instants[-_RANGES], chart.window.end))
+    return fact_chart(fact, snapshot, settings, newest), True
 
 
 def _gap(gap: Gap, fact: Fact) -> Value:
@@ -485,14 +511,19 @@ def _example_texts(fact: Fact, snapshot: Snapshot, coverage: FactCoverage) -> It
     column, calendar = quoted(cube.times[0]), fact.calendar
     unit_kind = _EXAMPLE_UNITS.get(base.kind, base.kind)
     unit = calendar.of(unit_kind)
-    for newest in (*readiness.whole.ranges[-1:], *readiness.partly.ranges[-1:]):
+    word = _UNIT_WORDS[unit_kind]
+    grouped = f"date_trunc('{word}', {column})"
+    lines = ",\n       ".join([f"{grouped} AS {word.lower()}_of", *values])
+
+    def source(start: int, end: int) -> str:
+        time = f"time_range_in({column}, '{calendar.text(start)}', '{calendar.text(end)}')"
+        return f"FROM {quoted(fact.cube)}\nWHERE {time}"
+
+    for newest in readiness.whole.ranges[-1:]:
         start = max(newest.start, unit.start(unit.ordinal(newest.end - 1) + 1 - _EXAMPLE_LENGTH))
-        where = f"WHERE time_range_in({column}, '{calendar.text(start)}', '{calendar.text(newest.end)}')"
-        source, word = f"FROM {quoted(fact.cube)}", _UNIT_WORDS[unit_kind]
-        grouped = f"date_trunc('{word}', {column})"
-        lines = ",\n       ".join([f"{grouped} AS {word.lower()}_of", *values])
-        yield f"SELECT {lines}\n{source}\n{where}\nGROUP BY {grouped}\nORDER BY {word.lower()}_of"
-        yield f"SELECT {', '.join(values)}\n{source}\n{where}"
+        yield f"SELECT {lines}\n{source(start, newest.end)}\nGROUP BY {grouped}\nORDER BY {word.lower()}_of"
+    for newest in (*readiness.partly.ranges[-1:], *readiness.whole.ranges[-1:]):
+        yield f"SELECT {', '.join(values)}\n{source(newest.start, newest.end)}"
 
 
 @contextmanager
@@ -507,18 +538,22 @@ def _tolerating(session: Session, partial: bool) -> Iterator[None]:
         session.settings.set(_PARTIAL, setting)
 
 
-def _planned(text: str, session: Session, *, partial: bool) -> Value:
-    """Returns the plan of a query, or its error, or both where partitions are missing, as EXPLAIN COVER does."""
+def _planned(text: str, session: Session, *, partial: bool) -> tuple[Value, Plan | None]:
+    """Returns a query as the page shows it, with its plan: or its error, or both where partitions are missing, as
+    EXPLAIN COVER does.
+    """
     try:
         with _tolerating(session, partial):
-            return _plan(session.plan(text), session, session.snapshot())
+            plan = session.plan(text)
+            return _plan(plan, session, session.snapshot()), plan
     except Error as error:
         refusal = _refusal(error, text)
         if not isinstance(error, MissingDataError):
-            return refusal
+            return refusal, None
     with suppress(Error), _tolerating(session, partial=True):
-        return {**_plan(session.plan(text), session, session.snapshot()), **refusal}
-    return refusal
+        plan = session.plan(text)
+        return {**_plan(plan, session, session.snapshot()), **refusal}, plan
+    return refusal, None
 
 
 def _refusal(error: Error, text: str) -> Value:
@@ -537,12 +572,12 @@ def _utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _ran(text: str, session: Session, *, partial: bool) -> Value:
-    """Returns the first rows of a query over tables of the catalog, or its error."""
+def _ran(text: str, plan: Plan, session: Session, *, partial: bool) -> Value:
+    """Returns the first rows of a query, whose plan reads tables of the catalog, or its error."""
     started = time.monotonic()
     try:
+        _check_runnable(plan, session)
         with _tolerating(session, partial):
-            _check_runnable(session.plan(text), session)
             result = session.execute(text)
             try:
                 rows = result_data(result, _ROWS)
@@ -554,8 +589,8 @@ def _ran(text: str, session: Session, *, partial: bool) -> Value:
 
 
 def _check_runnable(plan: Plan, session: Session) -> None:
-    """Raises ``NotSupportedError`` NOT_SERVED for a query that reads files by their path, or runs on a cluster: the one
-    who reads the pages need not be one who may read these.
+    """Raises ``NotSupportedError`` NOT_SERVED for a query that reads files by their path, or would run on a cluster:
+    readers of the pages may read the tables of the catalog, and no more.
     """
     outside = [use.table.name for use in plan.uses if use.table.kind in (TableKind.FILES, TableKind.SOURCE)]
     if outside or session.execute("SHOW CLUSTERS").fetch():

@@ -364,6 +364,11 @@ def _clock(calendar: Calendar, window: TimeRange) -> list[list[_Seconds]]:
     return changes
 
 
+def shape_names() -> dict[str, str]:
+    """Returns the names of the states of partitions, as a legend has them."""
+    return {state.value: shape.name for state, shape in _SHAPES.items()}
+
+
 def _shape(shape: Shape, meaning: str) -> Mapping[str, object]:
     return {"top": shape.top, "height": shape.height, "name": shape.name, "meaning": meaning}
 
@@ -377,7 +382,7 @@ _CELL_UNITS = (
     (UpdatePeriod.MONTHLY, UpdatePeriod.YEARLY),
     (UpdatePeriod.YEARLY, None),
 )
-#: The characters of a date that name a row.
+#: The characters of a date that name a row or a cell.
 _NAME_LENGTHS = {UpdatePeriod.DAILY: 10, UpdatePeriod.MONTHLY: 7, UpdatePeriod.YEARLY: 4}
 #: The most gaps that a cell names.
 _CELL_GAPS = 2
@@ -406,7 +411,7 @@ def calendar_data(
     )
     cells = overlapping(unit, window)
     starts = unit.starts(range(cells.start, cells.end + 1))
-    names = calendar.texts(starts)
+    names = [text[: _NAME_LENGTHS.get(unit.kind)] for text in calendar.texts(starts)]
     rows: dict[str, tuple[int, list[list[object]]]] = {}
     for number, (start, end) in enumerate(pairwise(starts)):
         row_name, column = _row_place(unit, cells.start + number, row_kind, calendar, names[number])

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 TimelineReader = Callable[[str, Period, str], PartitionTimeline]
 
 
+#: The state of what exists and no query may use, by SET.
+_EXCLUDED = "excluded by rewriter.periods"
+
+
 @dataclass(frozen=True)
 class UnusedTime:
     """Time that no cover has, though partitions of it exist. ``state`` says why they are not used."""
@@ -165,8 +169,11 @@ class FactCoverage:
         """Returns which time queries over this fact alone can read now. O(ranges of all timelines · tables)."""
         everything, base = self.extent(), self.fact.base_period
         asked = RangeSet.EMPTY if everything is None else touched(RangeSet.of(everything), base)
-        held_fresh, rollups = self._split(self.fresh)
-        unused = {state: self._split(found) for state, found in {**self.unused, "open": self.open}.items()}
+        allowed = self.settings.periods
+        held_fresh, rollups = self._split(c for c in self.fresh if allowed is None or c.period.kind in allowed)
+        excluded = [c for c in self.fresh if allowed is not None and c.period.kind not in allowed]
+        states = {_EXCLUDED: excluded, **self.unused, "open": self.open}
+        unused = {state: self._split(found) for state, found in states.items()}
         dropped, _ = self._split(self._unpriced(self.reader.retired))
         causes = [(state, _held(candidate)) for state, (held, _) in unused.items() for candidate in held]
         causes += [("dropped", _held(candidate)) for candidate in dropped]
