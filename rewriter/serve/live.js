@@ -39,7 +39,8 @@
     made("ul", "legend", ...states.map((state) => made("li", "", made("span", "bar", made("span", `slice ${state}`)), names[state]))));
   const counted = (fact) => {
     const counts = Object.entries(fact.counts).filter(([, count]) => count), all = counts.reduce((sum, [, count]) => sum + count, 0);
-    return all ? `of ${periods(all, fact.base)}, ${counts.map(([state, count]) => `${number(count)} ${state}`).join(", ")}` : "There is no partition yet.";
+    const shares = counts.length === 1 ? `all ${counts[0][0]}` : counts.map(([state, count]) => `${number(count)} ${state}`).join(", ");
+    return all ? `${periods(all, fact.base)}: ${shares}` : "There is no partition yet.";
   };
 
   const HEADS = {
@@ -114,7 +115,7 @@
     drawn.setAttribute("aria-label", `${label}: ${text}`);
     return made("div", "line", made("span", "label", label), drawn, made("span", "soft amount", text));
   };
-  const NEEDED = ["outdated", "incomplete", "unproven", "open"];
+  const NEEDED = ["outdated", "incomplete", "unproven", "differs", "open"];
   const bars = (fact) => {
     const lines = [bar("can be queried", fact.line.map(([state, count]) => [state, true, count]), fact.state, true)];
     for (const part of fact.periods) {
@@ -209,7 +210,7 @@
     drawLegend();
     const gaps = data.gaps.map((gap) => made("li", "", badge(gap.state), made("span", "", gap.time), made("span", "soft", gap.reason)));
     find("gaps").replaceChildren(...(gaps.length ? [made("h2", "", "What not every query can read"), made("ul", "due", ...gaps)] : []),
-      data.omitted ? made("p", "soft", `${number(data.omitted)} more ranges: SHOW COVERAGE OF ${fact.name} has all.`) : "");
+      data.omitted ? made("p", "soft", `${number(data.omitted)} earlier ranges: the calendar has all.`) : "");
     if (isFirst && asked.has("from")) openCell(fact, { name: "", start: Number(asked.get("from")), end: Number(asked.get("to")) });
   };
 

@@ -29,7 +29,7 @@ from rewriter.planner.model.coverage_chart import (
 )
 from rewriter.planner.model.plan import Plan, TableUse, quoted
 from rewriter.statements.show.coverage import named_fact_of
-from rewriter.terminal_text import counted, printable
+from rewriter.terminal_text import printable
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.uris import mask_credentials
@@ -50,7 +50,7 @@ _CANCELED = "OPERATION_CANCELED"
 #: Seconds between the attempts to cancel what is late.
 _PAUSE = 0.1
 #: The most commits, references to cubes, rows of a result, gaps and examples that are shown.
-_COMMITS, _COVERS, _ROWS, _GAPS, _EXAMPLES = 50, 20, 200, 50, 20
+_COMMITS, _COVERS, _ROWS, _GAPS, _EXAMPLES = 50, 20, 200, 20, 20
 #: The most ranges of a chart.
 _RANGES = 10_000
 #: The facts of the overview with pictures, the slices of their bars, and the cells of a calendar there and elsewhere.
@@ -59,7 +59,13 @@ _DRAWN, _SLICES, _FEW_CELLS, _CELLS = 30, 120, 130, 400
 _AGE = 60.0
 #: The setting by which a query with missing partitions is planned nevertheless.
 _PARTIAL = "rewriter.partial_data"
-_WORK = (ChartState.OUTDATED, ChartState.INCOMPLETE, ChartState.UNPROVEN, ChartState.OPEN)
+_WORK = (
+    ChartState.OUTDATED,
+    ChartState.INCOMPLETE,
+    ChartState.UNPROVEN,
+    ChartState.DIFFERING,
+    ChartState.OPEN,
+)
 
 
 class Views:
@@ -105,7 +111,7 @@ class Views:
                 "chart": chart_data(chart),
                 "cut": fact.calendar.text(chart.window.start) if is_cut and chart.window else "",
                 "calendar": calendar_data(readiness, fact.base_period, fact.calendar, most=_CELLS),
-                "gaps": [_gap(gap, fact) for gap in readiness.gaps[:_GAPS]],
+                "gaps": [_gap(gap, fact) for gap in reversed(readiness.gaps[-_GAPS:])],
                 "omitted": max(0, len(readiness.gaps) - _GAPS),
             }
 
@@ -448,11 +454,11 @@ def _grouped(
 
 def _work_item(state: str, table: str, period: str, ranges: list[tuple[str, str, int]]) -> Value:
     """Returns an item of work on some ranges, each with its number of periods."""
-    first, last = min(ranges), max(ranges)
+    first, last, total = min(ranges), max(ranges), sum(count for _, _, count in ranges)
     return {
         "state": state,
         "table": printable(table),
-        "periods": counted(sum(count for _, _, count in ranges), f"{period} period"),
+        "periods": f"{total:,} {period} {'period' if total == 1 else 'periods'}",
         "time": f"[{first[0]}, {last[1]})" + (f", {len(ranges):,} ranges" if len(ranges) > 1 else ""),
     }
 

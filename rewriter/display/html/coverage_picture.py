@@ -65,6 +65,7 @@ _SHAPES = {
     ChartState.UNPROVEN: Shape("#a06cd5", 0.0, 0.5, "unproven"),
     ChartState.INCOMPLETE: Shape("#c9822b", 0.25, 0.75, "incomplete"),
     ChartState.OUTDATED: Shape("#d9a227", 0.5, 0.5, "outdated"),
+    ChartState.DIFFERING: Shape("#d9534f", 0.25, 0.5, "differs from its base"),
 }
 MISSING = Shape("#d9534f", 0.0, 1.0, "missing")
 #: The margin of a file, in pixels.

@@ -43,12 +43,19 @@ _MARKS = {
     (ChartState.OUTDATED, True): Mark("o", "yellow", "outdated"),
     (ChartState.INCOMPLETE, True): Mark("i", "yellow", "incomplete"),
     (ChartState.UNPROVEN, True): Mark("?", "magenta", "unproven"),
+    (ChartState.DIFFERING, True): Mark("≠", "red", "differs from its base"),
     (ChartState.OPEN, True): Mark("~", "green", "filled by a stream"),
     (ChartState.OUTSIDE, True): Mark("-", "bright_black", "outside of its storage's time"),
     (ChartState.DROPPED, True): Mark("'", "bright_black", "dropped"),
 }
 #: The states whose periods need work, and are counted in the legend.
-_COUNTED = (ChartState.OUTDATED, ChartState.INCOMPLETE, ChartState.UNPROVEN, ChartState.OPEN)
+_COUNTED = (
+    ChartState.OUTDATED,
+    ChartState.INCOMPLETE,
+    ChartState.UNPROVEN,
+    ChartState.DIFFERING,
+    ChartState.OPEN,
+)
 
 #: A line, as texts with their styles.
 _Line = list[tuple[str, str]]

@@ -27,6 +27,7 @@ class ChartState(Enum):
     OUTDATED = "outdated"
     INCOMPLETE = "incomplete"
     UNPROVEN = "unproven"
+    DIFFERING = "differs"
     OPEN = "open"
     OUTSIDE = "outside"
     DROPPED = "dropped"
@@ -43,6 +44,7 @@ _MEANINGS = {
     ChartState.OUTDATED: "older than its base",
     ChartState.INCOMPLETE: "computed while its base lacked periods",
     ChartState.UNPROVEN: "nothing proves its content",
+    ChartState.DIFFERING: "a comparison has found that it differs from its base",
     ChartState.OPEN: "a stream fills it",
     ChartState.OUTSIDE: "outside of the time that its storage serves",
     ChartState.DROPPED: "its base partition was dropped",
@@ -132,6 +134,7 @@ class CoverageChart:
 
 
 _WORST_FIRST = (
+    ChartState.DIFFERING,
     ChartState.OUTDATED,
     ChartState.INCOMPLETE,
     ChartState.UNPROVEN,

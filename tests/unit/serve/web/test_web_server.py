@@ -23,7 +23,8 @@ import sqlalchemy as sa
 from browser import Watched
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.model.changes import CreateObject
+from rewriter.catalog.model.changes import CreateObject, RejectPartitions
+from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.catalog.store import migrations
 from rewriter.cli.connection import connection
 from rewriter.display.html.coverage_picture import calendar_data
@@ -542,6 +543,26 @@ class TestWhatCanBeQueried:
         session.execute(item["statement"]).fetch()
         assert ask(web, "data/due").json()["due"] == []
 
+    def test_what_differs_from_its_base(self, web: WebServer, session: Session) -> None:
+        """A rollup that a comparison has found to be wrong is told from one that nothing has compared."""
+        load = "INSERT INTO hours MARK COMPLETE FROM '2015-01-01' TO '2015-01-03' VALUES (1, '2015-01-01-02')"
+        list(session.script(f"{load}; REFRESH FACT f"))
+        snapshot = session.catalog.snapshot()
+        keys = [partition.key for partition in snapshot.partitions(snapshot.table("days")) if "01-01" in str(partition)]
+        with session.catalog.begin(snapshot) as transaction:
+            transaction.commit([RejectPartitions(snapshot.table("days"), tuple(keys), BY_COMPARISON)])
+        data = ask(web, "data/fact?name=f").json()
+        days = next(row for row in data["chart"]["rows"] if row["label"] == "days DAILY")
+        assert days["states"]["differs"] == [0, 86400, 1]
+        (fact,) = ask(web, "data/facts").json()["facts"]
+        assert (fact["state"], fact["periods"][0]["differs"], fact["periods"][0]["bar"][0][0]) == (
+            "whole",
+            1,
+            "differs",
+        )
+        due = {item["time"]: item["statement"] for item in ask(web, "data/due").json()["due"]}
+        assert due["[2015-01-01, 2015-01-02)"] == "REFRESH FACT f"
+
     def test_examples_run(self, web: WebServer, session: Session) -> None:
         list(session.script(f"{RETAINED}; INSERT OVERWRITE hours VALUES (7, '2015-01-01-03')"))
         data = ask(web, "data/examples").json()
@@ -622,7 +643,7 @@ class TestWhatCanBeQueried:
         try:
             data = ask(served, "data/fact?name=visits_all").json()
             assert data["fact"]["counts"] == {"whole": 0, "partly": 31, "not": 9}
-            assert data["gaps"][1]["reason"] == "excluded by rewriter.periods"
+            assert data["gaps"][0]["reason"] == "excluded by rewriter.periods"
             assert "error" in post(served, "SELECT SUM(n) FROM visited WHERE t >= '2012-02-01'").json()
         finally:
             served.stop()
