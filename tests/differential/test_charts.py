@@ -160,8 +160,8 @@ def run_history(seed: int, folder: Path) -> set[str]:
         seen = check_charts(history.connection) | check_readiness(history.connection, forked_rng(rng))
         for _ in range(5):
             step(history, rng)
-            seen |= check_charts(history.connection) | check_readiness(history.connection, forked_rng(rng))
-        return seen
+            seen |= check_charts(history.connection)
+        return seen | check_readiness(history.connection, forked_rng(rng))
     finally:
         history.connection.close()
 

@@ -791,17 +791,18 @@ class TestCommand:
         assert time.monotonic() - start < 9  # Planning may take ten seconds.
         assert "Traceback" not in err
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals) -> None:
+    @pytest.mark.parametrize(("number", "queries"), [(signal.SIGINT, "run"), (signal.SIGTERM, "plan")])
+    def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals, queries: str) -> None:
         words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
+        words += ["--queries", queries]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         url = process.stdout.readline()
         assert url.startswith("http://127.0.0.1:")
         place, token = url.split("/")[2:4]
         connection = http.client.HTTPConnection(place, timeout=30)
-        connection.request("GET", f"/{token}/data/facts")
-        assert connection.getresponse().status == 200
+        connection.request("GET", f"/{token}/query")
+        assert (b'value="run"' in connection.getresponse().read()) == (queries == "run")
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (0, "", "")
@@ -810,6 +811,7 @@ class TestCommand:
         for words, message in (
             (["--web", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             ([], "Say what to serve: --web, --metastore."),
+            (["--metastore", "--queries", "run"], "--queries needs --web."),
             (["--web", "--host", "no.such.host.invalid", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             (["--web", "--port", "70000"], "70000"),
         ):
