@@ -54,7 +54,7 @@ _COMMITS, _COVERS, _ROWS, _GAPS, _EXAMPLES = 50, 20, 200, 20, 20
 #: The most ranges of a chart.
 _RANGES = 10_000
 #: The facts of the overview with pictures, the slices of their bars, and the cells of a calendar there and elsewhere.
-_DRAWN, _SLICES, _FEW_CELLS, _CELLS = 30, 120, 130, 400
+_DRAWN, _SLICES, _FEW_CELLS, _CELLS = 20, 120, 130, 400
 #: Windows of validity and LATENESS move with the clock: charts are computed again after so many seconds.
 _AGE = 60.0
 #: The setting by which a query with missing partitions is planned nevertheless.

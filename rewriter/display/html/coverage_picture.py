@@ -385,8 +385,6 @@ _CELL_UNITS = (
 )
 #: The characters of a date that name a row or a cell.
 _NAME_LENGTHS = {UpdatePeriod.DAILY: 10, UpdatePeriod.MONTHLY: 7, UpdatePeriod.YEARLY: 4}
-#: The most gaps that a cell names.
-_CELL_GAPS = 2
 
 
 def calendar_data(
@@ -397,7 +395,7 @@ def calendar_data(
     be more. ``None`` for no time.
 
     A row is its name, its column of the first cell, and its cells: name, state, start and end in seconds since 1970,
-    and the first gaps as texts. O(cells · log ranges + ranges).
+    the first gap as a text, and how many others there are. O(cells · log ranges + ranges).
     """
     if window is None:
         if not readiness.asked:
@@ -440,6 +438,6 @@ def _row_place(
 def _cell(name: str, time: TimeRange, readiness: Readiness, calendar: Calendar) -> list[object]:
     state = readiness.readable(time)
     gaps = () if state in (None, Readable.WHOLE) else readiness.gaps_in(time)
-    texts = [f"{calendar.shown(gap.time)}: {printable(gap.reason)}" for gap in gaps[:_CELL_GAPS]]
-    more = [f"and {len(gaps) - _CELL_GAPS:,} more"] if len(gaps) > _CELL_GAPS else []
+    texts = [f"{calendar.shown(gap.time)}: {printable(gap.reason)}" for gap in gaps[:1]]
+    more = [f"and {len(gaps) - 1:,} more"] if len(gaps) > 1 else []
     return [name, state.value if state else "", _seconds(time.start), _seconds(time.end), *texts, *more]
