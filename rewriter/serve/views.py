@@ -319,7 +319,7 @@ def _overview(session: Session, snapshot: Snapshot) -> Value:
 
 
 def _names(fact: Fact) -> dict[str, object]:
-    """Returns the names of a fact: ``name`` is quoted, as ``Views.fact`` reads it."""
+    """Returns the names of a fact. The first one is quoted, as ``Views.fact`` reads it."""
     return {"name": quoted(fact.name), "shown": printable(fact.name), "cube": printable(fact.cube)}
 
 
@@ -372,7 +372,7 @@ def _readable_runs(readiness: Readiness, window: TimeRange | None) -> list[tuple
 
 
 def _period(row: ChartRow, chart: CoverageChart, *, is_drawn: bool) -> Value:
-    """Returns the line of a table and period. ``bar`` are runs of slices: (state, whether all of it, slices)."""
+    """Returns the line of a table and period. Its bar is runs of slices: (state, whether all of it, slices)."""
     ends = [row.period.start(row.ordinals[state][-1].end) for state in EXISTING_STATES if state in row.ordinals]
     slices = row.slices(chart.window, _SLICES) if is_drawn and chart.window is not None else []
     return {

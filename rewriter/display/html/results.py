@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: The most rows and columns of a table, and the most characters of a value.
 MOST_ROWS, MOST_COLUMNS, LONGEST_VALUE = 50, 100, 500
 #: The most characters of the rows that the script of the pages gets.
-MOST_CHARACTERS = 200_000
+_MOST_CHARACTERS = 200_000
 _LONGEST_SQL = 20_000
 #: The most references to cubes whose covers are drawn.
 MOST_PICTURES = 10
@@ -58,7 +58,7 @@ def result_data(result: Result, most: int) -> dict[str, object]:
     rows, is_all = result.peek(most)
     columns = (result.columns or ())[:MOST_COLUMNS]
     kept: list[list[str]] = []
-    room = MOST_CHARACTERS
+    room = _MOST_CHARACTERS
     for row in rows:
         texts = [printable(_shortened(text_of(value))) for value in row[:MOST_COLUMNS]]
         room -= sum(map(len, texts))
