@@ -28,7 +28,7 @@ _CACHE_BYTES = 256 << 20
 
 @click.command()
 @connection_options
-@click.option("--web", is_flag=True, help="Serve pages: the coverage of all facts, commits, what a query would read.")
+@click.option("--web", is_flag=True, help="Serve pages: what can be queried now, what is due, commits, queries.")
 @click.option("--metastore", is_flag=True, help="Serve the catalog as a Hive metastore, for Spark, Trino and others.")
 @click.option("--host", metavar="HOST", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
@@ -39,6 +39,12 @@ _CACHE_BYTES = 256 << 20
     metavar="PORT",
     type=_PORT,
     help="The port of the metastore, where --port is that of --web. Default: 9083.",
+)
+@click.option(
+    "--queries",
+    type=click.Choice(["run", "plan"]),
+    help="What the pages do with a query: run it on DuckDB in this process, or plan it only. Default: run where only "
+    "this machine reaches the pages, otherwise plan.",
 )
 @click.option("--read-only", is_flag=True, help="The metastore refuses all changes.")
 @click.option("--allow-writes", is_flag=True, help="The metastore also takes changes of clients on other machines.")
@@ -57,6 +63,7 @@ def serve(
     host: str,
     port: int | None,
     metastore_port: int | None,
+    queries: str | None,
     access_log: str | None,
     **options: Any,
 ) -> int:
@@ -74,6 +81,9 @@ def serve(
     given = {name: options.pop(name) for name in own}
     if not metastore and (access_log is not None or metastore_port is not None or any(given.values())):
         raise click.UsageError("These options need --metastore.")
+    if queries is not None and not web:
+        raise click.UsageError("--queries needs --web.")
+    runs_queries = None if queries is None else queries == "run"
     opened = connection(**options)
     shared: Catalog | None = None
     with ExitStack() as servers:
@@ -86,13 +96,15 @@ def serve(
             print(url, flush=True)
         if web:
             number = _WEB_PORT if port is None else port
-            print(servers.enter_context(_running_web(opened, host, number, shared)), flush=True)
+            print(servers.enter_context(_running_web(opened, host, number, shared, runs_queries)), flush=True)
         wait(None)
     return 0
 
 
 @contextmanager
-def _running_web(opened: Connection, host: str, port: int, shared: Catalog | None) -> Iterator[str]:
+def _running_web(
+    opened: Connection, host: str, port: int, shared: Catalog | None, runs_queries: bool | None
+) -> Iterator[str]:
     """Runs the server of the pages, over the catalog of another server of this process if there is one. Yields its
     URL.
     """
@@ -103,7 +115,7 @@ def _running_web(opened: Connection, host: str, port: int, shared: Catalog | Non
     open_session = partial(opened.reading_session, "Name the warehouse's directory with -w.")
     if shared is not None:
         open_session = partial(opened.session, plans_only=True, shared=shared)
-    server = WebServer(open_session, opened.warehouse, host, port)
+    server = WebServer(open_session, opened.warehouse, host, port, runs_queries=runs_queries)
     try:
         server.start()
         if not server.is_local:

@@ -21,7 +21,9 @@ from urllib.parse import parse_qs, urlsplit
 from rewriter.display.html.coverage_picture import html_text
 from rewriter.display.html.page import json_text, page, resource
 from rewriter.errors import Error, OperationalError, foreign, render
-from rewriter.serve.views import Views
+from rewriter.serve.views import Value, Views
+from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT, SECOND
+from rewriter.timeline.ranges import TimeRange
 
 if TYPE_CHECKING:
     from rewriter.session import Session
@@ -36,11 +38,19 @@ _PAUSE = 0.1
 class WebServer:
     """The pages of a warehouse at an address, from ``start`` to ``stop``. ``url`` has the token that admits a reader.
 
-    ``port`` 0 takes a free one. Raises ``OperationalError`` ADDRESS_UNAVAILABLE, and the errors of ``open_session``.
+    ``port`` 0 takes a free one. ``runs_queries`` says whether a reader may run queries over the tables of the
+    catalog; without it, one may where only this machine reaches the server. Raises ``OperationalError``
+    ADDRESS_UNAVAILABLE, and the errors of ``open_session``.
     """
 
     def __init__(
-        self, open_session: Callable[[], Session], warehouse: str, host: str = "127.0.0.1", port: int = 0
+        self,
+        open_session: Callable[[], Session],
+        warehouse: str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        runs_queries: bool | None = None,
     ) -> None:
         self.host = host
         self._views = Views(open_session)
@@ -56,6 +66,7 @@ class WebServer:
                 object=host,
                 hint="Name another port with --port, or 0 for a free one, and an address of this machine with --host.",
             ) from error
+        self._views.runs_queries = self.is_local if runs_queries is None else runs_queries
         serve = partial(self._listener.serve_forever, poll_interval=_PAUSE)
         self._thread = threading.Thread(target=serve, name="rewriter-web", daemon=True)
 
@@ -214,6 +225,15 @@ class _Refused(Exception):
         self.status, self.reason, self.location = status, reason, location
 
 
+def _window(values: dict[str, str]) -> TimeRange:
+    """Returns the time between two values in seconds since 1970. Raises ``_Refused``."""
+    with suppress(KeyError, ValueError):
+        start, end = (int(values[name]) * SECOND for name in ("from", "to"))
+        if MIN_INSTANT <= start < end <= MAX_INSTANT:
+            return TimeRange(start, end)
+    raise _Refused(HTTPStatus.BAD_REQUEST, "Send from and to, in seconds since 1970.")
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Reads one request within its time, checks it, and answers it. The connection then ends (HTTP/1.0)."""
 
@@ -236,7 +256,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._got)
 
     def do_POST(self) -> None:
-        """Answers what a query would read."""
+        """Answers what a query would read, and its rows."""
         self._answer(self._posted)
 
     def _answer(self, respond: Callable[[str, dict[str, str]], tuple[str, str] | None]) -> None:
@@ -286,10 +306,17 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "fact":
             return _PAGE, _fact_page(name)
         if path == "query":
-            return _PAGE, _query_page()
-        if path not in ("data/facts", "data/fact"):
+            return _PAGE, _query_page(views.runs_queries)
+        reads: dict[str, Callable[[], Value | None]] = {
+            "data/facts": lambda: views.overview(since),
+            "data/fact": lambda: views.fact(name, since),
+            "data/calendar": lambda: views.calendar(name, _window(values)),
+            "data/due": lambda: views.due(since),
+            "data/examples": views.examples,
+        }
+        if path not in reads:
             raise _Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
-        value = views.overview(since) if path == "data/facts" else views.fact(name, since)
+        value = reads[path]()
         return None if value is None else (_JSON, json_text(value))
 
     def _posted(self, path: str, values: dict[str, str]) -> tuple[str, str]:
@@ -309,14 +336,17 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(length))
         self._site.has_read(self.connection)
         try:
-            text = json.loads(content)["sql"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            text = None
-        if not isinstance(text, str):
-            raise _Refused(HTTPStatus.BAD_REQUEST, 'Send {"sql": "SELECT …"}.')
+            sent = json.loads(content)
+            text, runs, tolerates = sent["sql"], sent.get("run", False), sent.get("partial", False)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            text = runs = tolerates = None
+        if not isinstance(text, str) or not isinstance(runs, bool) or not isinstance(tolerates, bool):
+            raise _Refused(HTTPStatus.BAD_REQUEST, 'Send {"sql": "SELECT …", "run": false, "partial": false}.')
+        if runs and not self._site.views.runs_queries:
+            raise _Refused(HTTPStatus.FORBIDDEN, "This server plans queries, and runs none.")
         if len(text) > _LONGEST:
             raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A query has at most {_LONGEST:,} characters.")
-        return _JSON, json_text(self._site.views.query(text))
+        return _JSON, json_text(self._site.views.query(text, runs=runs, partial=tolerates))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuses a request that is no HTTP, or has another method."""
@@ -366,38 +396,53 @@ class _Timely(io.RawIOBase):
 
 #: What ``page`` adds to the policy of these pages: the script fetches from this server alone.
 _POLICY = ("connect-src 'self'",)
-_NAVIGATION = '<nav><a href="./">Facts</a><a href="query">What would a query read?</a></nav>'
 _NO_SCRIPT = "<noscript><p>This page needs scripts: it shows the present state.</p></noscript>"
 _STATUS = '<p class="soft" id="status" role="status"></p>'
 
 
 def _facts_page(warehouse: str) -> str:
-    """Returns the page of all facts and the recent commits."""
+    """Returns the page of all facts, what is due, and the recent commits."""
     body = [
-        f"<h1>{html_text(warehouse, 300)}</h1>",
-        '<h2>Facts</h2><div class="scroll"><table id="facts"></table></div>',
-        '<h2>Recent commits</h2><div class="scroll"><table id="commits"></table></div>',
+        f'<h1>{html_text(warehouse, 300)}</h1><p id="summary"></p>',
+        '<h2 id="facts-title">Facts</h2><div id="facts" class="cards" aria-labelledby="facts-title"></div>',
+        '<div id="legend"></div><h2>What is due</h2><div id="due"></div>',
+        '<details><summary>Recent commits</summary><div class="scroll"><table id="commits"></table></div></details>',
     ]
-    return _page(f"Facts of {warehouse}", body)
+    return _page(f"Facts of {warehouse}", body, "facts")
 
 
 def _fact_page(name: str) -> str:
     """Returns the page of a fact, which need not exist: the script shows the error."""
-    return _page(name, [f'<h1 id="title">{html_text(name, 300)}</h1>', '<div class="chart" id="chart"></div>'])
-
-
-def _query_page() -> str:
-    """Returns the page with the text of a query."""
     body = [
-        "<h1>What would a query read?</h1>",
-        '<form id="query"><label for="sql">The query is planned, and never run.</label>'
-        '<textarea id="sql" spellcheck="false" autofocus></textarea>'
-        '<p><button type="submit">Plan it</button> <span class="soft">or Ctrl+Enter</span></p></form>',
-        '<div id="plan"></div>',
+        f'<h1 id="title">{html_text(name, 300)}</h1><div id="glance"></div>',
+        '<h2>What can be queried now</h2><div id="calendar"></div><div id="legend"></div>',
+        '<h2>Partitions</h2><p class="soft" id="cut"></p><div class="chart" id="chart"></div>',
+        '<div id="gaps"></div><h2>What is due</h2><div id="due"></div>',
     ]
-    return _page("What would a query read?", body)
+    return _page(name, body, "fact")
 
 
-def _page(title: str, body: Sequence[str]) -> str:
+def _query_page(runs: bool) -> str:
+    """Returns the page with the text of a query."""
+    run = '<button type="submit" class="main" value="run">Run</button> ' if runs else ""
+    note = "" if runs else " Queries are planned here, and never run."
+    body = [
+        f'<h1>Query</h1><p class="soft">One SELECT over a cube or a table.{note}</p>',
+        '<form id="query"><p class="row"><label for="example">Examples of this warehouse</label>'
+        '<select id="example"></select></p><textarea id="sql" rows="8" aria-label="The query" spellcheck="false" '
+        f'autofocus></textarea><p class="row">{run}<button type="submit" value="plan">Plan it</button>'
+        '<label><input type="checkbox" id="partial"> even if partitions are missing</label>'
+        '<span class="soft">Ctrl+Enter</span></p></form>',
+        '<div id="answer" aria-live="polite"></div>',
+    ]
+    return _page("Query", body, "query")
+
+
+def _page(title: str, body: Sequence[str], shown: str) -> str:
+    links = (("./", "Facts", "facts"), ("query", "Query", "query"))
+    navigation = "".join(
+        f'<a href="{address}"{" aria-current=page" * (name == shown)}>{text}</a>' for address, text, name in links
+    )
     scripts = [resource("chart.js"), resource("live.js", "rewriter.serve")]
-    return page(title, [_NAVIGATION, _NO_SCRIPT, *body, _STATUS], scripts, policy=_POLICY)
+    parts = [f"<header><nav>{navigation}</nav>{_STATUS}</header><main>", _NO_SCRIPT, *body, "</main>"]
+    return page(title, parts, scripts, policy=_POLICY)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rewriter.planner.cover.fact_coverage import Readable
 from rewriter.planner.model.coverage_chart import (
     ChartRow,
     ChartState,
@@ -20,11 +22,13 @@ from rewriter.planner.model.coverage_chart import (
 )
 from rewriter.terminal_text import counted, printable
 from rewriter.timeline.civil import DAY, SECOND
+from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
+    from rewriter.planner.cover.fact_coverage import Readiness
     from rewriter.planner.model.plan import ReferencePlan
-    from rewriter.timeline.calendars import Calendar
+    from rewriter.timeline.calendars import Calendar, Period
 
 #: A picture has labels, then the plot, up to ``_RIGHT``, then numbers, up to ``_WIDTH``.
 _LABELS, _RIGHT, _WIDTH, _ROW, _BAR = 240, 720, 860, 20, 12
@@ -53,6 +57,7 @@ class Shape(NamedTuple):
 
 #: What is drawn later lies above.
 _SHAPES = {
+    ChartState.DROPPED: Shape("#8a8f98", 0.0, 0.15, "dropped"),
     ChartState.OUTSIDE: Shape("#8a8f98", 0.85, 0.15, "outside of its storage's time"),
     ChartState.EXISTING: Shape("#8fb3dd", 0.3, 0.4, "exists"),
     ChartState.TAKEN: Shape("#3b7dd8", 0.0, 1.0, "taken"),
@@ -60,6 +65,7 @@ _SHAPES = {
     ChartState.UNPROVEN: Shape("#a06cd5", 0.0, 0.5, "unproven"),
     ChartState.INCOMPLETE: Shape("#c9822b", 0.25, 0.75, "incomplete"),
     ChartState.OUTDATED: Shape("#d9a227", 0.5, 0.5, "outdated"),
+    ChartState.DIFFERING: Shape("#d9534f", 0.25, 0.5, "differs from its base"),
 }
 MISSING = Shape("#d9534f", 0.0, 1.0, "missing")
 #: The margin of a file, in pixels.
@@ -359,5 +365,79 @@ def _clock(calendar: Calendar, window: TimeRange) -> list[list[_Seconds]]:
     return changes
 
 
+def shape_names() -> dict[str, str]:
+    """Returns the names of the states of partitions, as a legend has them."""
+    return {state.value: shape.name for state, shape in _SHAPES.items()}
+
+
 def _shape(shape: Shape, meaning: str) -> Mapping[str, object]:
     return {"top": shape.top, "height": shape.height, "name": shape.name, "meaning": meaning}
+
+
+# Which time queries can read, as a calendar.
+
+#: The units of cells, and the periods of the rows that they stand in. Rows of years are decades.
+_CELL_UNITS = (
+    (UpdatePeriod.HOURLY, UpdatePeriod.DAILY),
+    (UpdatePeriod.DAILY, UpdatePeriod.MONTHLY),
+    (UpdatePeriod.MONTHLY, UpdatePeriod.YEARLY),
+    (UpdatePeriod.YEARLY, None),
+)
+#: The characters of a date that name a row or a cell.
+_NAME_LENGTHS = {UpdatePeriod.DAILY: 10, UpdatePeriod.MONTHLY: 7, UpdatePeriod.YEARLY: 4}
+
+
+def calendar_data(
+    readiness: Readiness, base: Period, calendar: Calendar, window: TimeRange | None = None, *, most: int
+) -> dict[str, object] | None:
+    """Returns which time can be read as rows of cells: hours of days, days of months, months of years, or years. The
+    unit is the shortest one, not shorter than the base period, of which there are at most ``most``; of years there may
+    be more. ``None`` for no time.
+
+    A row is its name, its column of the first cell, and its cells: name, state, start and end in seconds since 1970,
+    the first gap as a text, and how many others there are. O(cells · log ranges + ranges).
+    """
+    if window is None:
+        if not readiness.asked:
+            return None
+        window = TimeRange(readiness.asked.ranges[0].start, readiness.asked.ranges[-1].end)
+    units = [(calendar.of(kind), row_kind) for kind, row_kind in _CELL_UNITS if kind >= base.kind] or [
+        (calendar.of(UpdatePeriod.YEARLY), None)
+    ]
+    unit, row_kind = next(
+        (pair for pair in units if len(overlapping(pair[0], window)) <= most),
+        units[-1],
+    )
+    cells = overlapping(unit, window)
+    starts = unit.starts(range(cells.start, cells.end + 1))
+    names = [text[: _NAME_LENGTHS.get(unit.kind)] for text in calendar.texts(starts)]
+    rows: dict[str, tuple[int, list[list[object]]]] = {}
+    for number, (start, end) in enumerate(pairwise(starts)):
+        row_name, column = _row_place(unit, cells.start + number, row_kind, calendar, names[number])
+        _, row = rows.setdefault(row_name, (column, []))
+        if start < end:
+            row.append(_cell(names[number], TimeRange(start, end), readiness, calendar))
+    return {
+        "unit": unit.name,
+        "rows": [{"name": name, "column": column, "cells": row} for name, (column, row) in rows.items()],
+    }
+
+
+def _row_place(
+    unit: Period, ordinal: int, row_kind: UpdatePeriod | None, calendar: Calendar, name: str
+) -> tuple[str, int]:
+    """Returns the name of the row that a cell stands in, and its column there."""
+    if row_kind is None:
+        year = int(name[:4])
+        return f"{year // 10 * 10}s", year % 10
+    row = calendar.of(row_kind)
+    start = row.floor(unit.start(ordinal))
+    return calendar.text(start)[: _NAME_LENGTHS[row_kind]], ordinal - unit.ordinal(start)
+
+
+def _cell(name: str, time: TimeRange, readiness: Readiness, calendar: Calendar) -> list[object]:
+    state = readiness.readable(time)
+    gaps = () if state in (None, Readable.WHOLE) else readiness.gaps_in(time)
+    texts = [f"{calendar.shown(gap.time)}: {printable(gap.reason)}" for gap in gaps[:1]]
+    more = [f"and {len(gaps) - 1:,} more"] if len(gaps) > 1 else []
+    return [name, state.value if state else "", _seconds(time.start), _seconds(time.end), *texts, *more]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rewriter.display.html.coverage_picture import coverage_svg, html_text
 from rewriter.display.terminal.rendering import Row, is_numeric, text_of
 from rewriter.errors import Error
+from rewriter.terminal_text import printable
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The most rows and columns of a table, and the most characters of a value.
 MOST_ROWS, MOST_COLUMNS, LONGEST_VALUE = 50, 100, 500
+#: The most characters of the rows that the script of the pages gets.
+_MOST_CHARACTERS = 200_000
 _LONGEST_SQL = 20_000
 #: The most references to cubes whose covers are drawn.
 MOST_PICTURES = 10
@@ -46,6 +49,33 @@ def result_html(result: Result) -> str:
     parts += [f"<p>{html_text('; '.join(notes))}</p>"] if notes else []
     parts += _pictures(result.coverage)
     return _block(parts)
+
+
+def result_data(result: Result, most: int) -> dict[str, object]:
+    """Returns the first rows of a result as JSON values, for the script of the pages: texts are ``printable``, and
+    ``right`` says which columns are numbers. Takes no row. Raises the errors of the rows.
+    """
+    rows, is_all = result.peek(most)
+    columns = (result.columns or ())[:MOST_COLUMNS]
+    kept: list[list[str]] = []
+    room = _MOST_CHARACTERS
+    for row in rows:
+        texts = [printable(_shortened(text_of(value))) for value in row[:MOST_COLUMNS]]
+        room -= sum(map(len, texts))
+        if room < 0 and kept:
+            break
+        kept.append(texts)
+    return {
+        "columns": [{"name": printable(column.name), "type": column.type} for column in columns],
+        "right": [is_numeric([row[index] for row in rows]) for index in range(len(columns))],
+        "rows": kept,
+        "more": not is_all or len(kept) < len(rows),
+        "omitted": len(result.columns or ()) - len(columns),
+    }
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 def plan_html(plan: Plan) -> str:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, reference_chart
+from rewriter.planner.model.coverage_chart import ChartRow, ChartState, CoverageChart, reference_chart, slices_of
 from rewriter.terminal_text import printable, width
 from rewriter.timeline.calendars import UTC, Calendar
-from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from rewriter.planner.model.plan import ReferencePlan
+    from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _NARROWEST, _WIDEST = 24, 100
 _LONGEST_NAME = 24
@@ -34,16 +34,28 @@ class Mark(NamedTuple):
 
 _NOTHING = Mark("·", "bright_black", "nothing")
 _MISSING = Mark("×", "red", "missing")
-_TAKEN, _TAKEN_IN_PART = Mark("█", "cyan", "taken"), Mark("▒", "cyan", "taken in part")
-_EXISTS, _EXISTS_IN_PART = Mark("━", "blue", "exists"), Mark("╌", "blue", "exists in part")
-#: The worst state comes first.
-_WORST = {
-    ChartState.OUTDATED: Mark("o", "yellow", "outdated"),
-    ChartState.INCOMPLETE: Mark("i", "yellow", "incomplete"),
-    ChartState.UNPROVEN: Mark("?", "magenta", "unproven"),
-    ChartState.OPEN: Mark("~", "green", "filled by a stream"),
+#: The marks of the states, in the order of the legend. A mark in part is of states that are good.
+_MARKS = {
+    (ChartState.TAKEN, True): Mark("█", "cyan", "taken"),
+    (ChartState.TAKEN, False): Mark("▒", "cyan", "taken in part"),
+    (ChartState.EXISTING, True): Mark("━", "blue", "exists"),
+    (ChartState.EXISTING, False): Mark("╌", "blue", "exists in part"),
+    (ChartState.OUTDATED, True): Mark("o", "yellow", "outdated"),
+    (ChartState.INCOMPLETE, True): Mark("i", "yellow", "incomplete"),
+    (ChartState.UNPROVEN, True): Mark("?", "magenta", "unproven"),
+    (ChartState.DIFFERING, True): Mark("≠", "red", "differs from its base"),
+    (ChartState.OPEN, True): Mark("~", "green", "filled by a stream"),
+    (ChartState.OUTSIDE, True): Mark("-", "bright_black", "outside of its storage's time"),
+    (ChartState.DROPPED, True): Mark("'", "bright_black", "dropped"),
 }
-_OUTSIDE = Mark("-", "bright_black", "outside of its storage's time")
+#: The states whose periods need work, and are counted in the legend.
+_COUNTED = (
+    ChartState.OUTDATED,
+    ChartState.INCOMPLETE,
+    ChartState.UNPROVEN,
+    ChartState.DIFFERING,
+    ChartState.OPEN,
+)
 
 #: A line, as texts with their styles.
 _Line = list[tuple[str, str]]
@@ -83,32 +95,14 @@ def axis(window: TimeRange, width: int, calendar: Calendar = UTC) -> str:
 
 def row_marks(row: ChartRow, window: TimeRange, width: int) -> list[Mark]:
     """Returns the marks of a bar of ``width`` cells over ``window``. O(width · log ranges + ranges)."""
-    worst = [(mark, row.ranges(state)) for state, mark in _WORST.items() if state in row.ordinals]
-    taken, outside = row.ranges(ChartState.TAKEN), row.ranges(ChartState.OUTSIDE)
-    existing = row.ranges(ChartState.EXISTING)
-    marks = []
-    for cell in _cells(window, width):
-        mark = next((mark for mark, ranges in worst if cell & ranges), None)
-        if mark is None and cell & taken:
-            mark = _TAKEN if cell & taken == cell else _TAKEN_IN_PART
-        if mark is None and cell & existing:
-            mark = _EXISTS if cell & existing == cell else _EXISTS_IN_PART
-        if mark is None:
-            mark = _OUTSIDE if cell & outside else _NOTHING
-        marks.append(mark)
-    return marks
+    return [
+        _NOTHING if state is None else _MARKS.get((state, is_whole)) or _MARKS[state, True]
+        for state, is_whole in row.slices(window, width)
+    ]
 
 
 def _missing_marks(ranges: RangeSet, window: TimeRange, width: int, mark: Mark) -> list[Mark]:
-    return [mark if cell & ranges else _NOTHING for cell in _cells(window, width)]
-
-
-def _cells(window: TimeRange, width: int) -> Iterator[RangeSet]:
-    length = window.end - window.start
-    for number in range(width):
-        start = window.start + length * number // width
-        end = window.start + length * (number + 1) // width
-        yield RangeSet.of(TimeRange(start, max(end, start + 1)))
+    return [mark if cell & ranges else _NOTHING for cell in slices_of(window, width)]
 
 
 class _Labels(NamedTuple):
@@ -130,7 +124,7 @@ def _lines(chart: CoverageChart, columns: int) -> Iterator[_Line]:
         extra.append((_Labels("missing", "", chart.lacking), chart.missing, _MISSING))
     if chart.outdated and not chart.is_whole:
         outdated = _Labels("outdated", "", "of it")
-        extra.append((outdated, chart.outdated, _WORST[ChartState.OUTDATED]))
+        extra.append((outdated, chart.outdated, _MARKS[ChartState.OUTDATED, True]))
     widths = [max(width(label[index]) for label in [header, *labels]) for index in range(3)]
     # What is missing belongs to no table: its amount takes the room of both columns.
     widths[0] = max([widths[0], *(width(label.period) for label, _, _ in extra)])
@@ -170,10 +164,10 @@ def _labels(row: ChartRow, chart: CoverageChart) -> _Labels:
 
 def _legend(chart: CoverageChart, used: dict[Mark, None], columns: int) -> Iterator[_Line]:
     """Yields the meaning of the marks that occur, with the number of periods in a state that needs work."""
-    counts = {mark: chart.count(state) for state, mark in _WORST.items()}
+    counts = {_MARKS[state, True]: chart.count(state) for state in _COUNTED}
     line: _Line = []
     room = columns
-    for mark in (_TAKEN, _TAKEN_IN_PART, _EXISTS, _EXISTS_IN_PART, *_WORST.values(), _OUTSIDE, _MISSING):
+    for mark in (*_MARKS.values(), _MISSING):
         if mark not in used:
             continue
         count = f": {counts[mark]:,}" if counts.get(mark) else ""

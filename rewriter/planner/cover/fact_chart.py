@@ -1,5 +1,5 @@
 """Charts of coverage (``model.coverage_chart``): of a fact, and of a query's reference to a cube. O(ranges): timelines
-are read, and no partition.
+are read, and partitions only where a comparison has found differences.
 """
 
 from __future__ import annotations
@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.planner.cover.choose_facts import check_certain
 from rewriter.planner.cover.fact_coverage import FactCoverage, TimelineReader
 from rewriter.planner.cover.open_ends import extent
 from rewriter.planner.cover.validity import cut, window
 from rewriter.planner.model.coverage_chart import (
+    EXISTING_STATES,
     ChartRow,
     ChartState,
     CoverageChart,
@@ -21,10 +23,11 @@ from rewriter.planner.model.coverage_chart import (
     window_of,
 )
 from rewriter.timeline.calendars import Period
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Fact
+    from rewriter.catalog.model.objects import Fact, StorageTable
     from rewriter.planner.model.plan import Coverage, CoverPart, ReferencePlan, Settings
     from rewriter.planner.scope.blocks import CatalogReader
     from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
@@ -45,7 +48,8 @@ def fact_chart(
         requested = RangeSet.EMPTY if asked is None else RangeSet.of(asked)
         existing = extent(
             (period, line(table.table, period, table.time))
-            for line in _readers(reader).values()
+            for state, line in _readers(reader).items()
+            if state in EXISTING_STATES
             for table in fact.tables
             for period in table.layouts
         )
@@ -112,22 +116,40 @@ def _rows(
                         for run in ordinals[ChartState.OUTSIDE]
                         for absent in lines[ChartState.EXISTING].missing(run)
                     ]
+                    if unproven := ordinals[ChartState.UNPROVEN]:
+                        time = differing_time(fact, table, period, reader)
+                        differing = RangesPartitionTimeline(overlapping(period, range_) for range_ in time)
+                        ordinals[ChartState.DIFFERING] = [run for r in unproven for run in differing.covered(r)]
+                        ordinals[ChartState.UNPROVEN] = [run for r in unproven for run in differing.missing(r)]
                     part = taken.get((fact.name, table.table, period))
                     ordinals[ChartState.TAKEN] = () if part is None else part.ranges
-                    shown = {state: ordinals[state] for state in ChartState if ordinals[state]}
+                    shown = {state: ordinals[state] for state in ChartState if ordinals.get(state)}
                     rows.append(ChartRow(fact.name, storage.name, table.table, period, shown))
     return sorted(rows, key=lambda row: -int(row.period))
 
 
 def _readers(reader: CatalogReader) -> dict[ChartState, TimelineReader]:
-    """Returns the readers of what exists. What is whole and fresh is ``OUTSIDE`` until it is cut to its window."""
+    """Returns the readers of the states. What is whole and fresh is ``OUTSIDE`` until it is cut to its window."""
     return {
         ChartState.OUTSIDE: reader.timeline,
         ChartState.OUTDATED: reader.outdated,
         ChartState.INCOMPLETE: reader.incomplete,
         ChartState.UNPROVEN: reader.unproven,
         ChartState.OPEN: reader.open,
+        ChartState.DROPPED: reader.retired,
     }
+
+
+def differing_time(fact: Fact, table: StorageTable, period: Period, reader: CatalogReader) -> RangeSet:
+    """Returns the time of the rollups that a comparison has found to differ from the base. One read; O(partitions of
+    the table) where there are any.
+    """
+    storage = reader.table(table.table)
+    keys = reader.differing_keys(storage)
+    binding = TimeBinding(fact, table, storage)
+    partitions = reader.partitions(storage, None) if keys else ()
+    slots = (binding.locate(partition.values) for partition in partitions if partition.key in keys)
+    return RangeSet(TimeRange(slot.start, slot.end) for slot in slots if slot is not None and slot.period == period)
 
 
 def _within(line: PartitionTimeline, period: Period, hull: TimeRange | None) -> Sequence[OrdinalRange]:

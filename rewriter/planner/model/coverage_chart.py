@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class ChartState(Enum):
     """The state of the periods of a row. ``TAKEN`` periods are among the periods that exist; all other states are
-    disjoint.
+    disjoint. ``DROPPED`` periods do not exist any more.
     """
 
     TAKEN = "taken"
@@ -27,8 +27,10 @@ class ChartState(Enum):
     OUTDATED = "outdated"
     INCOMPLETE = "incomplete"
     UNPROVEN = "unproven"
+    DIFFERING = "differs"
     OPEN = "open"
     OUTSIDE = "outside"
+    DROPPED = "dropped"
 
     @property
     def meaning(self) -> str:
@@ -42,9 +44,13 @@ _MEANINGS = {
     ChartState.OUTDATED: "older than its base",
     ChartState.INCOMPLETE: "computed while its base lacked periods",
     ChartState.UNPROVEN: "nothing proves its content",
+    ChartState.DIFFERING: "a comparison has found that it differs from its base",
     ChartState.OPEN: "a stream fills it",
     ChartState.OUTSIDE: "outside of the time that its storage serves",
+    ChartState.DROPPED: "its base partition was dropped",
 }
+#: The states of periods that exist, each once.
+EXISTING_STATES = tuple(state for state in ChartState if state not in (ChartState.TAKEN, ChartState.DROPPED))
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,19 @@ class ChartRow:
 
     def count(self, *states: ChartState) -> int:
         """Returns the number of periods in these states; of all that exist without one."""
-        chosen = states or tuple(state for state in ChartState if state is not ChartState.TAKEN)
-        return sum(len(ordinals) for state in chosen for ordinals in self.ordinals.get(state, ()))
+        return sum(len(ordinals) for state in states or EXISTING_STATES for ordinals in self.ordinals.get(state, ()))
 
     def ranges(self, state: ChartState) -> RangeSet:
         """Returns the time of the periods in a state. O(ranges)."""
-        return _join_periods(self.period, self.ordinals.get(state, ()))
+        return joined_periods(self.period, self.ordinals.get(state, ()))
+
+    def slices(self, window: TimeRange, count: int) -> list[tuple[ChartState | None, bool]]:
+        """Returns the worst state in each of ``count`` slices of ``window``, and whether it holds for all of the slice.
+
+        So one outdated hour of ten years is seen. O(count · log ranges + ranges).
+        """
+        ranges = [(state, self.ranges(state)) for state in _WORST_FIRST if state in self.ordinals]
+        return [_worst(slice_, ranges) for slice_ in slices_of(window, count)]
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,34 @@ class CoverageChart:
     def count(self, state: ChartState) -> int:
         """Returns the number of periods in a state, in all rows."""
         return sum(row.count(state) for row in self.rows)
+
+
+_WORST_FIRST = (
+    ChartState.DIFFERING,
+    ChartState.OUTDATED,
+    ChartState.INCOMPLETE,
+    ChartState.UNPROVEN,
+    ChartState.OPEN,
+    ChartState.TAKEN,
+    ChartState.EXISTING,
+    ChartState.OUTSIDE,
+    ChartState.DROPPED,
+)
+
+
+def _worst(slice_: RangeSet, ranges: Iterable[tuple[ChartState, RangeSet]]) -> tuple[ChartState | None, bool]:
+    for state, time in ranges:
+        if share := slice_ & time:
+            return state, share == slice_
+    return None, True
+
+
+def slices_of(window: TimeRange, count: int) -> Iterator[RangeSet]:
+    """Yields ``count`` slices of a window, of the same length up to a microsecond, and never empty."""
+    length = window.end - window.start
+    for number in range(count):
+        start = window.start + length * number // count
+        yield RangeSet.of(TimeRange(start, max(window.start + length * (number + 1) // count, start + 1)))
 
 
 def reference_chart(reference: ReferencePlan) -> CoverageChart:
@@ -185,7 +226,7 @@ def overlapping(period: Period, time: TimeRange) -> OrdinalRange:
     return OrdinalRange(period.ordinal(time.start), period.ordinal(time.end - 1) + 1)
 
 
-def _join_periods(period: Period, ranges: Sequence[OrdinalRange]) -> RangeSet:
+def joined_periods(period: Period, ranges: Sequence[OrdinalRange]) -> RangeSet:
     """Returns the time of ranges of periods. A period of no length, a date that a zone skips, has none."""
     bounds = zip(
         period.starts(ordinals.start for ordinals in ranges),

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Column, Fact
 from rewriter.catalog.storage.data_files import directory
@@ -21,6 +20,7 @@ from rewriter.gc_pause import paused
 from rewriter.grammar.families import timelines as s
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.choose_facts import touched
+from rewriter.planner.cover.fact_chart import differing_time
 from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.runtime.result import Result, Row, listing, strings
@@ -37,7 +37,7 @@ from rewriter.statements.resolve.fact_periods import (
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.statements.show.coverage import asked, coverage_of
 from rewriter.statements.write.external_base_changes import base_time, external_binding
-from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.ranges import RangeSet
 
 if TYPE_CHECKING:
     from rewriter.runtime.statement_context import Context
@@ -165,23 +165,13 @@ def _of_rollups(
         time = time - filled - passed_time(stored, int(context.planning.now))
     else:
         time = time & _line(stored, context, state)
-    differing = _differing(stored, context) & time if state is State.UNPROVEN and time else RangeSet.EMPTY
+    differing = RangeSet.EMPTY
+    if state is State.UNPROVEN and time:
+        differing = time & differing_time(stored.fact, stored.table, period, context.snapshot)
     if differing:
         yield from _of_state(stored, state, differing, "refresh", base, loadable, context)
     action = "check" if state is State.UNPROVEN else "refresh"
     yield from _of_state(stored, state, time - differing, action, base, loadable, context)
-
-
-def _differing(stored: StoredPeriod, context: Context) -> RangeSet:
-    """Returns the time of the rollups that a comparison has found to differ from the base: no other will prove them."""
-    table = context.snapshot.table(stored.table.table)
-    keys = context.snapshot.differing_keys(table)
-    binding = TimeBinding(stored.fact, stored.table, table)
-    partitions = context.snapshot.partitions(table, None) if keys else ()
-    slots = (binding.locate(partition.values) for partition in partitions if partition.key in keys)
-    return RangeSet(
-        TimeRange(slot.start, slot.end) for slot in slots if slot is not None and slot.period == stored.period
-    )
 
 
 def _of_state(

@@ -274,18 +274,25 @@ def _row(
 # The chart of a fact that a command or a page names.
 
 
+def named_fact_of(name: str, snapshot: Snapshot) -> Fact:
+    """Returns the fact ``f`` or ``db.f``. Raises ``ParseError`` for what is no name, and ``AnalysisError``
+    FACT_NOT_FOUND.
+    """
+    with only_ours():
+        typed = parse_name(name)
+        return snapshot.fact(single(Name(typed.parts if len(typed.parts) > 1 else (snapshot.current, *typed.parts))))
+
+
 def named_fact_chart(
     name: str, snapshot: Snapshot, settings: Settings, bounds: tuple[str, str] | None = None
 ) -> CoverageChart:
     """Returns the chart of the fact ``f`` or ``db.f``, over all time or between two bounds, as SHOW COVERAGE has them.
 
-    Raises ``ParseError`` for what is no name, ``AnalysisError`` FACT_NOT_FOUND, and ``DataError`` for a bound that is
-    no time, and INVALID_TIME_RANGE for bounds in the wrong order. O(ranges).
+    Raises the errors of ``named_fact_of``, and ``DataError`` for a bound that is no time, and INVALID_TIME_RANGE for
+    bounds in the wrong order. O(ranges).
     """
     with only_ours():
-        typed = parse_name(name)
-        parts = typed.parts if len(typed.parts) > 1 else (snapshot.current, *typed.parts)
-        fact = snapshot.fact(single(Name(parts)))
+        fact = named_fact_of(name, snapshot)
         if bounds is None:
             return fact_chart(fact, snapshot, settings)
         start, end = (resolve_bound(bound, settings.now, fact.calendar) for bound in bounds)

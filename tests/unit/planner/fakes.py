@@ -127,6 +127,12 @@ class FakeReader:
     def incomplete(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
         return _line(period, ())
 
+    def retired(self, table_name: str, period: UpdatePeriod, time_dimension: str) -> RangesPartitionTimeline:
+        return _line(period, ())
+
+    def differing_keys(self, table: Table) -> frozenset[bytes]:
+        return frozenset()
+
     def doubts(self, table: Table, ranges: Sequence[KeyRange]) -> tuple[str, ...]:
         return ("LOAD DATA loaded it",)
 

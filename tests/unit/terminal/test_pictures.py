@@ -108,16 +108,19 @@ def test_a_cell_shows_the_worst_state_in_it() -> None:
         ChartState.INCOMPLETE: [OrdinalRange(40 * day, 40 * day + 1)],
         ChartState.OPEN: [OrdinalRange(50 * day, 60 * day)],
         ChartState.OUTSIDE: [OrdinalRange(60 * day, 70 * day)],
+        ChartState.DROPPED: [OrdinalRange(80 * day, 90 * day)],
+        ChartState.DIFFERING: [OrdinalRange(95 * day, 95 * day + 1)],
     }
     row = ChartRow("f", "s", "t", UpdatePeriod.HOURLY, ordinals)
-    window = TimeRange(0, 80 * DAY)
-    assert "".join(mark.character for mark in row_marks(row, window, 8)) == "█━o?i~-·"
+    window = TimeRange(0, 100 * DAY)
+    assert "".join(mark.character for mark in row_marks(row, window, 10)) == "█━o?i~-·'≠"
     # One hour of ten years is seen.
     ten_years = TimeRange(0, 3652 * DAY)
     marks = "".join(mark.character for mark in row_marks(row, ten_years, 40))
-    assert marks.startswith("o")
-    assert set(marks[1:]) == {"·"}
-    assert row.count() == 20 * day + 1 + 2 + 1 + 20 * day
+    assert marks.startswith("o≠")
+    assert set(marks[2:]) == {"·"}
+    # What was dropped does not exist.
+    assert row.count() == 20 * day + 1 + 2 + 1 + 20 * day + 1
     assert row.ranges(ChartState.INCOMPLETE) == RangeSet.of(TimeRange(40 * DAY, 40 * DAY + HOUR))
 
 

@@ -23,13 +23,21 @@ import sqlalchemy as sa
 from browser import Watched
 
 from rewriter.catalog.catalog import Catalog
-from rewriter.catalog.model.changes import CreateObject
+from rewriter.catalog.model.changes import CreateObject, RejectPartitions
+from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.catalog.store import migrations
 from rewriter.cli.connection import connection
+from rewriter.display.html.coverage_picture import calendar_data
+from rewriter.display.terminal.rendering import text_of
 from rewriter.errors import OperationalError
+from rewriter.planner.cover.fact_coverage import Gap, Readable, Readiness
 from rewriter.serve import server, views
 from rewriter.serve.server import WebServer
 from rewriter.session import Session
+from rewriter.timeline.calendars import calendar_of
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+from rewriter.timeline.time_bounds import resolve_bound
 
 SETUP = """
 CREATE CUBE c (n BIGINT MEASURE SUM, t TIMESTAMP TIME);
@@ -40,6 +48,15 @@ CREATE FACT f OF CUBE c STORED IN STORAGE s (
   TABLE hours PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'));
 ALTER TABLE hours ADD PARTITION (dt='2015-01-01-00') PARTITION (dt='2015-01-01-01') PARTITION (dt='2015-01-01-03');
 ALTER TABLE days ADD PARTITION (dt='2015-01-02')
+"""
+RETAINED = """
+CREATE TABLE visits (n BIGINT) PARTITIONED BY (day DATE);
+CREATE CUBE visited (n BIGINT MEASURE COUNT, t TIMESTAMP TIME);
+CREATE FACT visits_all OF CUBE visited
+STORED IN (TABLE visits PERIOD DAILY PARTITIONED BY t AS (day) RETAIN 2 MONTHS) ROLLUPS (MONTHLY);
+INSERT INTO visits MARK COMPLETE FROM '2012-01-01' TO '2012-02-10'
+VALUES (4, DATE '2012-01-31'), (5, DATE '2012-02-05');
+MAINTAIN FACT visits_all
 """
 QUERY = "SELECT SUM(n) FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-01T02')"
 EVIL = "<script>alert(1)</script>\x1b[31m\u202e🙂'\""
@@ -101,10 +118,14 @@ def raw(web: WebServer, data: bytes, *, end: bool = True) -> bytes:
         return b"".join(parts)
 
 
-def post(web: WebServer, sql: object, **headers: str) -> Answer:
+def post(web: WebServer, sql: object, wanted: dict[str, object] | None = None, **headers: str) -> Answer:
+    """Posts a query; ``wanted`` is ``run`` and ``partial``."""
     token = address(web)[2]
     all_headers = {"Content-Type": "application/json", "X-Rewriter-Token": token, **headers}
-    return ask(web, "data/query", "POST", json.dumps({"sql": sql}).encode(), all_headers)
+    return ask(web, "data/query", "POST", json.dumps({"sql": sql, **(wanted or {})}).encode(), all_headers)
+
+
+RUN: dict[str, object] = {"run": True}
 
 
 class TestWhoMayRead:
@@ -269,7 +290,8 @@ class TestHostileClients:
         assert b" 501 " in raw(web, head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
         # Cut off in the middle.
         assert b" 400 " in raw(web, head + b'Content-Length: 100\r\n\r\n{"sql": "SEL')
-        for body in (b"", b"[]", b"{}", b'{"sql": 1}', b"\xff", b"[" * 100_000):
+        bodies = (b"", b"[]", b"{}", b'{"sql": 1}', b'{"sql": "SELECT 1", "run": 1}', b"\xff", b"[" * 100_000)
+        for body in bodies:
             headers = {"X-Rewriter-Token": token, "Content-Type": "application/json"}
             assert ask(web, "data/query", "POST", body, headers).status == 400
         assert post(web, QUERY, **{"Content-Type": "text/plain"}).status == 415
@@ -403,9 +425,252 @@ class TestContent:
         before = state()
         for path in ("data/facts", "data/fact?name=f", ""):
             ask(web, path)
-        for sql in (QUERY, "SELECT * FROM hours", "CREATE TABLE x AS SELECT 1", "SELECT * FROM parquet.`/etc/passwd`"):
+        statements = ("CREATE TABLE x AS SELECT 1", "DROP TABLE hours", "SET rewriter.partial_data = true", "COMMIT")
+        for sql in (QUERY, "SELECT * FROM hours", "SELECT * FROM parquet.`/etc/passwd`", *statements):
             post(web, sql)
+            answer = post(web, sql, RUN)
+            assert ("result" in answer.json()) == (sql == QUERY or ("hours" in sql and "DROP" not in sql)), sql
+        for path in ("data/due", "data/examples"):
+            assert ask(web, path).status == 200
         assert state() == before
+
+
+class TestWhatCanBeQueried:
+    """The three words, what is due, and queries. ``tests/differential/test_charts.py`` compares the words with queries
+    of random histories.
+    """
+
+    def test_words_and_reasons(self, web: WebServer) -> None:
+        (fact,) = ask(web, "data/facts").json()["facts"]
+        assert (fact["state"], fact["counts"]) == ("partly", {"whole": 3, "partly": 0, "not": 45})
+        assert [(row["name"], row["column"], len(row["cells"])) for row in fact["calendar"]["rows"]] == [
+            ("2015-01-01", 0, 24),
+            ("2015-01-02", 0, 24),
+        ]
+        cells = [cell for row in fact["calendar"]["rows"] for cell in row["cells"]]
+        assert [cell[1] for cell in cells] == ["whole", "whole", "not", "whole", *["not"] * 44]
+        assert cells[0] == ["2015-01-01", "whole", 1420070400, 1420074000]
+        assert cells[2][4:] == ["[2015-01-01T02, 2015-01-01T03): missing"]
+        assert cells[24][4:] == ["[2015-01-02, 2015-01-03): missing; DAILY of days is unproven"]
+        days, hours = fact["periods"]
+        assert [state for state, _, _ in days["bar"]] == ["", "unproven"]
+        assert sum(slices for _, _, slices in hours["bar"]) == 120
+
+    def test_retention_leaves_what_rollups_hold(self, web: WebServer, session: Session) -> None:
+        """What RETAIN has dropped can be read by longer periods, and no query of days finds it."""
+        list(session.script(RETAINED))
+        fact = next(fact for fact in ask(web, "data/facts").json()["facts"] if fact["name"] == "visits_all")
+        assert (fact["state"], fact["counts"]) == ("partly", {"whole": 9, "partly": 31, "not": 0})
+        whole = ask(web, "data/fact?name=visits_all").json()
+        reason = "dropped: only MONTHLY periods of visits_all_monthly"
+        assert whole["gaps"] == [{"time": "[2012-01-01, 2012-02-01)", "state": "partly", "reason": reason}]
+        days = next(row for row in whole["chart"]["rows"] if row["label"] == "visits DAILY")
+        assert days["states"]["dropped"] == [0, 31 * 86400, 31]
+        query = "SELECT SUM(n) AS n FROM visited WHERE time_range_in(t, '2012-01-01', '{}')"
+        assert "error" in post(web, query.format("2012-01-02"), RUN).json()
+        assert post(web, query.format("2012-02-01"), RUN).json()["result"]["rows"] == [["4"]]
+
+    def test_a_part_of_the_calendar(self, web: WebServer) -> None:
+        part = ask(web, "data/calendar?name=f&from=1420070400&to=1420081200").json()
+        (row,) = part["calendar"]["rows"]
+        assert [cell[1] for cell in row["cells"]] == ["whole", "whole", "not"]
+        assert part["chart"]["window"] == [1420070400, 1420081200]
+        for wrong in ("", "&from=1&to=1", "&from=x&to=2", "&from=1&to=99999999999999999"):
+            assert ask(web, f"data/calendar?name=f{wrong}").status == 400
+        assert ask(web, "data/calendar?name=nope&from=1&to=2").status == 422
+
+    @pytest.mark.parametrize(
+        ("base", "zone", "first", "last", "unit", "cells"),
+        [
+            ("HOURLY", "UTC", "2010-01-01", "2020-01-01", "MONTHLY", 120),
+            ("HOURLY", "UTC", "2019-11-01", "2020-02-01", "DAILY", 92),
+            ("DAILY", "UTC", "2020-01-01", "2020-01-03", "DAILY", 2),
+            ("WEEKLY", "UTC", "2020-01-06", "2020-03-02", "MONTHLY", 3),
+            ("QUARTERLY", "UTC", "1900-01-01", "2020-01-01", "YEARLY", 120),
+            ("DAILY", "UTC", "1000-01-01", "2000-01-01", "YEARLY", 1000),
+            # A day of 23 hours, and one of 25.
+            ("HOURLY", "America/New_York", "2013-03-10", "2013-03-11", "HOURLY", 23),
+            ("HOURLY", "America/New_York", "2013-11-03", "2013-11-04", "HOURLY", 25),
+        ],
+    )
+    def test_cells_are_few(self, base: str, zone: str, first: str, last: str, unit: str, cells: int) -> None:
+        calendar = calendar_of(zone)
+        period = calendar.of(UpdatePeriod[base])
+        time = TimeRange(*(resolve_bound(text, 0, calendar) for text in (first, last)))
+        half = RangeSet.of(TimeRange(time.start, period.floor((time.start + time.end) // 2)))
+        rest = tuple(Gap(range_, Readable.NOT, "missing") for range_ in RangeSet.of(time) - half)
+        data = calendar_data(Readiness(RangeSet.of(time), half, rest), period, calendar, most=130)
+        assert data is not None
+        assert data["unit"] == unit
+        drawn = [cell for row in data["rows"] for cell in row["cells"]]
+        assert len(drawn) == cells
+        assert {cell[1] for cell in drawn} <= {"whole", "partly", "not"}
+        assert drawn[0][0] == first[: {"MONTHLY": 7, "YEARLY": 4}.get(unit, 10)]
+
+    def test_a_chart_of_many_ranges_is_cut(self, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert ask(web, "data/fact?name=f").json()["cut"] == ""
+        monkeypatch.setattr(views, "_RANGES", 4)
+        monkeypatch.setattr(views, "_AGE", -1.0)
+        data = ask(web, "data/fact?name=f").json()
+        assert data["cut"] == "2015-01-01T03"
+        assert data["chart"]["window"][0] == 1420081200
+        assert sum(len(row["cells"]) for row in data["calendar"]["rows"]) == 48
+
+    def test_what_is_due_is_done_by_its_statements(self, web: WebServer, session: Session) -> None:
+        due = ask(web, "data/due").json()["due"]
+        assert [(item["state"], item["periods"], item["time"], item["statement"]) for item in due] == [
+            ("missing", "45 HOURLY periods", "[2015-01-01T02, 2015-01-03), 2 ranges", "INSERT INTO hours …"),
+            ("missing", "1 DAILY period", "[2015-01-01, 2015-01-02)", "REFRESH FACT f"),
+            ("unproven", "1 DAILY period", "[2015-01-02, 2015-01-03)", "CHECK FACT f ACCEPT"),
+        ]
+        assert [item.get("first", "") for item in due] == ["", *["Load their base first."] * 2]
+        version = ask(web, "data/due").json()["version"]
+        assert ask(web, f"data/due?since={version}").status == 204
+        session.execute(
+            "INSERT INTO hours MARK COMPLETE FROM '2015-01-01' TO '2015-01-03' VALUES (1, '2015-01-01-02')"
+        ).fetch()
+        for item in due[1:]:
+            session.execute(item["statement"]).fetch()
+        assert ask(web, "data/due").json()["due"] == []
+        assert ask(web, "data/facts").json()["facts"][0]["state"] == "whole"
+        list(session.script(RETAINED.replace("MAINTAIN FACT", "REFRESH FACT")))
+        (item,) = ask(web, "data/due").json()["due"]
+        assert (item["state"], item["periods"], item["statement"]) == (
+            "kept too long",
+            "31 DAILY periods",
+            "MAINTAIN FACT visits_all",
+        )
+        session.execute(item["statement"]).fetch()
+        assert ask(web, "data/due").json()["due"] == []
+
+    def test_what_differs_from_its_base(self, web: WebServer, session: Session) -> None:
+        """A rollup that a comparison has found to be wrong is told from one that nothing has compared."""
+        load = "INSERT INTO hours MARK COMPLETE FROM '2015-01-01' TO '2015-01-03' VALUES (1, '2015-01-01-02')"
+        list(session.script(f"{load}; REFRESH FACT f"))
+        snapshot = session.catalog.snapshot()
+        keys = [partition.key for partition in snapshot.partitions(snapshot.table("days")) if "01-01" in str(partition)]
+        with session.catalog.begin(snapshot) as transaction:
+            transaction.commit([RejectPartitions(snapshot.table("days"), tuple(keys), BY_COMPARISON)])
+        data = ask(web, "data/fact?name=f").json()
+        days = next(row for row in data["chart"]["rows"] if row["label"] == "days DAILY")
+        assert days["states"]["differs"] == [0, 86400, 1]
+        (fact,) = ask(web, "data/facts").json()["facts"]
+        assert (fact["state"], fact["periods"][0]["differs"], fact["periods"][0]["bar"][0][0]) == (
+            "whole",
+            1,
+            "differs",
+        )
+        due = {item["time"]: item["statement"] for item in ask(web, "data/due").json()["due"]}
+        assert due["[2015-01-01, 2015-01-02)"] == "REFRESH FACT f"
+
+    def test_examples_run(self, web: WebServer, session: Session) -> None:
+        list(session.script(f"{RETAINED}; INSERT OVERWRITE hours VALUES (7, '2015-01-01-03')"))
+        data = ask(web, "data/examples").json()
+        assert data["runs"]
+        assert [example["name"] for example in data["examples"]] == ["f", "visits_all"]
+        for example in data["examples"]:
+            answer = post(web, example["sql"], RUN).json()
+            rows = session.execute(example["sql"]).fetch()
+            assert answer["result"]["rows"] == [[text_of(value) for value in row] for row in rows]
+            assert len(rows) > 0
+
+    def test_rows(self, web: WebServer) -> None:
+        data = post(web, "SELECT 'a<b' AS `x<y`, 1 + 1, CAST(NULL AS INT), repeat('x', 1000), '\u202e'", RUN).json()
+        result = data["result"]
+        assert result["columns"][0] == {"name": "x<y", "type": "string"}
+        assert result["rows"] == [["a<b", "2", "NULL", "x" * 499 + "…", "\\u202e"]]
+        assert (result["right"][:3], result["more"]) == ([False, True, False], False)
+        result = post(web, "SELECT explode(sequence(1, 100000)) AS n", RUN).json()["result"]
+        assert (len(result["rows"]), result["more"]) == (200, True)
+        answer = post(web, "SELECT n, repeat('x', 500), * FROM (SELECT explode(sequence(1, 200)) AS n)", RUN)
+        assert answer.json()["result"]["rows"]
+        wide = ", ".join(["repeat('x', 500)"] * 90)
+        answer = post(web, f"SELECT {wide} FROM (SELECT explode(sequence(1, 200)) AS n) AS s", RUN)
+        assert len(answer.body) < 300_000
+        assert answer.json()["result"]["more"]
+
+    def test_missing_partitions(self, web: WebServer) -> None:
+        query = "SELECT SUM(n) AS n FROM c WHERE time_range_in(t, '2015-01-01', '2015-01-02')"
+        data = post(web, query, RUN).json()
+        assert data["missing"] == ["[2015-01-01T02, 2015-01-01T03)", "[2015-01-01T04, 2015-01-02)"]
+        assert "result" not in data
+        data = post(web, query, {"run": True, "partial": True}).json()
+        assert len(data["result"]["rows"]) == 1
+        assert "lacks" in data["warnings"][0]
+        assert "error" in post(web, query, RUN).json()
+
+    def test_the_place_of_an_error(self, web: WebServer) -> None:
+        """It is in the units in which a browser counts: a character beyond 16 bits is two."""
+        data = post(web, "SELECT '🙂',\n nope FROM hours", RUN).json()
+        assert data["place"] == [14, 18]
+
+    def test_a_server_that_plans_only(self, session: Session, tmp_path: Path) -> None:
+        served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", runs_queries=False)
+        served.start()
+        try:
+            assert post(served, QUERY, RUN).status == 403
+            assert post(served, QUERY).json()["covers"]
+            assert b'value="run"' not in ask(served, "query").body
+        finally:
+            served.stop()
+
+    @pytest.mark.parametrize(("host", "runs"), [("127.0.0.1", True), ("0.0.0.0", False)])
+    def test_other_machines_run_nothing_by_default(
+        self, session: Session, tmp_path: Path, host: str, runs: bool
+    ) -> None:
+        served = WebServer(lambda: Session(tmp_path / "w", "duckdb"), "w", host)
+        served.start()
+        try:
+            assert (b'value="run"' in ask(served, "query").body) == runs
+        finally:
+            served.stop()
+
+    def test_files_outside_of_the_catalog_are_not_read(self, web: WebServer, tmp_path: Path, session: Session) -> None:
+        secret = tmp_path / "secret.csv"
+        secret.write_text("a\n1\n")
+        session.execute(f"CREATE VIEW peek AS SELECT * FROM csv.`{secret}`")
+        for source in (f"csv.`{secret}`", "peek", f"(SELECT 1 AS x WHERE EXISTS (SELECT * FROM csv.`{secret}`)) AS s"):
+            data = post(web, f"SELECT * FROM {source}", RUN).json()
+            assert "[NOT_SERVED]" in data["error"], source
+            assert "result" not in data
+
+    def test_periods_that_a_setting_excludes(self, session: Session, tmp_path: Path) -> None:
+        """What no query of the server may use cannot be queried."""
+        list(session.script(RETAINED))
+        settings = {"rewriter.periods": "MONTHLY"}
+        served = WebServer(lambda: Session(tmp_path / "w", "duckdb", None, settings), "w")
+        served.start()
+        try:
+            data = ask(served, "data/fact?name=visits_all").json()
+            assert data["fact"]["counts"] == {"whole": 0, "partly": 31, "not": 9}
+            assert data["gaps"][0]["reason"] == "excluded by rewriter.periods"
+            assert "error" in post(served, "SELECT SUM(n) FROM visited WHERE t >= '2012-02-01'").json()
+        finally:
+            served.stop()
+
+    def test_clusters_run_nothing(self, session: Session, tmp_path: Path) -> None:
+        settings = {"hive.cluster.properties": '{"a": {"filesystem": "/data/a"}}'}
+        served = WebServer(lambda: Session(tmp_path / "w", "duckdb", None, settings), "w")
+        served.start()
+        try:
+            data = post(served, "SELECT n FROM hours", RUN).json()
+            assert "[NOT_SERVED] The query would run on a cluster." in data["error"]
+            assert data["tables"]
+        finally:
+            served.stop()
+
+    def test_a_query_ends_with_its_time(self, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        numbers = "(SELECT explode(sequence(1, 300000)) AS {0}) AS of_{0}"
+        slow = f"SELECT COUNT(*) FROM {numbers.format('n')}, {numbers.format('m')}"
+        assert post(web, "SELECT 1", RUN).json()["result"]
+        monkeypatch.setattr(views, "RUNNING", 0.5)
+        start = time.monotonic()
+        answer = post(web, f"{slow} WHERE n * m % 7 = 3", RUN)
+        assert time.monotonic() - start < 15
+        assert answer.status == 503
+        assert answer.json()["error"].startswith("Error: [QUERY_TIMEOUT] The query has not ended after 0.5 seconds.")
+        monkeypatch.setattr(views, "RUNNING", 30.0)
+        assert post(web, "SELECT 1", RUN).json()["result"]["rows"] == [["1"]]
 
 
 def test_addresses_that_cannot_be_had(tmp_path: Path) -> None:
@@ -526,17 +791,18 @@ class TestCommand:
         assert time.monotonic() - start < 9  # Planning may take ten seconds.
         assert "Traceback" not in err
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals) -> None:
+    @pytest.mark.parametrize(("number", "queries"), [(signal.SIGINT, "run"), (signal.SIGTERM, "plan")])
+    def test_signals_end_it(self, session: Session, tmp_path: Path, number: signal.Signals, queries: str) -> None:
         words = [sys.executable, "-m", "rewriter", "serve", "--web", "--port", "0", "-w", str(tmp_path / "w")]
+        words += ["--queries", queries]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         url = process.stdout.readline()
         assert url.startswith("http://127.0.0.1:")
         place, token = url.split("/")[2:4]
         connection = http.client.HTTPConnection(place, timeout=30)
-        connection.request("GET", f"/{token}/data/facts")
-        assert connection.getresponse().status == 200
+        connection.request("GET", f"/{token}/query")
+        assert (b'value="run"' in connection.getresponse().read()) == (queries == "run")
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out, err) == (0, "", "")
@@ -545,6 +811,7 @@ class TestCommand:
         for words, message in (
             (["--web", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             ([], "Say what to serve: --web, --metastore."),
+            (["--metastore", "--queries", "run"], "--queries needs --web."),
             (["--web", "--host", "no.such.host.invalid", "-w", str(tmp_path / "absent")], "[WAREHOUSE_NOT_FOUND]"),
             (["--web", "--port", "70000"], "70000"),
         ):
@@ -563,12 +830,13 @@ class TestInChromium:
         watched.host = f"{host}:{port}"
         page = watched.page
         page.goto(web.url)
-        page.get_by_role("link", name="f", exact=True).wait_for()
+        link = page.locator("#facts").get_by_role("link", name="f", exact=True)
+        link.wait_for()
         assert page.locator("h1").inner_text() == "<script>alert(1)</script>\\u001b[31m\\u202e🙂'\""
         assert "21 HOURLY periods" in page.locator("#facts").inner_text()
         session.execute("ALTER TABLE hours ADD PARTITION (dt='2015-01-01-02')")
         page.get_by_text("20 HOURLY periods").wait_for()
-        page.get_by_role("link", name="f", exact=True).click()
+        link.click()
         page.get_by_role("button", name="Zoom in").click()
         zoomed = page.locator(".shown").inner_text()
         bars = page.evaluate("document.querySelectorAll('svg.main path').length")
@@ -587,23 +855,24 @@ class TestInChromium:
         page.goto(f"{web.url}query")
         page.locator("#sql").fill(QUERY)
         page.get_by_role("button", name="Plan it").click()
-        page.locator("#plan svg.main").wait_for()
-        assert page.locator("#plan h2").first.inner_text() == "c: [2015-01-01, 2015-01-01T02)"
+        page.locator("#answer svg.main").wait_for()
+        assert page.locator("#answer h2").first.inner_text() == "c: [2015-01-01, 2015-01-01T02)"
+        assert page.locator("#answer table.result").count() == 0
         page.locator("#sql").fill("SELECT '<img src=x onerror=alert(1)>' FROM `<b>`")
         page.keyboard.press("Control+Enter")
-        page.locator("#plan pre.bad").wait_for()
-        assert "`<b>`" in page.locator("#plan pre.bad").inner_text()
-        assert page.locator("#plan img").count() == 0
+        page.locator("#answer p.bad").wait_for()
+        assert "`<b>`" in page.locator("#answer p.bad").inner_text()
+        assert page.locator("#answer img").count() == 0
         watched.check()
         page.locator("#sql").fill("x" * 100_001)
         page.get_by_role("button", name="Plan it").click()
         page.get_by_text("at most 100,000 characters").wait_for()
-        assert "`<b>`" not in page.locator("#plan").inner_text()
+        assert "`<b>`" not in page.locator("#answer").inner_text()
         # What was planned before does not stand beside an error.
         web.stop()
         page.get_by_role("button", name="Plan it").click()
         page.get_by_text("The server cannot be reached.").wait_for()
-        assert page.locator("#plan").inner_text() == ""
+        assert page.locator("#answer").inner_text() == ""
 
     def test_texts_run_no_script(self, web: WebServer, watched: Watched) -> None:
         host, port, _ = address(web)
@@ -619,3 +888,63 @@ class TestInChromium:
         watched.page.goto("data:text/html,<title>elsewhere</title>")
         read = watched.page.evaluate("(url) => fetch(url).then(() => 'read', () => 'refused')", f"{web.url}data/facts")
         assert read == "refused"
+
+    def test_a_calendar_says_why(self, web: WebServer, session: Session, watched: Watched) -> None:
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        page = watched.page
+        page.goto(web.url)
+        page.get_by_role("button", name="2015-01-01T01: whole").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".said").inner_text().splitlines() == [
+            "2015-01-01T02: not",
+            "[2015-01-01T02, 2015-01-01T03): missing",
+        ]
+        page.keyboard.press("ArrowDown")
+        assert "2015-01-02T02: not" in page.locator(".said").inner_text()
+        assert page.get_by_role("img", name="hours HOURLY: 3").count() == 1
+        assert page.locator("#due").get_by_text("CHECK FACT f ACCEPT").count() == 1
+        page.keyboard.press("Enter")
+        page.locator("svg.main path").first.wait_for()
+        assert page.locator(".shown").inner_text() == "2015-01-02T02 … 2015-01-02T03"
+        assert "not" in page.locator("#gaps").inner_text()
+        watched.check()
+
+    def test_an_example_runs(self, web: WebServer, watched: Watched) -> None:
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        page = watched.page
+        page.goto(f"{web.url}query?fact=f")
+        page.locator("#example option").wait_for(state="attached")
+        assert page.locator("#sql").input_value().startswith("SELECT date_trunc(")
+        page.locator("#sql").press("Control+Enter")
+        page.locator("#answer table.result th").first.wait_for()
+        assert page.locator("#answer svg.main").count() == 1
+        page.locator("#sql").fill("SELECT '🙂', nope FROM hours")
+        page.get_by_role("button", name="Run").click()
+        page.get_by_role("button", name="Show the place").click()
+        assert page.evaluate("getSelection().toString()") == "nope"
+        watched.check()
+
+    def test_narrow_and_dark_windows(self, web: WebServer, session: Session, watched: Watched) -> None:
+        _rename_as_earlier_versions_could(session, "f", "<img src=x onerror=alert(1)>" + "x" * 60)
+        host, port, _ = address(web)
+        watched.host = f"{host}:{port}"
+        page, grounds = watched.page, set()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": 360, "height": 700})
+            for path in ("", "query"):
+                page.goto(f"{web.url}{path}")
+                page.locator("#example option, #due li").first.wait_for(state="attached")
+                if path == "":
+                    page.locator("#facts a").click()
+                    page.locator("#due li").first.wait_for()
+                    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+                    page.go_back()
+                    page.locator("#facts a").wait_for()
+                assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert page.locator("img").count() == 0
+        assert len(grounds) == 2
+        watched.check()
