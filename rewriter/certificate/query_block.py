@@ -215,8 +215,15 @@ class QueryBlock:
             for part in [*node.args.get("partition_by", ()), *filter(None, [node.args.get("order")])]:
                 self._check(part, output, in_where=False)
         elif isinstance(node, exp.Join):
-            if node.args.get("on") is not None:
-                self._check(node.args["on"], set(), in_where=False)
+            on = node.args.get("on")
+            if (
+                on is not None
+                and (self.uses_time(on) or self._other_time(on) is not None)
+                and not self._is_of_units(on)
+            ):
+                raise NotUnderstood(f"time in the condition {on.sql('spark')[:80]} of a join, over rollups")
+            if on is not None:
+                self._check(on, set(), in_where=False)
         elif _is_logical(node):
             for child in node.iter_expressions():
                 if self._measure(child) is not None:

@@ -102,10 +102,11 @@ def as_source(data: Any) -> PartitionableTableSource:
     """Returns a source as it is, and a DataFrame of Spark, pandas or Polars or Arrow data as one. Raises
     ``InterfaceError`` for other objects.
     """
-    if isinstance(data, PartitionableTableSource):
-        return data
+    # A DataFrame of Spark Connect seems to have every attribute: each may be a column.
     if is_spark_frame(data):
         return FrameSource(data)
+    if isinstance(data, PartitionableTableSource):
+        return data
     if isinstance(data, type) or not (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
         raise InterfaceError(
             f"{type(data).__name__} is not a source.",

@@ -333,3 +333,20 @@ def test_the_program_of_the_page(
     program, output = (block.text for block in blocks(page) if block.language in ("python", "output"))
     exec(compile(program, str(page), "exec"), {})
     assert is_same_output(output.splitlines(), capsys.readouterr().out.rstrip().splitlines())
+
+
+def test_a_frame_of_spark_connect(tmp_path: Path, connect: SparkEngine) -> None:
+    with rewriter.connect(tmp_path / "w", engine=connect) as connection:
+        for statement in WORLD.split(";"):
+            connection.execute(statement)
+        cursor = connection.execute(TOTAL)
+        frame, before = connection.sql(TOTAL), cursor.fetchall()
+        assert rows(frame) == before == rows(cursor.to_spark())
+        assert rows(frame.filter("page = 'p1'").select("n")) == [(before[1][1],)]
+        connection.execute("INSERT INTO hours VALUES ('p0', 1000, 0, 0, 0, '2024-01-15-08')")
+        assert rows(frame) == before
+        # Rows of a DataFrame of Connect become Arrow data.
+        own = frame.sparkSession.range(3).selectExpr("CAST(id AS INT) AS a", "'c' AS s", "DATE '2024-07-01' AS d")
+        assert connection.append("plain", own).rowcount == 3
+        connection.register_source("own", own)
+        assert connection.execute("SELECT SUM(a) FROM own").fetchall() == [(3,)]
