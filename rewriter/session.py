@@ -48,7 +48,7 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
-from rewriter.runtime.query_log import QueryLog
+from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
@@ -116,7 +116,7 @@ class Session:
         self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
-        self._prepared, self._queries, self._temporaries = PreparedQueries(), QueryLog(), Temporaries()
+        self._prepared, self._queries, self._temporaries = PreparedQueries(), RecentStatements(), Temporaries()
         with only_ours():
             self._shares_catalog = isinstance(catalog, Catalog)
             opened = catalog if isinstance(catalog, Catalog) else Catalog.open(warehouse, catalog, create=False)

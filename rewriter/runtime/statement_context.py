@@ -17,7 +17,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.cluster_engines import SessionClusters
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
-from rewriter.runtime.query_log import QueryLog
+from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.transaction_errors import not_in_transaction
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Context:
     rehearsed: list[Change] | None = None
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
-    queries: QueryLog = field(default_factory=QueryLog)
+    queries: RecentStatements = field(default_factory=RecentStatements)
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
     shadow_proofs: ShadowProofs | None = None
     cluster: str | None = None

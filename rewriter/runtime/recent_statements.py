@@ -81,7 +81,7 @@ class LoggedStatement:
         return self._failure if self._progress is None else self._progress.failure
 
 
-class QueryLog:
+class RecentStatements:
     """The last ``MOST_STATEMENTS`` statements, the oldest first. Another thread may read them."""
 
     def __init__(self) -> None:
