@@ -48,6 +48,7 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
+from rewriter.runtime.query_log import SessionLog
 from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
@@ -131,6 +132,7 @@ class Session:
         self._results = OpenStreams()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
+        self._query_log = SessionLog()
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -320,6 +322,7 @@ class Session:
             queries=self._queries,
             session_clusters=self._clusters,
             shadow_proofs=self._shadow_proofs,
+            query_log=self._query_log,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -455,6 +458,8 @@ class Session:
         transaction = self._transaction.take()
         with self._scope(), ExitStack() as stack:
             stack.callback(self._close, engine, catalog)
+            if catalog is not None:
+                self._query_log.write(catalog)
             self.streams.close()
             if transaction is not None:
                 transaction.rollback()

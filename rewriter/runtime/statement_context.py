@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Settings
     from rewriter.planner.routing.routes import Attempt
     from rewriter.runtime.multi_statement import OpenTransaction
+    from rewriter.runtime.query_log import SessionLog
     from rewriter.runtime.running_streams import RunningStreams
     from rewriter.runtime.settings import SessionSettings
     from rewriter.runtime.shadow_proofs import ShadowProofs
@@ -56,7 +57,7 @@ class Context:
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
     ``streams`` are the streams that the session has started, ``queries`` its last statements, ``session_clusters`` its
-    choice of a cluster, ``shadow_proofs`` the proofs of its queries.
+    choice of a cluster, ``shadow_proofs`` the proofs of its queries, ``query_log`` those that the log lacks.
 
     ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
     may be used, with the reason. ``written`` are the tables that have required one. ``unreachable`` were tried by this
@@ -81,6 +82,7 @@ class Context:
     queries: RecentStatements = field(default_factory=RecentStatements)
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
     shadow_proofs: ShadowProofs | None = None
+    query_log: SessionLog | None = None
     cluster: str | None = None
     required: tuple[str, str] | None = None
     written: tuple[str, ...] = ()

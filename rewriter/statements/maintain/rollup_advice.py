@@ -1,0 +1,648 @@
+"""RECOMMEND ROLLUPS and SHOW ROLLUP USE: which rollups would serve the queries that are run, and which ones do.
+
+The advice rests on needs (``planner.model.rollup_needs``): those of the query log, or of the queries of a file. The
+candidates are the rollups of each need, of each period that may serve it, and of unions of needs. The rows of a
+candidate are counted in a few of its periods, by one query of the cube for each. Which rollups serve is the planner's
+decision (``planner.cover.hypothetical_rollups``), and a search chooses the set (``planner.cover.rollup_search``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rewriter.cancellation import check_cancellation
+from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, seen_from
+from rewriter.catalog.store.query_log import LoggedNeed, LoggedReads, logged_needs
+from rewriter.errors import AnalysisError, Error, OperationalError, ProgrammingError, Span, shift_position
+from rewriter.grammar.families import fact_changes as s
+from rewriter.grammar.families.facts import Rollup
+from rewriter.grammar.families.queries import Select
+from rewriter.grammar.lexer import split_statements
+from rewriter.grammar.parser import parse
+from rewriter.grammar.terms import Name, Query
+from rewriter.grammar.unparse import render
+from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.cover.choose_facts import allowed_sources
+from rewriter.planner.cover.hypothetical_rollups import (
+    AdvisedCube,
+    CostModel,
+    HypotheticalRollup,
+    TableKey,
+    whole_time,
+    with_rollups,
+)
+from rewriter.planner.cover.rollup_search import Limits, find_rollups
+from rewriter.planner.model.plan import quote_identifier, quoted
+from rewriter.planner.model.rollup_needs import RollupNeed, reads_of
+from rewriter.planner.plan_query import plan_query
+from rewriter.planner.text.literals import string_literal
+from rewriter.runtime.query_log import without_literals
+from rewriter.runtime.result import Result, Row, listing, strings
+from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.alter_fact import time_held_alone
+from rewriter.statements.define.rollups import shown_rollups
+from rewriter.statements.maintain.check_fact import complete_base_time
+from rewriter.statements.query.select import prepare
+from rewriter.statements.resolve.fact_periods import base_periods, stored_periods
+from rewriter.statements.resolve.named_objects import named_cube, named_fact
+from rewriter.timeline.periods import UpdatePeriod
+from rewriter.timeline.ranges import RangeSet, TimeRange
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rewriter.runtime.statement_context import Context
+    from rewriter.timeline.calendars import Period
+
+#: Queries of a file that differ in literals alone: so many are planned, and stand for the others.
+_MOST_PLANNED = 20
+#: How many sets of dimensions of needs are combined by two, and how many sets a period has at most.
+_MOST_COMBINED, _MOST_SETS = 24, 80
+#: The most rows of the base that the counting of one period reads.
+_MOST_SAMPLED_ROWS = 1_000_000
+#: The bytes of a partition of a rollup without rows, for each column: its part of the file's footer.
+_BYTES_OF_COLUMN = 90
+#: The most errors of a file that are shown.
+_MOST_ERRORS = 20
+
+#: The dimensions of a rollup, and a number for each.
+_Dimensions = frozenset[str]
+_Rows = dict[_Dimensions, float]
+
+_ADVICE_COLUMNS = (
+    *strings("statement", "reason"),
+    *(
+        Column(name, "bigint")
+        for name in ("queries", "rows_before", "rows_after", "bytes", "build_rows", "build_bytes")
+    ),
+)
+_USE_COLUMNS = (
+    *strings("table", "period"),
+    *(Column(name, "bigint") for name in ("queries", "partitions", "rows")),
+    Column("last_used", "timestamp"),
+)
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """The needs of a cube, with how many queries have each; the tables that have served them, as far as a log knows;
+    and what to tell the user.
+    """
+
+    weights: Mapping[RollupNeed, float]
+    source: str
+    served: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def queries(self) -> float:
+        return sum(self.weights.values())
+
+
+@runs(s.RecommendRollups)
+def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result:
+    """Rows of (statement, reason, queries, rows_before, rows_after, bytes, build_rows, build_bytes), ADD before DROP.
+
+    ``queries`` are those that would read the rollup, ``rows_before`` and ``rows_after`` the rows that they read now,
+    and after all statements and a REFRESH FACT. ``bytes`` is the estimated size, ``build_rows`` and ``build_bytes`` are
+    the base that the refresh reads; all are of the newest data, by the mean rows of a partition. Runs a few queries
+    that count the rows of candidates, and writes nothing.
+
+    Raises QUERY_LOG_EMPTY without needs, STATISTICS_MISSING if the rows of the base are unknown, NO_CANDIDATE_FACT
+    without facts, and PATH_NOT_FOUND for the file.
+    """
+    cube = named_cube(statement.cube, context)
+    facts = context.snapshot.facts_of(cube.name)
+    if not facts:
+        raise AnalysisError(
+            f"The cube {cube.name} has no fact.",
+            condition="NO_CANDIDATE_FACT",
+            position=statement.cube.span,
+            object=cube.name,
+            hint=f"CREATE FACT … OF CUBE {cube.name} declares where its partitions are.",
+        )
+    needs = _logged(cube, statement, context) if statement.file is None else _of_file(cube, statement, context)
+    try:
+        advised = _advised(cube, facts, context)
+    except Error as error:
+        raise error.at(statement.cube.span) from None
+    candidates = _candidates(advised, needs, context)
+    weighted = [(need, weight) for need, weight in needs.weights.items() if not need.needs_base]
+    model = CostModel(advised, weighted, candidates)
+    chosen = [candidates[number] for number in find_rollups(model, Limits(statement.most_bytes))]
+    rows, notes = _advice(advised, needs, chosen, context)
+    return replace(listing("RECOMMEND ROLLUPS", _ADVICE_COLUMNS, rows), warnings=(*needs.notes, *notes))
+
+
+# The needs: from the log, or from a file.
+
+
+def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Needs:
+    entries = _log_of(cube, context)
+    weights: Counter[RollupNeed] = Counter()
+    for entry in entries:
+        weights[RollupNeed.of_text(entry.need)] += entry.queries
+    if not entries:
+        raise ProgrammingError(
+            f"The query log has no query of the cube {cube.name}.",
+            condition="QUERY_LOG_EMPTY",
+            position=statement.cube.span,
+            object=cube.name,
+            hint="SET rewriter.query_log = on in the sessions that run queries, and run them; or name a file of "
+            f"queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'.",
+        )
+    since = datetime.fromtimestamp(min(entry.first_at for entry in entries), UTC)
+    served = frozenset(table_id for entry in entries for table_id, _ in entry.reads)
+    return _Needs(weights, f"the query log since {since:%Y-%m-%d %H:%M}", served)
+
+
+def _log_of(cube: Cube, context: Context) -> tuple[LoggedNeed, ...]:
+    """Returns the entries of a cube. Those that wait in this session are written first."""
+    if context.query_log is not None:
+        context.query_log.write(context.catalog)
+    with context.catalog.database.read() as connection:
+        return logged_needs(connection, cube.id)
+
+
+def _of_file(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Needs:
+    """Returns the needs of the queries of a file. Of those that differ in literals alone, a few are planned."""
+    name = str(statement.file)
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise OperationalError(
+            f"The file {name} cannot be read: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}.",
+            condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
+            position=statement.file_span,
+            object=name,
+            hint="Name a file of queries that end with a semicolon.",
+        ) from None
+    alike: dict[str, list[Span]] = defaultdict(list)
+    try:
+        for span in split_statements(text):
+            alike[without_literals(text[span.start : span.end])].append(span)
+    except Error as error:
+        line, column = (error.position or Span(0, 0)).line_column(text)
+        error.message = f"{name}, line {line}, column {column}: {error.message}"
+        raise error.at(None) from None
+    weights: dict[RollupNeed, float] = defaultdict(float)
+    errors: list[str] = []
+    others = 0.0
+    for spans in alike.values():
+        check_cancellation()
+        planned = spans[:: max(1, -(-len(spans) // _MOST_PLANNED))]
+        weight = len(spans) / len(planned)
+        for span in planned:
+            try:
+                needs = list(_needs_of(text[span.start : span.end], cube, context))
+            except Error as error:
+                place = shift_position(error, span).position or span
+                line, column = place.line_column(text)
+                errors.append(f"{name}, line {line}, column {column}: {error.message}")
+                continue
+            others += 0 if needs else weight
+            for need in needs:
+                weights[need] += weight
+    notes = errors[:_MOST_ERRORS]
+    if len(errors) > _MOST_ERRORS:
+        notes.append(f"{name} has {len(errors) - _MOST_ERRORS:,} more queries with errors")
+    if not weights:
+        raise ProgrammingError(
+            f"{name} has no query of the cube {cube.name} that can be planned. {''.join(notes[:1])}".rstrip(),
+            condition="QUERY_LOG_EMPTY",
+            position=statement.file_span,
+            object=name,
+            hint="Write SELECT statements that end with a semicolon.",
+        )
+    if others:
+        notes.append(f"{name} has {_queries(others)} without {cube.name}")
+    return _Needs(weights, name, notes=tuple(notes))
+
+
+def _needs_of(text: str, cube: Cube, context: Context) -> Iterator[RollupNeed]:
+    statement = parse(text)
+    if not isinstance(statement, Select):
+        raise ProgrammingError("Only queries need rollups.", position=statement.span, hint="Write SELECT statements.")
+    planning = replace(context.planning, partial_data=True)
+    for reference, _ in reads_of(plan_query(statement.query, context.snapshot, planning, {})):
+        if reference.cube == cube.name:
+            yield RollupNeed.of(reference, cube.times[1:])
+
+
+# The cube as it is: its time, and the mean rows of its partitions.
+
+
+def _advised(cube: Cube, facts: Sequence[Fact], context: Context) -> AdvisedCube:
+    finest = min(fact.base_period for fact in facts)
+    bases = [stored for fact in facts if fact.base_period is finest for stored in base_periods(fact)]
+    time = complete_base_time(bases, context)
+    if not time:
+        raise ProgrammingError(
+            f"The cube {cube.name} has no data.",
+            condition="STATISTICS_MISSING",
+            object=cube.name,
+            hint="Load its base first: advice rests on the rows of its partitions.",
+        )
+    extent = TimeRange(time.ranges[0].start, time.ranges[-1].end)
+    rows: dict[TableKey, float] = {}
+    for fact in facts:
+        for table in fact.tables:
+            for key, mean in _mean_rows(fact, table, context):
+                if mean is None:
+                    raise ProgrammingError(
+                        f"The rows of some partitions of {table.table} are not known.",
+                        condition="STATISTICS_MISSING",
+                        object=table.table,
+                        hint=f"ANALYZE TABLE {table.table} COMPUTE STATISTICS counts them.",
+                    )
+                rows[key] = mean
+    return AdvisedCube(cube, tuple(facts), extent, rows, context.snapshot, context.planning)
+
+
+def _mean_rows(fact: Fact, stored: StorageTable, context: Context) -> Iterator[tuple[TableKey, float | None]]:
+    """Yields the mean rows of one period of a table, for each of its periods that has partitions; ``None`` if the rows
+    of some are unknown.
+    """
+    table = context.snapshot.table(stored.table)
+    binding = TimeBinding(fact, stored, table)
+    rows: Counter[UpdatePeriod] = Counter()
+    slots: dict[UpdatePeriod, set[int]] = defaultdict(set)
+    unknown: set[UpdatePeriod] = set()
+    for partition in context.snapshot.partitions(table):
+        slot = binding.locate(partition.values)
+        if slot is None:
+            continue
+        kind = slot.period.kind
+        slots[kind].add(slot.ordinal)
+        rows[kind] += partition.rows or 0
+        if partition.rows is None:
+            unknown.add(kind)
+    for kind, ordinals in slots.items():
+        yield (stored.table, kind), None if kind in unknown else rows[kind] / len(ordinals)
+
+
+# The candidates: rollups that may serve, and the rows that they would have.
+
+
+def _candidates(advised: AdvisedCube, needs: _Needs, context: Context) -> list[HypotheticalRollup]:
+    """Returns the rollups of needs and of their unions, for each period that may serve them, with estimated rows."""
+    cube = advised.cube
+    wanted: dict[tuple[str, Period], _Rows] = defaultdict(lambda: defaultdict(float))
+    for need, weight in needs.weights.items():
+        dimensions = frozenset(d.name for d in cube.dimensions if d.name.lower() in need.columns)
+        for fact_name, period in _serving_periods(advised, need, dimensions):
+            wanted[fact_name, period][dimensions] += weight
+    facts = {fact.name: fact for fact in advised.facts}
+    candidates: list[HypotheticalRollup] = []
+    for (fact_name, period), sets in wanted.items():
+        fact = facts[fact_name]
+        existing = {cube.columns_in(fact.columns_of(t)) for t in fact.tables if period in t.layouts and t.raw is None}
+        measures = [m.name for m in cube.measures if fact.columns is None or m.name in fact.columns]
+        timeline = whole_time(period, complete_base_time(base_periods(fact), context))
+        own = {name for name in (d.name for d in cube.dimensions) if fact.columns is None or name in fact.columns}
+        unions = [
+            dimensions
+            for dimensions in _unions(sets)
+            if dimensions <= own and frozenset(n.lower() for n in (*dimensions, *measures)) not in existing
+        ]
+        if timeline.is_empty or not unions:
+            continue
+        rows = _Sample(advised, fact, period, context).rows(unions)
+        bytes_of_row = _bytes_of_row(advised, fact, context)
+        for dimensions in unions:
+            ordered = tuple(d.name for d in cube.dimensions if d.name in dimensions)
+            columns = len(ordered) + len(measures)
+            size = rows[dimensions] * bytes_of_row * columns + _BYTES_OF_COLUMN * columns
+            candidates.append(HypotheticalRollup(fact_name, period, ordered, rows[dimensions], size, timeline))
+    return candidates
+
+
+def _serving_periods(
+    advised: AdvisedCube, need: RollupNeed, dimensions: frozenset[str]
+) -> Iterator[tuple[str, Period]]:
+    """Yields the facts and periods whose rollup of these dimensions the planner lets serve a need, of the ranges of
+    which some hold a whole period.
+    """
+    cube, calendar = advised.cube, advised.cube.calendar
+    for fact in advised.facts:
+        periods = [calendar.of(kind) for kind in UpdatePeriod if calendar.of(kind) >= fact.base_period]
+        ordered = tuple(d.name for d in cube.dimensions if d.name in dimensions)
+        rollups = {
+            rollup.table: rollup
+            for period in periods
+            for rollup in [HypotheticalRollup(fact.name, period, ordered, 0, 0, whole_time(period, RangeSet.EMPTY))]
+        }
+        for demand, _ in advised.demands(need):
+            for source in allowed_sources(
+                demand, with_rollups(advised.facts, rollups.values(), cube), advised.settings
+            ):
+                found = rollups.get(source.storage_table.table)
+                if found is not None and not whole_time(found.period, demand.requested).is_empty:
+                    yield fact.name, found.period
+
+
+def _unions(sets: Mapping[_Dimensions, float]) -> list[_Dimensions]:
+    """Returns sets of dimensions, the frequent ones first, and the unions of two of the most frequent ones."""
+    by_weight = sorted(sets, key=lambda dimensions: (-sets[dimensions], sorted(dimensions)))
+    pairs = (a | b for a, b in combinations(by_weight[:_MOST_COMBINED], 2))
+    whole = frozenset[str]().union(*by_weight)
+    return list(dict.fromkeys([*by_weight[: _MOST_SETS // 2], whole, *pairs]))[:_MOST_SETS]
+
+
+def _bytes_of_row(advised: AdvisedCube, fact: Fact, context: Context) -> float:
+    """Returns the mean bytes that a row of the base of a fact takes for each column."""
+    for stored in base_periods(fact):
+        size = context.snapshot.mean_bytes(stored.table.table, stored.period)
+        rows = advised.rows.get((stored.table.table, stored.period.kind))
+        if size is not None and rows:
+            return size / rows / max(1, len(context.snapshot.table(stored.table.table).columns))
+    return 8.0  # A number.
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Counts the rows that rollups of a period of a fact have, in the newest period and one in the middle.
+
+    The counts are exact for these periods; the mean of others may differ. A period with more base rows than
+    ``_MOST_SAMPLED_ROWS`` is not read as a whole: the rows of its last part, and of the second half of that, tell how
+    they grow with time (d = c · tᵇ, Heaps' law). That is exact for dimensions all of whose values occur all the time
+    (b = 0) and for those whose values never recur (b = 1), and an estimate between them.
+    """
+
+    advised: AdvisedCube
+    fact: Fact
+    period: Period
+    context: Context
+
+    def rows(self, sets: Sequence[_Dimensions]) -> _Rows:
+        names = [d.name for d in self.advised.cube.dimensions if any(d.name in each for each in sets)]
+        time = complete_base_time(base_periods(self.fact), self.context)
+        ordinals = [o for r in whole_time(self.period, time).ranges() for o in range(r.start, r.end)]
+        total = dict.fromkeys(sets, 0.0)
+        sampled = dict.fromkeys((ordinals[-1], ordinals[len(ordinals) // 2]))
+        for ordinal in sampled:
+            counts = self._counts(TimeRange(self.period.start(ordinal), self.period.end(ordinal)), names, sets)
+            for dimensions in sets:
+                total[dimensions] += counts[dimensions]
+        return {dimensions: total[dimensions] / len(sampled) for dimensions in sets}
+
+    def _counts(self, time: TimeRange, names: Sequence[str], sets: Sequence[_Dimensions]) -> _Rows:
+        base = self.fact.base_period
+        stored = base_periods(self.fact)[0]
+        first, end = base.ordinal(time.start), base.ordinal(time.end)
+        most = max(1, int(_MOST_SAMPLED_ROWS // max(1.0, self.advised.rows[stored.table.table, base.kind])))
+        if end - first <= most:
+            return dict(self._distinct(time, names, sets))
+        part = self._distinct(TimeRange(base.start(end - most), time.end), names, sets)
+        if most < 2:
+            return {dimensions: count * (end - first) / most for dimensions, count in part.items()}
+        half = self._distinct(TimeRange(base.start(end - most // 2), time.end), names, sets)
+        factor, parts = most / (most // 2), (end - first) / most
+        grown: _Rows = {}
+        for dimensions, count in part.items():
+            exponent = math.log(max(count, 1) / max(half[dimensions], 1)) / math.log(factor)
+            grown[dimensions] = count * parts ** min(max(exponent, 0.0), 1.0)
+        return grown
+
+    def _distinct(self, time: TimeRange, names: Sequence[str], sets: Sequence[_Dimensions]) -> _Rows:
+        """Returns how many combinations of values each set of dimensions has in some time. One query."""
+        if not names:
+            return dict.fromkeys(sets, 1.0)
+        check_cancellation()
+        cube, calendar = self.advised.cube, self.advised.cube.calendar
+        bounds = ", ".join(string_literal(calendar.text(bound)) for bound in (time.start, time.end))
+        columns = ", ".join(map(quote_identifier, names))
+        text = (
+            f"SELECT {columns} FROM {quoted(cube.name)} "
+            f"WHERE time_range_in({quote_identifier(cube.times[0])}, {bounds}) GROUP BY {columns}"
+        )
+        planning = replace(self.context.planning, partial_data=True)
+        context = replace(self.context, planning=planning)
+        prepared = prepare(Query(text), context)
+        table = context.on(prepared.route.cluster).engine().execute(prepared.query).read_all()
+        codes = {name: _codes(table.column(index)) for index, name in enumerate(names)}
+        return {dimensions: _combinations([codes[name] for name in names if name in dimensions]) for dimensions in sets}
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[pa.Array, int]:
+    """Returns a number for each value, and how many values there are. NULL is a value."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.indices, max(1, len(encoded.dictionary))
+
+
+def _combinations(columns: Sequence[tuple[pa.Array, int]]) -> float:
+    """Returns how many combinations of values the columns have."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not columns:
+        return 1.0
+    numbers, count = pc.cast(columns[0][0], pa.int64()), columns[0][1]
+    for codes, size in columns[1:]:
+        if count * size >= 1 << 62:
+            numbers, count = _codes(pa.chunked_array([numbers]))
+            numbers = pc.cast(numbers, pa.int64())
+        numbers = pc.add(pc.multiply(numbers, size), pc.cast(codes, pa.int64()))
+        count *= size
+    return float(pc.count_distinct(numbers).as_py())
+
+
+# The advice as statements.
+
+
+@dataclass
+class _Advice:
+    """The rows that needs read before and after, by need."""
+
+    before: dict[RollupNeed, tuple[float, _Dimensions]] = field(default_factory=dict)
+    after: dict[RollupNeed, tuple[float, _Dimensions]] = field(default_factory=dict)
+
+
+def _advice(
+    advised: AdvisedCube, needs: _Needs, chosen: Sequence[HypotheticalRollup], context: Context
+) -> tuple[list[Row], list[str]]:
+    judged = _Advice(
+        {need: advised.rows_read(need) for need in needs.weights},
+        {need: advised.rows_read(need, chosen) for need in needs.weights},
+    )
+    facts = {fact.name: fact for fact in advised.facts}
+    rows: list[Row] = []
+    for rollup in chosen:
+        using = [need for need in needs.weights if rollup.table in judged.after[need][1]]
+        if using:
+            rows.append(_added(rollup, facts[rollup.fact], using, judged, advised, needs, context))
+    for fact in advised.facts:
+        rows += _dropped(fact, chosen, judged, advised, needs, context)
+    return rows, list(_notes(judged, needs, advised, context))
+
+
+def _added(
+    rollup: HypotheticalRollup,
+    fact: Fact,
+    using: Sequence[RollupNeed],
+    judged: _Advice,
+    advised: AdvisedCube,
+    needs: _Needs,
+    context: Context,
+) -> Row:
+    own = [d.name for d in advised.cube.dimensions if fact.columns is None or d.name in fact.columns]
+    dimensions = None if list(rollup.dimensions) == own else rollup.dimensions
+    text = _text(fact, s.AddRollups((Rollup(rollup.period.name, dimensions),)), context)
+    queries, before, after = _sums(using, judged, needs)
+    build = [
+        (rows * line.count, None if size is None else size * line.count)
+        for stored in base_periods(fact)[:1]
+        for line in [context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)]
+        for rows in [advised.rows[stored.table.table, stored.period.kind]]
+        for size in [context.snapshot.mean_bytes(stored.table.table, stored.period)]
+    ]
+    build_rows, build_bytes = build[0]
+    reason = f"{_queries(queries)} of {needs.source} would read it"
+    return (
+        text,
+        reason,
+        round(queries),
+        round(before),
+        round(after),
+        round(rollup.total_bytes),
+        round(build_rows),
+        None if build_bytes is None else round(build_bytes),
+    )
+
+
+def _sums(using: Iterable[RollupNeed], judged: _Advice, needs: _Needs) -> tuple[float, float, float]:
+    """Returns how many queries have some needs, and the rows that they read before and after."""
+    queries = before = after = 0.0
+    for need in using:
+        weight = needs.weights[need]
+        queries += weight
+        before += weight * judged.before[need][0]
+        after += weight * judged.after[need][0]
+    return queries, before, after
+
+
+def _text(fact: Fact, action: s.FactAction, context: Context) -> str:
+    name = Name(tuple(seen_from(context.snapshot.current, fact.name).split(".")))
+    return render(s.AlterFact(fact=name, action=action))
+
+
+def _dropped(
+    fact: Fact,
+    chosen: Sequence[HypotheticalRollup],
+    judged: _Advice,
+    advised: AdvisedCube,
+    needs: _Needs,
+    context: Context,
+) -> Iterator[Row]:
+    """Yields the drops of rollups that no query has read or would read, without which no query reads more, and which
+    hold no time that nothing else holds.
+    """
+    used = {table for _, tables in (*judged.before.values(), *judged.after.values()) for table in tables}
+    dropped: list[str] = []
+    for table, rollup in shown_rollups(fact, fact.tables, advised.cube).items():
+        stored = fact.storage_table(table)
+        if stored is None or table in used or context.snapshot.table(table).id in needs.served:
+            continue
+        left = _without(fact, (*dropped, table))
+        if _is_kept_for_retention(stored, left) or time_held_alone(stored, left, context):
+            continue
+        without = (*dropped, table)
+        if any(advised.rows_read(need, chosen, without)[0] > judged.after[need][0] for need in needs.weights):
+            continue
+        dropped.append(table)
+        text = _text(fact, s.DropRollup(replace(rollup, retain=None)), context)
+        size = sum(partition.bytes for partition in context.snapshot.partitions(context.snapshot.table(table)))
+        yield text, f"no query of {needs.source} has read it", 0, 0, 0, size, 0, 0
+
+
+def _without(fact: Fact, tables: Sequence[str]) -> Fact:
+    storages = (replace(each, tables=tuple(t for t in each.tables if t.table not in tables)) for each in fact.storages)
+    return replace(fact, storages=tuple(storage for storage in storages if storage.tables))
+
+
+def _is_kept_for_retention(rollup: StorageTable, left: Fact) -> bool:
+    """Tests whether a rollup may come to hold time that nothing else holds: MAINTAIN FACT drops partitions of a table
+    with RETAIN, and no other rollup without RETAIN has all columns of this one.
+    """
+    if all(table.retain is None for table in left.tables):
+        return False
+    (period,) = rollup.layouts
+    return not any(
+        stored.table.retain is None
+        and stored.period.nests_in(period)
+        and (stored.table.columns is None or {*(rollup.columns or ("",))} <= {*stored.table.columns})
+        for stored in stored_periods(left)
+    )
+
+
+def _notes(judged: _Advice, needs: _Needs, advised: AdvisedCube, context: Context) -> Iterator[str]:
+    queries, before, after = _sums(needs.weights, judged, needs)
+    yield (
+        f"rows read by {_queries(queries)}: {round(before):,} now, and {round(after):,} after these statements and "
+        "REFRESH FACT, by the mean rows of a partition"
+    )
+    base_only = sum(weight for need, weight in needs.weights.items() if need.needs_base)
+    if base_only:
+        yield f"no rollup serves {_queries(base_only)}: EXPLAIN COVER says why base rows are needed"
+    for fact in advised.facts:
+        for stored in stored_periods(fact):
+            line = context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)
+            if stored.table.made and line.is_empty:
+                yield f"{stored.table.table} has no fresh partition: REFRESH FACT {fact.name} computes it"
+
+
+def _queries(count: float) -> str:
+    return "1 query" if round(count) == 1 else f"{round(count):,} queries"
+
+
+# SHOW ROLLUP USE.
+
+
+@runs(s.ShowRollupUse)
+def show_rollup_use(statement: s.ShowRollupUse, context: Context) -> Result:
+    """Rows of (table, period, queries, partitions, rows, last_used), one for each table and period of a fact, coarse
+    before fine: which queries of the log have read it. ``rows`` are the partitions, times the mean rows of a partition
+    now; NULL where these are unknown. A table that no query has read has 0 queries. Raises QUERY_LOG_EMPTY.
+    """
+    fact = named_fact(statement.fact, context)
+    cube = context.snapshot.cube(fact.cube)
+    entries = _log_of(cube, context)
+    if not entries:
+        raise ProgrammingError(
+            f"The query log has no query of the cube {cube.name}.",
+            condition="QUERY_LOG_EMPTY",
+            position=statement.fact.span,
+            object=cube.name,
+            hint="SET rewriter.query_log = on in the sessions that run queries, and run them.",
+        )
+    means = {key: mean for table in fact.tables for key, mean in _mean_rows(fact, table, context)}
+    rows: list[Row] = []
+    for stored in stored_periods(fact):
+        table, kind = context.snapshot.table(stored.table.table), stored.period.kind
+        reads = [r for entry in entries if (r := entry.reads.get((table.id, kind.name))) is not None]
+        partitions = sum(read.partitions for read in reads)
+        mean = means.get((stored.table.table, kind))
+        rows.append(
+            (
+                table.name,
+                kind.name,
+                sum(read.queries for read in reads),
+                partitions,
+                0 if not partitions else None if mean is None else round(partitions * mean),
+                _last(reads),
+            )
+        )
+    return listing("SHOW ROLLUP USE", _USE_COLUMNS, rows)
+
+
+def _last(reads: Sequence[LoggedReads]) -> datetime | None:
+    return datetime.fromtimestamp(max(read.last_at for read in reads), UTC) if reads else None
