@@ -65,7 +65,7 @@ class SessionLog:
             with catalog.database.write() as connection:
                 add_logged(connection, entries)
         except Error as error:
-            return f"the query log lacks {count} queries: {error.message}"
+            return f"the query log lacks some queries, the last {count:,} of this session: {error.message}"
         return None
 
 

@@ -16,7 +16,7 @@ from rewriter.catalog.store import schema
 from rewriter.lazy_dataclass import dataclass
 
 #: The most entries that the log keeps. Those that were used last stay.
-MOST_ENTRIES = 10_000
+_MOST_ENTRIES = 10_000
 #: A table and the name of a period.
 TablePeriod = tuple[int, str]
 
@@ -61,7 +61,7 @@ class LoggedNeed:
             own.last_at = max(own.last_at, reads.last_at)
 
 
-def add_logged(connection: sa.Connection, entries: Iterable[LoggedNeed], most: int = MOST_ENTRIES) -> None:
+def add_logged(connection: sa.Connection, entries: Iterable[LoggedNeed], most: int = _MOST_ENTRIES) -> None:
     """Adds queries to the log, and removes the entries that were used least recently if there are more than ``most``.
 
     The connection is the only writer. Three statements, and one for each entry.

@@ -158,12 +158,12 @@ class AdvisedCube:
         for demand, times in self.demands(need):
             choice = choose(demand, facts, reader, self.settings)
             if choice is not None:
-                rows += times * rows_of(choice, means)
+                rows += times * _rows_of(choice, means)
                 tables.update(part.table for part in choice.cover.parts)
         return rows, frozenset(tables)
 
 
-def rows_of(choice: Choice, means: Mapping[TableKey, float]) -> float:
+def _rows_of(choice: Choice, means: Mapping[TableKey, float]) -> float:
     """Returns the rows of a cover, from the mean rows of a partition of each table and period."""
     return sum(part.partitions * means.get((part.table, part.period.kind), 0.0) for part in choice.cover.parts)
 
@@ -209,10 +209,13 @@ class CostModel:
         self.weights: list[float] = []
         self.ranges: list[RangeSet] = []
         self.existing: list[dict[Period, Serving]] = []
+        #: The rows that all queries would read of base rows alone.
+        self.base_rows = 0.0
         self.served_by: list[dict[int, Serving]] = []
         for need, weight in needs:
             for demand, times in cube.demands(need):
                 existing: dict[Period, Serving] = {}
+                bases: dict[Period, Serving] = {}
                 served_by: dict[int, Serving] = {}
                 for source in allowed_sources(demand, facts, cube.settings):
                     number = numbers.get(source.storage_table.table)
@@ -222,10 +225,13 @@ class CostModel:
                         served_by[number] = Serving(rollup.period, rank, rollup.rows)
                     elif (serving := self._stored(source, dimensions)) is not None:
                         _keep_least(existing, serving)
+                        if source.is_base:
+                            _keep_least(bases, serving)
                 self.weights.append(weight * times)
                 self.ranges.append(demand.requested)
                 self.existing.append(existing)
                 self.served_by.append(served_by)
+                self.base_rows += self.weights[-1] * self.demand_rows(len(self.weights) - 1, bases)
         #: For each candidate, the demands that it may serve.
         self.demands_of: list[list[int]] = [[] for _ in rollups]
         for index, candidates in enumerate(self.served_by):

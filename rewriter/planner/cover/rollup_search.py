@@ -28,8 +28,8 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a set: its bytes (``None`` for any), its number of rollups, and the part of all rows that each
-    rollup has to save.
+    """The limits of a set: its bytes (``None`` for any), its number of rollups, and what each of them has to save, as a
+    part of the rows that the queries would read of the base alone.
     """
 
     most_bytes: float | None = None
@@ -45,7 +45,7 @@ def find_rollups(model: CostModel, limits: Limits) -> tuple[int, ...]:
     """
     sizes = [rollup.total_bytes for rollup in model.rollups]
     empty = _Set(model, sizes, ())
-    least = limits.least_part * empty.rows
+    least = limits.least_part * model.base_rows
     found = [_widest_worth(_beam(empty, limits, by_size=False), least)]
     if limits.most_bytes is not None:
         found.append(_widest_worth(_beam(empty, limits, by_size=True), least))

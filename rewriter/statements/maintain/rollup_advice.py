@@ -159,9 +159,8 @@ def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Nee
             hint="SET rewriter.query_log = on in the sessions that run queries, and run them; or name a file of "
             f"queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'.",
         )
-    since = datetime.fromtimestamp(min(entry.first_at for entry in entries), UTC)
     served = frozenset(table_id for entry in entries for table_id, _ in entry.reads)
-    return _Needs(weights, f"the query log since {since:%Y-%m-%d %H:%M}", served)
+    return _Needs(weights, "the query log", served)
 
 
 def _log_of(cube: Cube, context: Context) -> tuple[LoggedNeed, ...]:
@@ -561,7 +560,7 @@ def _dropped(
         dropped.append(table)
         text = _text(fact, s.DropRollup(replace(rollup, retain=None)), context)
         size = sum(partition.bytes for partition in context.snapshot.partitions(context.snapshot.table(table)))
-        yield text, f"no query of {needs.source} has read it", 0, 0, 0, size, 0, 0
+        yield text, f"none of {_queries(needs.queries)} of {needs.source} reads it", 0, 0, 0, size, 0, 0
 
 
 def _without(fact: Fact, tables: Sequence[str]) -> Fact:
