@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [certificates] [rollups] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters] [streams] [shell]
-[duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [certificates] [rollups] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters] [streams]
+[shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ how many partitions of each period a cover takes from ``cover.cover``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,10 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.choose_facts import Choice, Demand, allowed_sources, choose, snapped, touched
 from rewriter.planner.cover.cover import Candidate, cover
 from rewriter.planner.cover.stored_measures import rounding_tables
-from rewriter.planner.cover.validity import cut
+from rewriter.planner.cover.validity import cut, window
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.layouts import TimeLayout
 from rewriter.timeline.periods import UpdatePeriod
-from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.timeline import OrdinalRange, PartitionTimeline
 
 if TYPE_CHECKING:
@@ -31,8 +30,11 @@ if TYPE_CHECKING:
     from rewriter.planner.model.rollup_needs import RollupNeed
     from rewriter.planner.scope.blocks import CatalogReader
     from rewriter.timeline.calendars import Period
+    from rewriter.timeline.ranges import RangeSet, TimeRange
 
 _TIMELINES = ("timeline", "outdated", "unproven", "incomplete", "open")
+#: More than there are different timelines.
+_TOKENS = 1_000_000
 #: The key of the periods of a table: its name, and the kind of its periods.
 TableKey = tuple[str, UpdatePeriod]
 
@@ -170,13 +172,18 @@ def _rows_of(choice: Choice, means: Mapping[TableKey, float]) -> float:
 
 @dataclass(frozen=True)
 class Serving:
-    """A candidate that may serve a need: the mean rows of its partitions, and its rank among those of its period, by
-    bytes and dimensions: the least is read. ``alone`` says that no other one of the period may serve.
+    """A candidate that may serve: its table, the periods that it has, the mean rows of its partitions, and its rank
+    among those of its period, by bytes and dimensions: the least is read. ``token`` stands for the period and for the
+    periods that it has. ``alone`` says that no other one of the
+    period may serve.
     """
 
+    table: str
     period: Period
     rank: tuple[float, int]
     rows: float
+    line: PartitionTimeline = field(compare=False, hash=False)
+    token: int
     alone: bool = True
 
     @property
@@ -185,12 +192,31 @@ class Serving:
         return (0.0, self.rank[1]) if self.alone else self.rank
 
 
+#: The table that is read of each period.
+Available = Mapping["Period", Serving]
+
+
+@dataclass
+class NeedClass:
+    """The needs for which the same tables may serve: how many queries have them, their ranges, how often all queries
+    have each range, and the tables that exist and the candidates, by number, that may serve.
+    """
+
+    queries: float = 0.0
+    needs_base: bool = False
+    ranges: dict[RangeSet, float] = field(default_factory=dict)
+    existing: list[Serving] = field(default_factory=list)
+    bases: list[Serving] = field(default_factory=list)
+    served_by: dict[int, Serving] = field(default_factory=dict)
+
+
 class CostModel:
     """The rows that needs read under any set of the candidates, from precomputed parts.
 
     A cover takes the fewest partitions, so which periods are there decides how many partitions of each it takes; of
-    the tables of one period it reads the one with the smallest partitions. Both are the planner's rules, and the
-    results are those of ``AdvisedCube.rows_read`` where the tables that exist have every period of their time.
+    the tables of one period it reads the one with the smallest partitions. Both are the planner's rules. The results
+    are those of ``AdvisedCube.rows_read``, except where partitions are missing in a table that has the smallest of its
+    period, and another table of that period has them.
     """
 
     def __init__(
@@ -198,74 +224,99 @@ class CostModel:
     ) -> None:
         """``needs`` come with how many queries have each; ``rollups`` are the candidates, by number."""
         self.rollups = rollups
-        self._slots: dict[tuple[RangeSet, tuple[Period, ...]], dict[Period, int]] = {}
-        self._lines: dict[Period, PartitionTimeline] = {}
         self._cube = cube
         self._is_raw = any(fact.is_raw for fact in cube.facts)
-        numbers = {rollup.table: number for number, rollup in enumerate(rollups)}
-        facts = with_rollups(cube.facts, rollups, cube.cube)
-        dimensions = [d.name for d in cube.cube.dimensions]
-        #: For each demand: how many queries have it, its range, the tables that exist, and the candidates that serve.
-        self.weights: list[float] = []
-        self.ranges: list[RangeSet] = []
-        self.existing: list[dict[Period, Serving]] = []
-        #: The rows that all queries would read of base rows alone.
-        self.base_rows = 0.0
-        self.served_by: list[dict[int, Serving]] = []
+        self._line_numbers: dict[int, int] = {}
+        self._taken_of: dict[tuple[RangeSet, tuple[int, ...]], dict[Period, int]] = {}
+        self._lines: dict[tuple[str, Period], PartitionTimeline] = {}
+        self._slots: dict[tuple[int, tuple[int, ...]], dict[Period, float]] = {}
+        classes: dict[object, NeedClass] = {}
+        self._numbers = {rollup.table: number for number, rollup in enumerate(rollups)}
+        self._by_period: dict[tuple[str, Period], list[HypotheticalRollup]] = {}
+        for rollup in rollups:
+            self._by_period.setdefault((rollup.fact, rollup.period), []).append(rollup)
+        # Weeks do not nest in months: there a range decides whether a longer period may serve.
+        by_range = any(fact.base_period.kind is UpdatePeriod.WEEKLY for fact in cube.facts)
         for need, weight in needs:
-            for demand, times in cube.demands(need):
-                existing: dict[Period, Serving] = {}
-                bases: dict[Period, Serving] = {}
-                served_by: dict[int, Serving] = {}
-                for source in allowed_sources(demand, facts, cube.settings):
-                    number = numbers.get(source.storage_table.table)
-                    if number is not None:
-                        rollup = rollups[number]
-                        rank = (rollup.bytes, len(rollup.dimensions))
-                        served_by[number] = Serving(rollup.period, rank, rollup.rows)
-                    elif (serving := self._stored(source, dimensions)) is not None:
-                        _keep_least(existing, serving)
-                        if source.is_base:
-                            _keep_least(bases, serving)
-                self.weights.append(weight * times)
-                self.ranges.append(demand.requested)
-                self.existing.append(existing)
-                self.served_by.append(served_by)
-                self.base_rows += self.weights[-1] * self.demand_rows(len(self.weights) - 1, bases)
-        #: For each candidate, the demands that it may serve.
-        self.demands_of: list[list[int]] = [[] for _ in rollups]
-        for index, candidates in enumerate(self.served_by):
-            for number in candidates:
-                self.demands_of[number].append(index)
+            demands = cube.demands(need)
+            if demands:
+                columns = demands[0][0].columns
+                key = columns, need.units, need.needs_base, need.shapes if by_range else None
+                if key not in classes:
+                    classes[key] = self._class_of(demands[0][0], need.needs_base)
+                each = classes[key]
+                each.queries += weight
+                for demand, times in demands:
+                    each.ranges[demand.requested] = each.ranges.get(demand.requested, 0.0) + times * weight
+        self.classes = list(classes.values())
+        #: For each candidate, the classes that it may serve.
+        self.classes_of: list[list[int]] = [[] for _ in rollups]
+        for index, each in enumerate(self.classes):
+            for number in each.served_by:
+                self.classes_of[number].append(index)
+        #: The rows that all queries would read of base rows alone, where a rollup may serve.
+        self.base_rows = sum(
+            self.class_rows(index, _least(each.bases)) for index, each in enumerate(self.classes) if not each.needs_base
+        )
 
-    def _stored(self, source: Source, dimensions: Sequence[str]) -> Serving | None:
+    def _class_of(self, demand: Demand, needs_base: bool) -> NeedClass:
+        """Returns a class without queries. The planner judges one rollup of each fact and period, which has the
+        dimensions of the demand; those with more dimensions may serve, too.
+        """
+        found = NeedClass(needs_base=needs_base)
+        dimensions = tuple(d.name for d in self._cube.cube.dimensions if d.name in demand.columns)
+        judged = [replace(rollups[0], dimensions=dimensions) for rollups in self._by_period.values()]
+        numbers = {each.table: (each.fact, each.period) for each in judged}
+        facts = with_rollups(self._cube.facts, judged, self._cube.cube)
+        for source in allowed_sources(demand, facts, self._cube.settings):
+            fact_and_period = numbers.get(source.storage_table.table)
+            if fact_and_period is not None:
+                for rollup in self._by_period[fact_and_period]:
+                    if set(dimensions) <= set(rollup.dimensions):
+                        rank = (rollup.bytes, len(rollup.dimensions))
+                        serving = self._serving(rollup.table, rollup.period, rank, rollup.rows, rollup.timeline)
+                        found.served_by[self._numbers[rollup.table]] = serving
+            elif (stored := self._stored(source)) is not None:
+                found.existing.append(stored)
+                if source.is_base:
+                    found.bases.append(stored)
+        return found
+
+    def _stored(self, source: Source) -> Serving | None:
         table, period = source.storage_table.table, source.period
-        line = self._cube.reader.timeline(table, period, source.storage_table.time)
+        line = self._lines.get((table, period))
+        if line is None:
+            line = self._cube.reader.timeline(table, period, source.storage_table.time)
+            valid = window(source.storage, source.storage_table, self._cube.settings.now, source.fact.calendar)
+            line = self._lines[table, period] = cut(line, period, valid)
         rows = self._cube.rows.get((table, period.kind))
         if line.is_empty or rows is None:
             return None
         own = source.fact.columns_of(source.storage_table)
-        count = len(dimensions) if own is None else sum(name in own for name in dimensions)
+        count = sum(own is None or dimension.name in own for dimension in self._cube.cube.dimensions)
         size = self._cube.reader.mean_bytes(table, period)
-        return Serving(period, (float("inf") if size is None else size, count), rows)
+        return self._serving(table, period, (float("inf") if size is None else size, count), rows, line)
 
-    def demand_rows(self, index: int, available: Mapping[Period, Serving]) -> float:
-        """Returns the rows that one demand reads of the tables that serve it, once."""
-        slots = self._taken(self.ranges[index], available)
+    def _serving(
+        self, table: str, period: Period, rank: tuple[float, int], rows: float, line: PartitionTimeline
+    ) -> Serving:
+        number = self._line_numbers.setdefault(id(line), len(self._line_numbers))
+        return Serving(table, period, rank, rows, line, int(period) * _TOKENS + number)
+
+    def class_rows(self, index: int, available: Available) -> float:
+        """Returns the rows that the queries of a class read of the tables that serve them."""
+        slots = self.slots(index, available)
         return sum(count * available[period].rows for period, count in slots.items())
 
-    def chosen(self, index: int, numbers: Iterable[int]) -> dict[Period, Serving]:
-        """Returns the table of each period that one demand reads, if these candidates exist."""
-        available = dict(self.existing[index])
-        for number in numbers:
-            serving = self.served_by[index].get(number)
-            if serving is not None:
-                _keep_least(available, serving)
-        return available
+    def chosen(self, index: int, numbers: Iterable[int], without: Collection[str] = ()) -> dict[Period, Serving]:
+        """Returns the table of each period that a class reads, if these candidates exist, and some tables do not."""
+        each = self.classes[index]
+        added = (each.served_by[number] for number in numbers if number in each.served_by)
+        return _least([*(serving for serving in each.existing if serving.table not in without), *added])
 
-    def changed(self, index: int, available: Mapping[Period, Serving], number: int) -> dict[Period, Serving] | None:
+    def changed(self, index: int, available: Available, number: int) -> Available | None:
         """Returns what ``chosen`` returns after one more candidate; ``None`` if its table is not read."""
-        serving = self.served_by[index][number]
+        serving = self.classes[index].served_by[number]
         known = available.get(serving.period)
         if known is not None and known.rank <= serving.rank:
             return None
@@ -274,50 +325,62 @@ class CostModel:
     def total(self, numbers: Iterable[int]) -> float:
         """Returns the rows that all queries read, if these candidates exist."""
         chosen = tuple(numbers)
-        return sum(
-            weight * self.demand_rows(index, self.chosen(index, chosen)) for index, weight in enumerate(self.weights)
-        )
+        return sum(self.class_rows(index, self.chosen(index, chosen)) for index in range(len(self.classes)))
 
-    def _taken(self, requested: RangeSet, available: Mapping[Period, Serving]) -> dict[Period, int]:
-        """Returns how many partitions of each period a cover takes if all of them exist."""
-        periods = tuple(sorted(available, key=int))
-        if any(period.kind is UpdatePeriod.WEEKLY for period in periods):
+    def slots(self, index: int, available: Available) -> Mapping[Period, float]:
+        """Returns how many partitions of each period the queries of a class read together."""
+        tokens = tuple(sorted([serving.token for serving in available.values()]))
+        if any(token // _TOKENS == UpdatePeriod.WEEKLY for token in tokens):
             # Weeks and months may cost the same, and then the ranks decide.
-            periods = tuple(sorted(periods, key=lambda period: available[period].tie_rank))
-        key = requested, periods
-        if key not in self._slots:
-            finest = min(periods, default=None)
-            # Events of a base partition that the range cuts are read, and its rollup is not.
-            lines = {
-                period: cut(self._line(period), period, requested)
-                if self._is_raw and period is not finest
-                else self._line(period)
-                for period in periods
-            }
-            candidates = [
-                Candidate("", "", period.name, period, line, row_rank=rank)
-                for rank, (period, line) in enumerate(lines.items())
-            ]
-            whole = touched if self._is_raw else snapped
-            parts = cover(requested if finest is None else whole(requested, finest), candidates).parts
-            self._slots[key] = {part.period: part.partitions for part in parts}
-        return self._slots[key]
+            ranked = sorted(available.values(), key=lambda serving: (serving.tie_rank, serving.token))
+            tokens = tuple(serving.token for serving in ranked)
+        slots = self._slots.get((index, tokens))
+        if slots is None:
+            by_token = {serving.token: serving for serving in available.values()}
+            servings = [by_token[token] for token in tokens]
+            slots = self._slots[index, tokens] = {}
+            for requested, weight in self.classes[index].ranges.items():
+                taken = self._taken_of.get((requested, tokens))
+                if taken is None:
+                    taken = self._taken_of[requested, tokens] = self._taken(requested, servings)
+                for period, count in taken.items():
+                    slots[period] = slots.get(period, 0.0) + weight * count
+        return slots
 
-    def _line(self, period: Period) -> PartitionTimeline:
-        if period not in self._lines:
-            self._lines[period] = whole_time(period, RangeSet.of(self._cube.extent))
-        return self._lines[period]
+    def _taken(self, requested: RangeSet, servings: Sequence[Serving]) -> dict[Period, int]:
+        """Returns how many partitions of each table a cover of a range takes."""
+        finest = min((serving.period for serving in servings), default=None)
+        # Events of a base partition that the range cuts are read, and its rollup is not.
+        candidates = [
+            Candidate(
+                "",
+                "",
+                serving.period.name,
+                serving.period,
+                cut(serving.line, serving.period, requested)
+                if self._is_raw and serving.period is not finest
+                else serving.line,
+                row_rank=rank,
+            )
+            for rank, serving in enumerate(servings)
+        ]
+        whole = touched if self._is_raw else snapped
+        parts = cover(requested if finest is None else whole(requested, finest), candidates).parts
+        return {part.period: part.partitions for part in parts}
+
+
+def _least(servings: Iterable[Serving]) -> dict[Period, Serving]:
+    """Returns the candidate of each period that is read."""
+    available: dict[Period, Serving] = {}
+    for serving in servings:
+        known = available.get(serving.period)
+        if known is not None:
+            serving = replace(serving if serving.rank < known.rank else known, alone=False)
+        available[serving.period] = serving
+    return available
 
 
 def whole_time(period: Period, time: RangeSet) -> PartitionTimeline:
     """Returns the periods that lie wholly in some time."""
     bounds = ((period.ordinal(range_.start - 1) + 1, period.ordinal(range_.end)) for range_ in time)
     return RangesPartitionTimeline(OrdinalRange(start, end) for start, end in bounds if start < end)
-
-
-def _keep_least(available: dict[Period, Serving], serving: Serving) -> None:
-    """Adds a candidate to those that are read, one of each period."""
-    known = available.get(serving.period)
-    if known is not None:
-        serving = replace(serving if serving.rank < known.rank else known, alone=False)
-    available[serving.period] = serving

@@ -16,10 +16,10 @@ from rewriter.cancellation import check_cancellation
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from rewriter.planner.cover.hypothetical_rollups import CostModel
+    from rewriter.planner.cover.hypothetical_rollups import Available, CostModel
 
 #: How many extensions of sets one step looks at, and the least number of sets that it extends.
-_MOST_EXTENSIONS, _LEAST_WIDTH = 4000, 4
+_MOST_EXTENSIONS, _LEAST_WIDTH = 1200, 3
 #: The most exchanges. Each reads strictly less than the one before; so many were never needed.
 _MOST_EXCHANGES = 100
 #: What less of the rows counts as less: sums of floats differ by as much.
@@ -40,8 +40,8 @@ class Limits:
 def find_rollups(model: CostModel, limits: Limits) -> tuple[int, ...]:
     """Returns the numbers of the chosen candidates, in the order in which they save.
 
-    For n candidates, a set of k, and m demands that a candidate serves on average, costs O(k · m · w · n), where w · n
-    is ``_MOST_EXTENSIONS`` at most, or 4 n; and O(k · n · m) for an exchange.
+    For n candidates, a set of k, and m classes that a candidate serves, costs O(k · m · w · n), where w · n
+    is ``_MOST_EXTENSIONS`` at most, or 3 n; and O(k · n · m) for an exchange.
     """
     sizes = [rollup.total_bytes for rollup in model.rollups]
     empty = _Set(model, sizes, ())
@@ -54,26 +54,24 @@ def find_rollups(model: CostModel, limits: Limits) -> tuple[int, ...]:
 
 
 class _Set:
-    """A set of candidates, with the rows that each demand reads under it."""
+    """A set of candidates, with the rows that each class of needs reads under it."""
 
     def __init__(self, model: CostModel, sizes: Sequence[float], numbers: Iterable[int]) -> None:
         self.model = model
         self.sizes = sizes
         self.numbers = frozenset(numbers)
         self.bytes = sum(sizes[number] for number in self.numbers)
-        self.available = [model.chosen(index, self.numbers) for index in range(len(model.weights))]
-        self.by_demand = [
-            weight * model.demand_rows(index, self.available[index]) for index, weight in enumerate(model.weights)
-        ]
-        self.rows = sum(self.by_demand)
+        self.available: list[Available] = [model.chosen(index, self.numbers) for index in range(len(model.classes))]
+        self.by_class = [model.class_rows(index, available) for index, available in enumerate(self.available)]
+        self.rows = sum(self.by_class)
 
     def saving(self, number: int) -> float:
-        """Returns the rows that another candidate saves. Costs O(demands that it serves)."""
+        """Returns the rows that another candidate saves. Costs O(classes that it serves)."""
         saved = 0.0
-        for index in self.model.demands_of[number]:
+        for index in self.model.classes_of[number]:
             changed = self.model.changed(index, self.available[index], number)
             if changed is not None:
-                saved += self.by_demand[index] - self.model.weights[index] * self.model.demand_rows(index, changed)
+                saved += self.by_class[index] - self.model.class_rows(index, changed)
         return saved
 
     def with_(self, number: int) -> _Set:

@@ -7,8 +7,10 @@ placed at the newest times of the data, so needs of last year still tell which r
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.lazy_dataclass import dataclass
@@ -51,6 +53,12 @@ class RangeShape:
     anchor: UpdatePeriod | None
     at_end: bool = False
     times: int = 1
+
+    def rounded(self) -> RangeShape:
+        """Returns the shape with a length that is one of a few: it differs by 2.5 % at most."""
+        if self.count <= 40:
+            return self
+        return replace(self, count=round(1.05 ** round(math.log(self.count, 1.05))))
 
     def placed(self, extent: TimeRange, calendar: Calendar) -> list[TimeRange]:
         """Returns ranges of this shape inside of the time of the data: the newest ones, at a few places of the longer
@@ -131,6 +139,10 @@ class RollupNeed:
                 for unit, count, anchor, at_end, times in shapes
             ),
         )
+
+    def rounded(self) -> RollupNeed:
+        """Returns the need with rounded lengths of its ranges."""
+        return replace(self, shapes=tuple(shape.rounded() for shape in self.shapes))
 
     def requested(self, extent: TimeRange, calendar: Calendar) -> Iterator[tuple[RangeSet, float]]:
         """Yields ranges of each shape in the time of the data, and how often the query has each on average."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -63,11 +63,13 @@ if TYPE_CHECKING:
     from rewriter.timeline.calendars import Period
 
 #: Queries of a file that differ in literals alone: so many are planned, and stand for the others.
-_MOST_PLANNED = 20
+_MOST_PLANNED = 5
+#: If there are more needs, the lengths of their ranges are rounded, so that fewer of them differ.
+_MOST_EXACT_NEEDS = 200
 #: How many sets of dimensions of needs are combined by two, and how many sets a period has at most.
-_MOST_COMBINED, _MOST_SETS = 24, 80
+_MOST_COMBINED, _MOST_SETS = 16, 48
 #: The most rows of the base that the counting of one period reads.
-_MOST_SAMPLED_ROWS = 1_000_000
+_MOST_SAMPLED_ROWS = 100_000
 #: The bytes of a partition of a rollup without rows, for each column: its part of the file's footer.
 _BYTES_OF_COLUMN = 90
 #: The most errors of a file that are shown.
@@ -106,6 +108,15 @@ class _Needs:
     def queries(self) -> float:
         return sum(self.weights.values())
 
+    def rounded(self) -> _Needs:
+        """Returns the needs with rounded lengths of ranges, if there are many different ones."""
+        if len(self.weights) <= _MOST_EXACT_NEEDS:
+            return self
+        weights: dict[RollupNeed, float] = defaultdict(float)
+        for need, weight in self.weights.items():
+            weights[need.rounded()] += weight
+        return replace(self, weights=weights)
+
 
 @runs(s.RecommendRollups)
 def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result:
@@ -129,17 +140,16 @@ def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result
             object=cube.name,
             hint=f"CREATE FACT … OF CUBE {cube.name} declares where its partitions are.",
         )
-    needs = _logged(cube, statement, context) if statement.file is None else _of_file(cube, statement, context)
+    found = _logged(cube, statement, context) if statement.file is None else _of_file(cube, statement, context)
+    needs = found.rounded()
     try:
         advised = _advised(cube, facts, context)
     except Error as error:
         raise error.at(statement.cube.span) from None
     candidates = _candidates(advised, needs, context)
-    weighted = [(need, weight) for need, weight in needs.weights.items() if not need.needs_base]
-    model = CostModel(advised, weighted, candidates)
-    chosen = [candidates[number] for number in find_rollups(model, Limits(statement.most_bytes))]
-    rows, notes = _advice(advised, needs, chosen, context)
-    return replace(listing("RECOMMEND ROLLUPS", _ADVICE_COLUMNS, rows), warnings=(*needs.notes, *notes))
+    model = CostModel(advised, list(needs.weights.items()), candidates)
+    advice = _Advice(model, find_rollups(model, Limits(statement.most_bytes)), advised, needs, context)
+    return replace(listing("RECOMMEND ROLLUPS", _ADVICE_COLUMNS, advice.rows()), warnings=tuple(advice.notes()))
 
 
 # The needs: from the log, or from a file.
@@ -296,10 +306,18 @@ def _candidates(advised: AdvisedCube, needs: _Needs, context: Context) -> list[H
     """Returns the rollups of needs and of their unions, for each period that may serve them, with estimated rows."""
     cube = advised.cube
     wanted: dict[tuple[str, Period], _Rows] = defaultdict(lambda: defaultdict(float))
+    periods_of: dict[object, list[tuple[str, Period]]] = {}
     for need, weight in needs.weights.items():
+        if need.needs_base:
+            continue
         dimensions = frozenset(d.name for d in cube.dimensions if d.name.lower() in need.columns)
-        for fact_name, period in _serving_periods(advised, need, dimensions):
-            wanted[fact_name, period][dimensions] += weight
+        key = need.columns, need.units
+        if key not in periods_of:
+            periods_of[key] = list(_serving_periods(advised, need, dimensions))
+        ranges = [demand.requested for demand, _ in advised.demands(need)]
+        for fact_name, period in periods_of[key]:
+            if any(not whole_time(period, requested).is_empty for requested in ranges):
+                wanted[fact_name, period][dimensions] += weight
     facts = {fact.name: fact for fact in advised.facts}
     candidates: list[HypotheticalRollup] = []
     for (fact_name, period), sets in wanted.items():
@@ -325,27 +343,20 @@ def _candidates(advised: AdvisedCube, needs: _Needs, context: Context) -> list[H
     return candidates
 
 
-def _serving_periods(
-    advised: AdvisedCube, need: RollupNeed, dimensions: frozenset[str]
-) -> Iterator[tuple[str, Period]]:
-    """Yields the facts and periods whose rollup of these dimensions the planner lets serve a need, of the ranges of
-    which some hold a whole period.
-    """
+def _serving_periods(advised: AdvisedCube, need: RollupNeed, dimensions: _Dimensions) -> Iterator[tuple[str, Period]]:
+    """Yields the facts and periods whose rollup of these dimensions the planner lets serve a need."""
     cube, calendar = advised.cube, advised.cube.calendar
+    ordered = tuple(d.name for d in cube.dimensions if d.name in dimensions)
+    nothing = whole_time(UpdatePeriod.DAILY, RangeSet.EMPTY)
     for fact in advised.facts:
         periods = [calendar.of(kind) for kind in UpdatePeriod if calendar.of(kind) >= fact.base_period]
-        ordered = tuple(d.name for d in cube.dimensions if d.name in dimensions)
-        rollups = {
-            rollup.table: rollup
-            for period in periods
-            for rollup in [HypotheticalRollup(fact.name, period, ordered, 0, 0, whole_time(period, RangeSet.EMPTY))]
-        }
-        for demand, _ in advised.demands(need):
-            for source in allowed_sources(
-                demand, with_rollups(advised.facts, rollups.values(), cube), advised.settings
-            ):
-                found = rollups.get(source.storage_table.table)
-                if found is not None and not whole_time(found.period, demand.requested).is_empty:
+        rollups = [HypotheticalRollup(fact.name, period, ordered, 0, 0, nothing) for period in periods]
+        facts = with_rollups(advised.facts, rollups, cube)
+        by_table = {rollup.table: rollup for rollup in rollups}
+        for demand, _ in advised.demands(need)[:1]:
+            for source in allowed_sources(demand, facts, advised.settings):
+                found = by_table.get(source.storage_table.table)
+                if found is not None:
                     yield fact.name, found.period
 
 
@@ -387,18 +398,25 @@ class _Sample:
         time = complete_base_time(base_periods(self.fact), self.context)
         ordinals = [o for r in whole_time(self.period, time).ranges() for o in range(r.start, r.end)]
         total = dict.fromkeys(sets, 0.0)
-        sampled = dict.fromkeys((ordinals[-1], ordinals[len(ordinals) // 2]))
+        length = self.period.end(ordinals[-1]) - self.period.start(ordinals[-1])
+        is_long = self._base_rows(length) > _MOST_SAMPLED_ROWS
+        sampled = dict.fromkeys((ordinals[-1],) if is_long else (ordinals[-1], ordinals[len(ordinals) // 2]))
         for ordinal in sampled:
             counts = self._counts(TimeRange(self.period.start(ordinal), self.period.end(ordinal)), names, sets)
             for dimensions in sets:
                 total[dimensions] += counts[dimensions]
         return {dimensions: total[dimensions] / len(sampled) for dimensions in sets}
 
+    def _base_rows(self, length: int) -> float:
+        """Returns how many rows the base has in a length of time, in microseconds."""
+        stored, base = base_periods(self.fact)[0], self.fact.base_period
+        start = base.ordinal(self.advised.extent.start)
+        return self.advised.rows[stored.table.table, base.kind] * length / (base.end(start) - base.start(start))
+
     def _counts(self, time: TimeRange, names: Sequence[str], sets: Sequence[_Dimensions]) -> _Rows:
         base = self.fact.base_period
-        stored = base_periods(self.fact)[0]
         first, end = base.ordinal(time.start), base.ordinal(time.end)
-        most = max(1, int(_MOST_SAMPLED_ROWS // max(1.0, self.advised.rows[stored.table.table, base.kind])))
+        most = max(1, int(_MOST_SAMPLED_ROWS // max(1.0, self._base_rows(base.end(end - 1) - base.start(end - 1)))))
         if end - first <= most:
             return dict(self._distinct(time, names, sets))
         part = self._distinct(TimeRange(base.start(end - most), time.end), names, sets)
@@ -458,109 +476,117 @@ def _combinations(columns: Sequence[tuple[pa.Array, int]]) -> float:
 # The advice as statements.
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Advice:
-    """The rows that needs read before and after, by need."""
+    """A chosen set of candidates, by number, as statements and figures."""
 
-    before: dict[RollupNeed, tuple[float, _Dimensions]] = field(default_factory=dict)
-    after: dict[RollupNeed, tuple[float, _Dimensions]] = field(default_factory=dict)
+    model: CostModel
+    chosen: tuple[int, ...]
+    advised: AdvisedCube
+    needs: _Needs
+    context: Context
 
+    def rows(self) -> list[Row]:
+        """Returns the rows of the statement: the rollups that queries would read, and those that none reads."""
+        facts = {fact.name: fact for fact in self.advised.facts}
+        rows: list[Row] = []
+        for number in self.chosen:
+            rollup = self.model.rollups[number]
+            using = [index for index in self._classes if rollup.table in self._tables(index, self.chosen)]
+            if using:
+                rows.append(self._added(rollup, facts[rollup.fact], using))
+        for fact in self.advised.facts:
+            rows += self._dropped(fact)
+        return rows
 
-def _advice(
-    advised: AdvisedCube, needs: _Needs, chosen: Sequence[HypotheticalRollup], context: Context
-) -> tuple[list[Row], list[str]]:
-    judged = _Advice(
-        {need: advised.rows_read(need) for need in needs.weights},
-        {need: advised.rows_read(need, chosen) for need in needs.weights},
-    )
-    facts = {fact.name: fact for fact in advised.facts}
-    rows: list[Row] = []
-    for rollup in chosen:
-        using = [need for need in needs.weights if rollup.table in judged.after[need][1]]
-        if using:
-            rows.append(_added(rollup, facts[rollup.fact], using, judged, advised, needs, context))
-    for fact in advised.facts:
-        rows += _dropped(fact, chosen, judged, advised, needs, context)
-    return rows, list(_notes(judged, needs, advised, context))
+    def notes(self) -> Iterator[str]:
+        """Yields the warnings: the errors of a file, the sums of all queries, and what limits the advice."""
+        yield from self.needs.notes
+        queries, before, after = self._sums(self._classes)
+        yield (
+            f"rows read by {_queries(queries)}: {round(before):,} now, and {round(after):,} after these statements and "
+            "REFRESH FACT, by the mean rows of a partition"
+        )
+        base_only = sum(each.queries for each in self.model.classes if each.needs_base)
+        if base_only:
+            yield f"no rollup serves {_queries(base_only)}: EXPLAIN COVER says why base rows are needed"
+        for fact in self.advised.facts:
+            for stored in stored_periods(fact):
+                line = self.context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)
+                if stored.table.made and line.is_empty:
+                    yield f"{stored.table.table} has no fresh partition: REFRESH FACT {fact.name} computes it"
 
+    @property
+    def _classes(self) -> range:
+        return range(len(self.model.classes))
 
-def _added(
-    rollup: HypotheticalRollup,
-    fact: Fact,
-    using: Sequence[RollupNeed],
-    judged: _Advice,
-    advised: AdvisedCube,
-    needs: _Needs,
-    context: Context,
-) -> Row:
-    own = [d.name for d in advised.cube.dimensions if fact.columns is None or d.name in fact.columns]
-    dimensions = None if list(rollup.dimensions) == own else rollup.dimensions
-    text = _text(fact, s.AddRollups((Rollup(rollup.period.name, dimensions),)), context)
-    queries, before, after = _sums(using, judged, needs)
-    build = [
-        (rows * line.count, None if size is None else size * line.count)
-        for stored in base_periods(fact)[:1]
-        for line in [context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)]
-        for rows in [advised.rows[stored.table.table, stored.period.kind]]
-        for size in [context.snapshot.mean_bytes(stored.table.table, stored.period)]
-    ]
-    build_rows, build_bytes = build[0]
-    reason = f"{_queries(queries)} of {needs.source} would read it"
-    return (
-        text,
-        reason,
-        round(queries),
-        round(before),
-        round(after),
-        round(rollup.total_bytes),
-        round(build_rows),
-        None if build_bytes is None else round(build_bytes),
-    )
+    def _tables(self, index: int, numbers: Iterable[int]) -> set[str]:
+        """Returns the tables that the queries of a class read."""
+        available = self.model.chosen(index, numbers)
+        return {available[period].table for period in self.model.slots(index, available)}
 
+    def _sums(self, classes: Iterable[int]) -> tuple[float, float, float]:
+        """Returns how many queries some classes have, and the rows that they read before and after."""
+        queries = before = after = 0.0
+        for index in classes:
+            queries += self.model.classes[index].queries
+            before += self.model.class_rows(index, self.model.chosen(index, ()))
+            after += self.model.class_rows(index, self.model.chosen(index, self.chosen))
+        return queries, before, after
 
-def _sums(using: Iterable[RollupNeed], judged: _Advice, needs: _Needs) -> tuple[float, float, float]:
-    """Returns how many queries have some needs, and the rows that they read before and after."""
-    queries = before = after = 0.0
-    for need in using:
-        weight = needs.weights[need]
-        queries += weight
-        before += weight * judged.before[need][0]
-        after += weight * judged.after[need][0]
-    return queries, before, after
+    def _added(self, rollup: HypotheticalRollup, fact: Fact, using: Sequence[int]) -> Row:
+        own = [d.name for d in self.advised.cube.dimensions if fact.columns is None or d.name in fact.columns]
+        dimensions = None if list(rollup.dimensions) == own else rollup.dimensions
+        stored = base_periods(fact)[0]
+        count = self.context.snapshot.timeline(stored.table.table, stored.period, stored.table.time).count
+        size = self.context.snapshot.mean_bytes(stored.table.table, stored.period)
+        queries, before, after = self._sums(using)
+        return (
+            self._text(fact, s.AddRollups((Rollup(rollup.period.name, dimensions),))),
+            f"{_queries(queries)} of {self.needs.source} would read it",
+            round(queries),
+            round(before),
+            round(after),
+            round(rollup.total_bytes),
+            round(self.advised.rows[stored.table.table, stored.period.kind] * count),
+            None if size is None else size * count,
+        )
 
+    def _text(self, fact: Fact, action: s.FactAction) -> str:
+        name = Name(tuple(seen_from(self.context.snapshot.current, fact.name).split(".")))
+        return render(s.AlterFact(fact=name, action=action))
 
-def _text(fact: Fact, action: s.FactAction, context: Context) -> str:
-    name = Name(tuple(seen_from(context.snapshot.current, fact.name).split(".")))
-    return render(s.AlterFact(fact=name, action=action))
+    def _dropped(self, fact: Fact) -> Iterator[Row]:
+        """Yields the drops of rollups that no query has read or would read, without which no query reads more, and
+        which hold no time that nothing else holds.
+        """
+        snapshot = self.context.snapshot
+        used = {
+            table for index in self._classes for numbers in ((), self.chosen) for table in self._tables(index, numbers)
+        }
+        dropped: list[str] = []
+        for table, rollup in shown_rollups(fact, fact.tables, self.advised.cube).items():
+            stored = fact.storage_table(table)
+            if stored is None or table in used or snapshot.table(table).id in self.needs.served:
+                continue
+            without = [*dropped, table]
+            left = _without(fact, without)
+            if _is_kept_for_retention(stored, left) or time_held_alone(stored, left, self.context):
+                continue
+            if any(self._reads_more(index, without) for index in self._classes):
+                continue
+            dropped.append(table)
+            text = self._text(fact, s.DropRollup(replace(rollup, retain=None)))
+            size = sum(partition.bytes for partition in snapshot.partitions(snapshot.table(table)))
+            yield text, f"none of {_queries(self.needs.queries)} of {self.needs.source} reads it", 0, 0, 0, size, 0, 0
 
-
-def _dropped(
-    fact: Fact,
-    chosen: Sequence[HypotheticalRollup],
-    judged: _Advice,
-    advised: AdvisedCube,
-    needs: _Needs,
-    context: Context,
-) -> Iterator[Row]:
-    """Yields the drops of rollups that no query has read or would read, without which no query reads more, and which
-    hold no time that nothing else holds.
-    """
-    used = {table for _, tables in (*judged.before.values(), *judged.after.values()) for table in tables}
-    dropped: list[str] = []
-    for table, rollup in shown_rollups(fact, fact.tables, advised.cube).items():
-        stored = fact.storage_table(table)
-        if stored is None or table in used or context.snapshot.table(table).id in needs.served:
-            continue
-        left = _without(fact, (*dropped, table))
-        if _is_kept_for_retention(stored, left) or time_held_alone(stored, left, context):
-            continue
-        without = (*dropped, table)
-        if any(advised.rows_read(need, chosen, without)[0] > judged.after[need][0] for need in needs.weights):
-            continue
-        dropped.append(table)
-        text = _text(fact, s.DropRollup(replace(rollup, retain=None)), context)
-        size = sum(partition.bytes for partition in context.snapshot.partitions(context.snapshot.table(table)))
-        yield text, f"none of {_queries(needs.queries)} of {needs.source} reads it", 0, 0, 0, size, 0, 0
+    def _reads_more(self, index: int, without: Sequence[str]) -> bool:
+        """Tests whether the queries of a class read more, or lack time, without some tables."""
+        kept = self.model.chosen(index, self.chosen)
+        left = self.model.chosen(index, self.chosen, without)
+        return self.model.slots(index, kept) != self.model.slots(index, left) or self.model.class_rows(
+            index, left
+        ) > self.model.class_rows(index, kept)
 
 
 def _without(fact: Fact, tables: Sequence[str]) -> Fact:
@@ -581,22 +607,6 @@ def _is_kept_for_retention(rollup: StorageTable, left: Fact) -> bool:
         and (stored.table.columns is None or {*(rollup.columns or ("",))} <= {*stored.table.columns})
         for stored in stored_periods(left)
     )
-
-
-def _notes(judged: _Advice, needs: _Needs, advised: AdvisedCube, context: Context) -> Iterator[str]:
-    queries, before, after = _sums(needs.weights, judged, needs)
-    yield (
-        f"rows read by {_queries(queries)}: {round(before):,} now, and {round(after):,} after these statements and "
-        "REFRESH FACT, by the mean rows of a partition"
-    )
-    base_only = sum(weight for need, weight in needs.weights.items() if need.needs_base)
-    if base_only:
-        yield f"no rollup serves {_queries(base_only)}: EXPLAIN COVER says why base rows are needed"
-    for fact in advised.facts:
-        for stored in stored_periods(fact):
-            line = context.snapshot.timeline(stored.table.table, stored.period, stored.table.time)
-            if stored.table.made and line.is_empty:
-                yield f"{stored.table.table} has no fresh partition: REFRESH FACT {fact.name} computes it"
 
 
 def _queries(count: float) -> str:
