@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rewriter.cancellation import check_cancellation
 from rewriter.catalog.facts.time_binding import TimeBinding
+from rewriter.catalog.model.column_statistics import statistics_in
 from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, seen_from
 from rewriter.catalog.store.query_log import LoggedNeed, LoggedReads, logged_needs
 from rewriter.errors import AnalysisError, Error, OperationalError, ProgrammingError, Span, shift_position
@@ -278,8 +279,8 @@ def _advised(cube: Cube, facts: Sequence[Fact], context: Context) -> AdvisedCube
 
 
 def _mean_rows(fact: Fact, stored: StorageTable, context: Context) -> Iterator[tuple[TableKey, float | None]]:
-    """Yields the mean rows of one period of a table, for each of its periods that has partitions; ``None`` if the rows
-    of some are unknown.
+    """Yields the mean rows of one period of a table, for each of its periods that has partitions: from the catalog,
+    or from ANALYZE; ``None`` if the rows of some are unknown.
     """
     table = context.snapshot.table(stored.table)
     binding = TimeBinding(fact, stored, table)
@@ -292,11 +293,21 @@ def _mean_rows(fact: Fact, stored: StorageTable, context: Context) -> Iterator[t
             continue
         kind = slot.period.kind
         slots[kind].add(slot.ordinal)
-        rows[kind] += partition.rows or 0
-        if partition.rows is None:
+        counted = partition.rows if partition.rows is not None else _counted_rows(partition.properties)
+        rows[kind] += counted or 0
+        if counted is None:
             unknown.add(kind)
+    of_table = _counted_rows(table.properties)
+    if unknown and len(slots) == 1 and of_table is not None:
+        rows, unknown = Counter(dict.fromkeys(slots, of_table)), set()
     for kind, ordinals in slots.items():
         yield (stored.table, kind), None if kind in unknown else rows[kind] / len(ordinals)
+
+
+def _counted_rows(properties: Mapping[str, str]) -> int | None:
+    """Returns the rows that ANALYZE has counted, also if others were written since."""
+    statistics = statistics_in(properties)
+    return None if statistics is None else statistics.rows
 
 
 # The candidates: rollups that may serve, and the rows that they would have.
@@ -569,6 +580,8 @@ class _Advice:
             stored = fact.storage_table(table)
             if stored is None or table in used or snapshot.table(table).id in self.needs.served:
                 continue
+            if all(snapshot.timeline(table, period, stored.time).is_empty for period in stored.layouts):
+                continue  # Nothing can have read it.
             without = [*dropped, table]
             left = _without(fact, without)
             if _is_kept_for_retention(stored, left) or time_held_alone(stored, left, self.context):

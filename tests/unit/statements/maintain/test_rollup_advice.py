@@ -308,3 +308,79 @@ def test_queries_over_uncommitted_changes_are_not_noted(session: Session) -> Non
     session.execute("ROLLBACK")
     with pytest.raises(Error, match="QUERY_LOG_EMPTY"):
         session.execute("SHOW ROLLUP USE OF f")
+
+
+# Cubes of other kinds: the advice runs there, too, and saves what it promises.
+
+ZONED = """
+CREATE CUBE z (item STRING, shop STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME) TIME ZONE 'America/New_York';
+CREATE TABLE zh (item STRING, shop STRING, n BIGINT) PARTITIONED BY (dt STRING);
+CREATE FACT zf OF CUBE z STORED IN (TABLE zh PERIOD HOURLY PARTITIONED BY t AS (dt = 'yyyy-MM-dd-HH'));
+SET rewriter.max_dynamic_partitions = 100000;
+INSERT INTO zh SELECT concat('i', CAST(id % 20 AS STRING)), concat('s', CAST(id % 3 AS STRING)), 1L,
+  date_format(timestamp_seconds(1704067200 + 3600 * (id DIV 40)), 'yyyy-MM-dd-HH') FROM range(80000)
+"""
+EVENTS = """
+CREATE TABLE ev (item STRING, shop STRING, at TIMESTAMP) PARTITIONED BY (day DATE);
+CREATE CUBE z (item STRING, shop STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME);
+CREATE FACT zf OF CUBE z STORED IN (TABLE ev PERIOD DAILY PARTITIONED BY t AS (day) RAW (n AS 1L, t AS at));
+INSERT INTO ev SELECT concat('i', CAST(id % 20 AS STRING)), concat('s', CAST(id % 3 AS STRING)),
+  timestamp_seconds(1704067200 + 90 * id), CAST(timestamp_seconds(1704067200 + 90 * id) AS DATE) FROM range(80000)
+"""
+
+
+@pytest.mark.parametrize("world", [ZONED, EVENTS], ids=["zone", "events"])
+def test_cubes_of_a_zone_and_of_events(tmp_path: Path, world: str) -> None:
+    by_day = "SELECT date_trunc('DAY', t) AS d, shop, COUNT(*) AS c FROM z GROUP BY date_trunc('DAY', t), shop"
+    month = "SELECT COUNT(*) AS c FROM z WHERE t >= '2024-02-01' AND t < '2024-03-01'"
+    minutes = "SELECT COUNT(*) AS c FROM z WHERE t >= '2024-01-20 10:10' AND t < '2024-01-20 11:50'"
+    queries = [by_day, month, minutes] if world is EVENTS else [by_day, month]
+    (tmp_path / "q.sql").write_text(";".join(queries), encoding="utf-8")
+    with Session(tmp_path / "w", engine="duckdb") as session:
+        list(session.script(world))
+        before = [result(session, query) for query in queries]
+        advised, warnings = rows(session, f"RECOMMEND ROLLUPS FOR z FROM '{tmp_path}/q.sql'")
+        assert advised
+        for row in advised:
+            session.execute(row["statement"])
+        session.execute("REFRESH FACT zf")
+        assert [result(session, query) for query in queries] == before
+        # The month is read of a rollup; a range inside of a day is read of its events.
+        assert rows_read(session, month) <= 29 * 3
+        if world is EVENTS:
+            assert rows_read(session, minutes) == 960
+        assert next(text for text in warnings if text.startswith("rows read by"))
+
+
+def test_a_fact_of_another_database_with_fewer_columns(session: Session, tmp_path: Path) -> None:
+    session.execute("CREATE DATABASE sales")
+    for statement in (
+        "CREATE CUBE sales.c (a STRING, b STRING, n BIGINT MEASURE COUNT, m BIGINT MEASURE SUM, t TIMESTAMP TIME)",
+        "CREATE TABLE sales.days (a STRING, n BIGINT) PARTITIONED BY (dt STRING)",
+        "CREATE FACT sales.few OF CUBE sales.c (a, n) "
+        "STORED IN (TABLE sales.days PERIOD DAILY PARTITIONED BY t AS (dt))",
+        "INSERT INTO sales.days SELECT concat('a', CAST(id % 9 AS STRING)), 1L, "
+        "date_format(timestamp_seconds(1672531200 + 86400 * (id DIV 90)), 'yyyy-MM-dd') FROM range(9000)",
+    ):
+        session.execute(statement)
+    (tmp_path / "q.sql").write_text("SELECT COUNT(*) AS c FROM sales.c", encoding="utf-8")
+    (advised,), _ = rows(session, f"RECOMMEND ROLLUPS FOR sales.c FROM '{tmp_path}/q.sql'")
+    assert advised["statement"] == "ALTER FACT sales.few ADD ROLLUP WEEKLY ()"
+    session.execute("USE sales")
+    (advised,), _ = rows(session, f"RECOMMEND ROLLUPS FOR c FROM '{tmp_path}/q.sql'")
+    assert advised["statement"] == "ALTER FACT few ADD ROLLUP WEEKLY ()"
+    session.execute(advised["statement"])
+
+
+def test_an_external_table_needs_statistics(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "x" / "dt=2024-01-01").mkdir(parents=True)
+    session.execute(f"CREATE EXTERNAL TABLE x (a STRING, n BIGINT) PARTITIONED BY (dt STRING) LOCATION '{tmp_path}/x'")
+    session.execute("CREATE CUBE xc (a STRING, n BIGINT MEASURE COUNT, t TIMESTAMP TIME)")
+    session.execute("CREATE FACT xf OF CUBE xc STORED IN (TABLE x PERIOD DAILY PARTITIONED BY t AS (dt))")
+    session.execute("ALTER TABLE x ADD PARTITION (dt = '2024-01-01')")
+    (tmp_path / "q.sql").write_text("SELECT COUNT(*) AS c FROM xc", encoding="utf-8")
+    with pytest.raises(Error, match="STATISTICS_MISSING") as caught:
+        session.execute(f"RECOMMEND ROLLUPS FOR xc FROM '{tmp_path}/q.sql'")
+    assert caught.value.hint == "ANALYZE TABLE x COMPUTE STATISTICS counts them."
+    session.execute("ANALYZE TABLE x COMPUTE STATISTICS")
+    session.execute(f"RECOMMEND ROLLUPS FOR xc FROM '{tmp_path}/q.sql'")
