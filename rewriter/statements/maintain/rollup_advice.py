@@ -518,6 +518,8 @@ class _Advice:
             f"rows read by {_queries(queries)}: {round(before):,} now, and {round(after):,} after these statements and "
             "REFRESH FACT, by the mean rows of a partition"
         )
+        if self.context.planning.cost_in_bytes:
+            yield "the advice counts partitions as the cost of a cover, and rewriter.cover_cost is bytes"
         base_only = sum(each.queries for each in self.model.classes if each.needs_base)
         if base_only:
             yield f"no rollup serves {_queries(base_only)}: EXPLAIN COVER says why base rows are needed"
