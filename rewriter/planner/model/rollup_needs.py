@@ -55,10 +55,10 @@ class RangeShape:
     times: int = 1
 
     def rounded(self) -> RangeShape:
-        """Returns the shape with a length that is one of a few: it differs by 2.5 % at most."""
+        """Returns the shape with a length that is one of a few: it differs by 5 % at most."""
         if self.count <= 40:
             return self
-        return replace(self, count=round(1.05 ** round(math.log(self.count, 1.05))))
+        return replace(self, count=round(1.1 ** round(math.log(self.count, 1.1))))
 
     def placed(self, extent: TimeRange, calendar: Calendar) -> list[TimeRange]:
         """Returns ranges of this shape inside of the time of the data: the newest ones, at a few places of the longer
