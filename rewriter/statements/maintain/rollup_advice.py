@@ -124,10 +124,10 @@ class _Needs:
 def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result:
     """Rows of (statement, reason, queries, rows_before, rows_after, bytes, build_rows, build_bytes), ADD before DROP.
 
-    ``queries`` are those that would read the rollup, ``rows_before`` and ``rows_after`` the rows that they read now,
-    and after all statements and a REFRESH FACT. ``bytes`` is the estimated size, ``build_rows`` and ``build_bytes`` are
-    the base that the refresh reads; all are of the newest data, by the mean rows of a partition. Runs a few queries
-    that count the rows of candidates, and writes nothing.
+    The queries are those that would read the rollup, with the rows that they read now, and after all statements and a
+    REFRESH FACT. Then follow the estimated size of the rollup, and the rows and bytes of the base that the refresh
+    reads. All are of the newest data, by the mean rows of a partition. Runs a few queries that count the rows of
+    candidates, and writes nothing but the queries of this session that the log lacks.
 
     Raises QUERY_LOG_EMPTY without needs, STATISTICS_MISSING if the rows of the base are unknown, NO_CANDIDATE_FACT
     without facts, and PATH_NOT_FOUND for the file.
@@ -636,8 +636,8 @@ def _queries(count: float) -> str:
 @runs(s.ShowRollupUse)
 def show_rollup_use(statement: s.ShowRollupUse, context: Context) -> Result:
     """Rows of (table, period, queries, partitions, rows, last_used), one for each table and period of a fact, coarse
-    before fine: which queries of the log have read it. ``rows`` are the partitions, times the mean rows of a partition
-    now; NULL where these are unknown. A table that no query has read has 0 queries. Raises QUERY_LOG_EMPTY.
+    before fine: which queries of the log have read it. The rows are the partitions, times the mean rows of a
+    partition now; NULL where these are unknown. A table that no query has read has 0 queries. Raises QUERY_LOG_EMPTY.
     """
     fact = named_fact(statement.fact, context)
     cube = context.snapshot.cube(fact.cube)
