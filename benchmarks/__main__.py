@@ -1,6 +1,6 @@
 """``python -m benchmarks [planning] [cover] [timelines] [worklists] [lookups] [commits] [cache] [completion]
-[statements] [certificates] [rollups] [maintain] [footers] [results] [ordered] [pages] [clusters] [streams] [shell]
-[duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
+[statements] [certificates] [rollups] [maintain] [advice] [footers] [results] [ordered] [pages] [clusters] [streams]
+[shell] [duckdb] [spark] [metastore] [adoption] [dialect] [sinks] [peers]``: the tables of ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks import (
     adoption,
+    advice,
     cache,
     certificates,
     clusters,
@@ -59,6 +60,7 @@ GROUPS = (
     "certificates",
     "rollups",
     "maintain",
+    "advice",
     "footers",
     "results",
     "ordered",
@@ -117,6 +119,8 @@ def main(
         show(rollups.measure())
     if not chosen or "maintain" in chosen:
         show(maintain.measure())
+    if not chosen or "advice" in chosen:
+        show(advice.measure())
     if not chosen or "footers" in chosen:
         show(footers.measure())
     if not chosen or "results" in chosen:

@@ -51,7 +51,8 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
-from rewriter.runtime.query_log import QueryLog
+from rewriter.runtime.query_log import SessionLog
+from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
@@ -118,7 +119,7 @@ class Session:
         self._stores = dict(filesystems or {})
         self._engine: Engine | None = None
         self._master = master
-        self._prepared, self._queries, self._temporaries = PreparedQueries(), QueryLog(), Temporaries()
+        self._prepared, self._queries, self._temporaries = PreparedQueries(), RecentStatements(), Temporaries()
         with only_ours():
             self._shares_catalog = isinstance(catalog, Catalog)
             opened = catalog if isinstance(catalog, Catalog) else Catalog.open(warehouse, catalog, create=False)
@@ -135,6 +136,7 @@ class Session:
         self._frames: set[OpenFrame] = set()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
+        self._query_log = SessionLog()
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -382,6 +384,7 @@ class Session:
             queries=self._queries,
             session_clusters=self._clusters,
             shadow_proofs=self._shadow_proofs,
+            query_log=self._query_log,
         )
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
@@ -517,6 +520,8 @@ class Session:
         transaction = self._transaction.take()
         with self._scope(), ExitStack() as stack:
             stack.callback(self._close, engine, catalog)
+            if catalog is not None:
+                self._query_log.write(catalog)
             self.streams.close()
             if transaction is not None:
                 transaction.rollback()

@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Copies on clusters": ("partition_copies", "copied_files"),
     "Streams and batches": ("batches", "streams", "pending_policies"),
     "Processes": ("leases", "refresh_claims"),
+    "Queries": ("query_log",),
     "The warehouse": ("schema_version", "warehouse", "foreign_writes"),
 }
 
@@ -68,6 +69,9 @@ TABLES = {
     "seconds. VACUUM keeps the files of a snapshot whose row is at most 10 minutes old.",
     "refresh_claims": "A range of time whose rollups a worker of REFRESH FACT … MAX is computing. Other workers skip "
     "it.",
+    "query_log": "What queries over a cube needed, if sessions [note it](../how-to/choosing-rollups.md): one row for "
+    "the queries with the same text, apart from literals, and the same need. It has no value of a text. Rows have no "
+    "versions. Of more than 10,000, those that were used least recently are deleted.",
     "schema_version": "One row: the version of this schema.",
     "warehouse": "One row: the identity of the warehouse, and the location of its directory at the last check.",
     "foreign_writes": "The write ids whose directory another catalog has made, before this one was restored, adopted "
@@ -183,6 +187,19 @@ COLUMNS: dict[str, dict[str, str]] = {
         "lease_id": "a random id of the process",
         "commit_seq": "the oldest commit that the process still reads",
         "renewed_at": "the last renewal, in seconds since 1970, by the clock of the database",
+    },
+    "query_log": {
+        "entry_id": "the SHA-256 of the cube, the need and the text",
+        "cube_id": "the `object_id` of the cube",
+        "text": "the text with `?` for literals and parameters, at most 2,000 characters",
+        "need": "JSON: the columns that the query needs, the units in which it uses time, whether only base rows serve "
+        "it, and the shapes of its ranges: unit, number of units, the period that begins at the start (or, if the next "
+        "is true, at the end), and how often",
+        "queries": "how many queries were run",
+        "first_at": "the time of the first, in seconds since 1970",
+        "last_at": "the time of the last",
+        "reads": "JSON: for each table and period that they have read: the `object_id` of the table, the period, the "
+        "number of queries, of partitions in total, and the time of the last",
     },
     "refresh_claims": {
         "period": "the update period, as in `timeline_ranges`",

@@ -239,7 +239,7 @@ def _find_demand(query: CubeQuery) -> None:
         secondary_uses=tuple(
             SecondaryTimeUse(name, time.secondary_ranges.get(name)) for name in query.cube.times[1:] if name in offered
         ),
-        rounded=frozenset(rounding_tables(query.source, query.reader, offered)),
+        rounded=frozenset(rounding_tables(query.cube, query.source.facts, query.reader, offered)),
         from_now=time.from_now,
     )
 
@@ -326,6 +326,8 @@ def _planned(query: CubeQuery) -> PlannedReference:
             *(() if query.demand.bounded else _timeless_warnings(choice, query.reader)),
         ),
         row_aggregates=_row_aggregates(query),
+        columns=query.demand.columns,
+        asked=query.demand.requested,
         edits=tuple(edit.what for edit in query.edits if edit.what),
         position=text.place(source.span),
         cost=choice.cost,

@@ -40,7 +40,6 @@ from rewriter.planner.model.plan import (
     quote_identifier,
 )
 from rewriter.planner.rewrite.count_rewrites import counted_rows_edits, shown_edits
-from rewriter.planner.row_limits import only_relation, row_limit
 from rewriter.planner.scope.blocks import (
     Block,
     CatalogReader,
@@ -51,9 +50,11 @@ from rewriter.planner.scope.blocks import (
     databases,
     is_item,
     key_of,
+    renames,
     resolve,
 )
 from rewriter.planner.scope.column_lineage import NO_TABLE
+from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.disambiguate import disambiguated
 from rewriter.planner.scope.expand_views import expand
 from rewriter.planner.scope.item_names import item_name, item_name_edits
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Table
     from rewriter.grammar.lexer import Token
     from rewriter.grammar.terms import Query
+    from rewriter.planner.text.query_text import QueryText
     from rewriter.timeline.calendars import Calendar
 
 #: How many remedies the hint of an error names.
@@ -265,7 +267,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         query.notes,
         dict(parameters),
         query.derivation,
-        None if settings.derive else row_limit(text, query.resolved, parameters),
+        None if settings.derive else _row_limit(text, query.resolved, parameters),
         () if settings.derive else _table_aggregates(text, query.resolved, query.prunings),
         clock_readings(text, query.resolved) if settings.clocks and query.planned else (),
         TextEdits(text.text, not isinstance(text, DerivedText), text.replacements(query.edits))
@@ -466,7 +468,7 @@ def _table_aggregates(text: QueryText, resolved: Resolved, prunings: Sequence[Pr
         return ()
     (block,), (reference,), (pruning,) = resolved.blocks, resolved.tables, prunings
     table = reference.table
-    if not table.kind.is_in_catalog or block.cubes or reference.node is not only_relation(select):
+    if not table.kind.is_in_catalog or block.cubes or reference.node is not _only_relation(select):
         return ()
     if not {name for name, value in select.args.items() if value} <= _CLAUSES or pruning.timed:
         return ()
@@ -566,3 +568,51 @@ def _period_lines(reference: ReferencePlan) -> Iterator[str]:
         yield f"    base period only: {reason}"
     for unit, words in reference.units:
         yield f"    must nest in {unit.name}: {words}"
+
+
+# Queries whose result needs few files of their table. A query is recognised by its tree, clause by clause: whatever
+# is not listed here is read the ordinary way.
+
+#: The clauses that a SELECT may have whose LIMIT any rows satisfy.
+_LIMITED = frozenset(("expressions", "from_", "limit"))
+#: The parts that the name of the table may have: no TABLESAMPLE, no version, no join.
+_RELATION = frozenset(("this", "db", "alias"))
+
+
+def _row_limit(text: QueryText, resolved: Resolved, parameters: Mapping[str, object]) -> int | None:
+    """Returns the number of rows of its only table that a query needs, whichever they are; ``None`` if that is not
+    certain.
+    """
+    select = text.tree
+    if not isinstance(select, exp.Select) or len(resolved.blocks) != 1 or len(resolved.tables) != 1:
+        return None
+    (block,), (reference,) = resolved.blocks, resolved.tables
+    if block.cubes or not reference.table.kind.is_in_catalog or reference.node is not _only_relation(select):
+        return None
+    clauses = {name for name, value in select.args.items() if value}
+    if clauses != _LIMITED or not all(map(_is_row_by_row, select.expressions)):
+        return None
+    return _row_count(select.args["limit"], parameters)
+
+
+def _only_relation(select: exp.Select) -> exp.Expr | None:
+    """Returns the relation of a FROM that is a name, perhaps with an alias, and nothing else."""
+    source = select.args.get("from_")
+    relation = None if source is None else source.this
+    if not isinstance(relation, exp.Table) or renames(relation):
+        return None
+    return relation if {name for name, value in relation.args.items() if value} <= _RELATION else None
+
+
+def _is_row_by_row(item: exp.Expr) -> bool:
+    """Tests whether an item gives one value for each row: no aggregate, no window, no generator."""
+    return all(is_scalar(node) for node in walk(item))
+
+
+def _row_count(limit: exp.Expr, parameters: Mapping[str, object]) -> int | None:
+    """Returns the number of rows of a LIMIT with a literal or a bound parameter; ``None`` for any other."""
+    value = limit.args.get("expression") if isinstance(limit, exp.Limit) else None
+    if isinstance(value, exp.Literal) and not value.is_string and value.this.isascii() and value.this.isdigit():
+        return int(value.this)
+    bound = parameters.get(value.name) if isinstance(value, exp.Placeholder) else None
+    return bound if type(bound) is int and bound >= 0 else None

@@ -1,107 +1,97 @@
-"""The last statements of a session, for ``system.queries``."""
+"""What a session adds to the query log of the catalog: collected in memory, and written now and then."""
 
 from __future__ import annotations
 
 import time
-import weakref
-from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from rewriter.exec.batch_stream import BatchStream, Failure, StreamProgress
-from rewriter.lazy_dataclass import dataclass
+from rewriter.catalog.store.query_log import LoggedNeed, LoggedReads, add_logged
+from rewriter.errors import Error
+from rewriter.grammar.lexer import TokenKind, tokens
+from rewriter.planner.model.rollup_needs import RollupNeed, reads_of
 from rewriter.uris import mask_credentials
 
 if TYPE_CHECKING:
-    from rewriter.runtime.result import Result, Stats
+    from rewriter.catalog.catalog import Catalog
+    from rewriter.catalog.reading.snapshot import Snapshot
+    from rewriter.planner.model.plan import Plan
 
-#: How many statements a session remembers, and how many characters of the text of each.
-MOST_STATEMENTS, LONGEST_TEXT = 1000, 10_000
+#: The log is written when so many queries wait, or when the oldest of them has waited for so many seconds and another
+#: query comes.
+_MOST_WAITING, _LONGEST_WAIT = 200, 10.0
+#: How many characters of a text the log keeps.
+_LONGEST_TEXT = 2000
+_LITERALS = (TokenKind.STRING, TokenKind.NUMBER, TokenKind.PARAMETER)
 
 
-@dataclass
-class LoggedStatement:
-    """A statement and what became of it. Times are seconds since 1970 on the clock of this process.
+class SessionLog:
+    """The queries of a session that the catalog's query log does not have yet. One thread at a time.
 
-    It holds neither the result nor its error, which would keep files and snapshots.
+    A process that is killed loses those that wait.
     """
 
-    text: str
-    query_id: str
-    started_at: float = field(default_factory=time.time)
-    stats: Stats | None = None
-    _returned_at: float | None = None
-    _rows: int | None = None
-    _failure: Failure | None = None
-    _progress: StreamProgress | None = None
-    _stream: weakref.ref[BatchStream] | None = None
-
-    def of(self, result: Result) -> Result:
-        """Notes the result of the statement, and returns it."""
-        self.stats = result.stats
-        if result.stream is None:
-            self._rows = result.rowcount if result.rowcount >= 0 else None
-        else:
-            self._progress, self._stream = result.stream.progress, weakref.ref(result.stream)
-        return result
-
-    def end(self, failure: Failure | None = None) -> None:
-        """Notes that the statement has returned, or failed."""
-        self._returned_at, self._failure = time.time(), failure
-
-    @property
-    def status(self) -> str:
-        """Returns ``running`` until the statement returns, ``fetching`` until the last row of its result is read, then
-        ``finished``; or ``closed`` if the result was closed before, or left behind; ``canceled`` or ``failed``.
-        """
-        if self.failure is not None:
-            return "canceled" if self.failure.condition in _CANCELED else "failed"
-        if self._returned_at is None:
-            return "running"
-        if self._progress is None or self._progress.is_complete:
-            return "finished"
-        is_held = self._stream is not None and self._stream() is not None
-        return "fetching" if is_held and self._progress.ended_at is None else "closed"
-
-    @property
-    def ended_at(self) -> float | None:
-        """The time of its end, or of the end of its result; ``None`` before, and for a result that was left behind."""
-        return self._returned_at if self._progress is None else self._progress.ended_at
-
-    @property
-    def row_count(self) -> int | None:
-        """The rows that it wrote, or that were read of its result; ``None`` where they are not counted."""
-        return self._rows if self._progress is None else self._progress.rows
-
-    @property
-    def failure(self) -> Failure | None:
-        """The error that it raised, or its result while it was read."""
-        return self._failure if self._progress is None else self._progress.failure
-
-
-class QueryLog:
-    """The last ``MOST_STATEMENTS`` statements, the oldest first. Another thread may read them."""
-
     def __init__(self) -> None:
-        self._statements: deque[LoggedStatement] = deque(maxlen=MOST_STATEMENTS)
+        self._waiting: dict[str, LoggedNeed] = {}
+        self._count = 0
+        self._since = 0.0
 
-    def statements(self) -> tuple[LoggedStatement, ...]:
-        return tuple(self._statements)
+    def note(self, text: str, plan: Plan, snapshot: Snapshot) -> None:
+        """Notes a query that was run, if it reads a cube. Costs less than its planning, and no read of the database
+        that the planning has not made.
+        """
+        now = time.time()
+        for entry in _entries(text, plan, snapshot, now):
+            known = self._waiting.setdefault(entry.entry_id, entry)
+            if known is not entry:
+                known.add(entry)
+            self._since = self._since if self._count else now
+            self._count += 1
 
-    @contextmanager
-    def running(self, text: str, query_id: str) -> Iterator[LoggedStatement]:
-        """Notes a statement, which runs inside of the block."""
-        shown = mask_credentials(text)
-        statement = LoggedStatement(shown if len(shown) <= LONGEST_TEXT else f"{shown[: LONGEST_TEXT - 1]}…", query_id)
-        self._statements.append(statement)
+    @property
+    def is_due(self) -> bool:
+        """Returns whether it is time to write."""
+        return self._count >= _MOST_WAITING or (self._count > 0 and time.time() - self._since >= _LONGEST_WAIT)
+
+    def write(self, catalog: Catalog) -> str | None:
+        """Writes the waiting queries in one short transaction. Returns the warning that it failed, and forgets them
+        then: a query never fails because of the log.
+        """
+        entries, count = list(self._waiting.values()), self._count
+        self._waiting, self._count = {}, 0
+        if not entries or catalog.is_absent:
+            return None
         try:
-            yield statement
-        except BaseException as error:
-            statement.end(Failure.of(error))
-            raise
-        statement.end()
+            with catalog.database.write() as connection:
+                add_logged(connection, entries)
+        except Error as error:
+            return f"the query log lacks some queries, the last {count:,} of this session: {error.message}"
+        return None
 
 
-_CANCELED = ("OPERATION_CANCELED", KeyboardInterrupt.__name__)
+def without_literals(text: str) -> str:
+    """Returns a text with ``?`` for each literal and parameter, and for each list of them. Comments are left out.
+
+    >>> without_literals("SELECT 1 FROM v /* x */ WHERE page IN ('a', 'b') AND n > -2.5")
+    'SELECT ? FROM v WHERE page IN ( ? ) AND n > - ?'
+    """
+    words: list[str] = []
+    for token in tokens(text):
+        if token.kind not in _LITERALS:
+            words.append(token.text)
+        elif words[-2:] == ["?", ","]:
+            words.pop()
+        elif words[-1:] != ["?"]:
+            words.append("?")
+    return mask_credentials(" ".join(words))[:_LONGEST_TEXT]
+
+
+def _entries(text: str, plan: Plan, snapshot: Snapshot, now: float) -> Iterator[LoggedNeed]:
+    for reference, period_reads in reads_of(plan):
+        cube = snapshot.cube(reference.cube)
+        need = RollupNeed.of(reference, cube.times[1:]).as_text()
+        reads: dict[tuple[int, str], LoggedReads] = {}
+        for read in period_reads:
+            key = snapshot.table(read.table).id, read.period.name
+            reads[key] = LoggedReads(1, read.partitions, now)
+        yield LoggedNeed(cube.id, without_literals(text), need, 1, now, now, reads)

@@ -233,6 +233,12 @@ _SETTINGS = {
         ),
         _Setting("rewriter.partition_overwrite_mode", "dynamic", _mode, "what INSERT OVERWRITE replaces"),
         _Setting("rewriter.periods", "", _periods, "allowed update periods; empty is all"),
+        _Setting(
+            "rewriter.query_log",
+            "false",
+            _boolean,
+            "note queries over cubes in the catalog, without literals, for RECOMMEND ROLLUPS",
+        ),
         _Setting("rewriter.sink", "auto", _sink, "the sink of a dynamic INSERT: auto, grouped, ungrouped or sorted"),
         _Setting(
             "rewriter.sink.max_open_writers",
@@ -372,6 +378,11 @@ class SessionSettings:
         percent = percentage(self.get("rewriter.verify").removesuffix("%"))
         is_before = self.get("rewriter.verify_when") == "before"
         return ShadowProofSettings(percent or 0.0, float(self.get("rewriter.verify_seconds")), is_before)
+
+    @property
+    def logs_queries(self) -> bool:
+        """Returns whether queries over cubes are noted in the query log of the catalog."""
+        return self.get("rewriter.query_log") == "true"
 
     @property
     def sink(self) -> str:

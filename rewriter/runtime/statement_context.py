@@ -17,7 +17,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.cluster_engines import SessionClusters
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.progress import ProgressReporter
-from rewriter.runtime.query_log import QueryLog
+from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.transaction_errors import not_in_transaction
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import Settings
     from rewriter.planner.routing.routes import Attempt
     from rewriter.runtime.multi_statement import OpenTransaction
+    from rewriter.runtime.query_log import SessionLog
     from rewriter.runtime.running_streams import RunningStreams
     from rewriter.runtime.settings import SessionSettings
     from rewriter.runtime.shadow_proofs import ShadowProofs
@@ -56,7 +57,7 @@ class Context:
     ``rehearsed`` gets the changes of a statement that is explained instead of run; otherwise it is ``None``. ``batch``
     has the rows of a stream that the statement loads, in place of the files that its query names.
     ``streams`` are the streams that the session has started, ``queries`` its last statements, ``session_clusters`` its
-    choice of a cluster, ``shadow_proofs`` the proofs of its queries.
+    choice of a cluster, ``shadow_proofs`` the proofs of its queries, ``query_log`` those that the log lacks.
 
     ``cluster`` is the one whose engine and files are used, ``None`` without clusters. ``required`` is the only one that
     may be used, with the reason. ``written`` are the tables that have required one. ``unreachable`` were tried by this
@@ -78,9 +79,10 @@ class Context:
     rehearsed: list[Change] | None = None
     batch: BatchRows | None = None
     streams: RunningStreams | None = None
-    queries: QueryLog = field(default_factory=QueryLog)
+    queries: RecentStatements = field(default_factory=RecentStatements)
     session_clusters: SessionClusters = field(default_factory=SessionClusters)
     shadow_proofs: ShadowProofs | None = None
+    query_log: SessionLog | None = None
     cluster: str | None = None
     required: tuple[str, str] | None = None
     written: tuple[str, ...] = ()

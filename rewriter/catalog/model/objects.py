@@ -531,7 +531,8 @@ class Fact:
     present; ``None`` if it is not declared.
 
     ``earlier`` are the lives of dropped facts with the same meaning over the same tables, whose proofs count
-    (``commit.earlier_facts``). ``refresh_on_commit`` says that a statement that writes the base refreshes rollups, too.
+    (``commit.object_changes``). ``refresh_on_commit`` says that a statement that writes the base refreshes rollups,
+    too.
     """
 
     id: int

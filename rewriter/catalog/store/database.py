@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -15,7 +16,6 @@ import sqlalchemy as sa
 from rewriter.catalog.cache.mean_sizes import VolumeCache
 from rewriter.catalog.store import migrations, postgresql, schema, sqlite
 from rewriter.catalog.store.backend import OPTION, Backend, Purpose
-from rewriter.catalog.store.fork_guard import driver_calls
 from rewriter.catalog.store.leases import Leases
 from rewriter.catalog.store.prepared_statements import Prepared, changed_rows, fetch, fetch_value, once
 from rewriter.catalog.store.server_clock import NOW as NOW
@@ -107,7 +107,7 @@ class Database:
         # The transaction begins here, because SQLAlchemy does not see the direct statements of the driver.
         with (
             _our_errors(self._backend),
-            driver_calls(),
+            _driver_calls(),
             self._engines[Purpose.READ].connect() as connection,
             connection.begin(),
         ):
@@ -124,7 +124,7 @@ class Database:
 
         Takes a third of the time of ``read`` and SQLAlchemy for one row.
         """
-        with _our_errors(self._backend), driver_calls(), closing(self._backend.engine.raw_connection()) as connection:
+        with _our_errors(self._backend), _driver_calls(), closing(self._backend.engine.raw_connection()) as connection:
             cursor = connection.cursor()
             cursor.execute(statement.text, statement.parameters(values))
             rows = cast(list[tuple[Any, ...]], cursor.fetchall())
@@ -176,7 +176,7 @@ class Database:
 
     @contextmanager
     def _exclusive(self, purpose: Purpose) -> Iterator[sa.Connection]:
-        with _our_errors(self._backend), driver_calls(), self._engines[purpose].begin() as connection:
+        with _our_errors(self._backend), _driver_calls(), self._engines[purpose].begin() as connection:
             yield connection
 
     def forget(self) -> None:
@@ -188,7 +188,7 @@ class Database:
     def close(self) -> None:
         """Releases all connections, and the lease. Idempotent."""
         self.leases.close()
-        with driver_calls():
+        with _driver_calls():
             self._backend.engine.dispose()
 
 
@@ -201,10 +201,10 @@ def stored_version(source: Path | str | sa.URL) -> int:
         sqlite.readonly_backend(source) if isinstance(source, Path) and not is_writable(source) else _backend(source)
     )
     try:
-        with _our_errors(backend), driver_calls(), backend.engine.connect() as connection:
+        with _our_errors(backend), _driver_calls(), backend.engine.connect() as connection:
             return migrations.version_of(connection)
     finally:
-        with driver_calls():
+        with _driver_calls():
             backend.engine.dispose()
 
 
@@ -265,3 +265,74 @@ def _our_errors(backend: Backend) -> Iterator[None]:
             condition="CATALOG_VALUE",
             object=backend.address,
         ) from error
+
+
+# A fork waits until no other thread is in a call of a database's driver. SQLite and libpq have locks of their own. A
+# forked child has one thread, so a lock that another thread held at the fork is never released there, and the child's
+# first call waits for ever. After ``LONGEST_WAIT`` the process forks nevertheless.
+
+#: How long a fork waits for calls of other threads, in seconds.
+LONGEST_WAIT = 1.0
+
+
+class _ForkGuard:
+    """The calls in progress, by thread. One exists in a process: ``_driver_calls`` enters it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._depths: dict[int, int] = {}
+        self._forking = False
+
+    def enter(self) -> None:
+        """Counts a call of this thread. A thread without a call waits while another thread forks."""
+        thread = threading.get_ident()
+        with self._changed:
+            if self._forking and thread not in self._depths:
+                self._changed.wait_for(lambda: not self._forking, LONGEST_WAIT)
+            self._depths[thread] = self._depths.get(thread, 0) + 1
+
+    def leave(self) -> None:
+        """Ends the last call that this thread entered."""
+        thread = threading.get_ident()
+        with self._changed:
+            depth = self._depths.get(thread, 0)
+            if depth > 1:
+                self._depths[thread] = depth - 1
+            else:
+                self._depths.pop(thread, None)
+                self._changed.notify_all()
+
+    def before_fork(self) -> None:
+        """Holds new calls back, and waits for the calls of other threads."""
+        own_thread = {threading.get_ident()}
+        # Released after the fork, so that no thread holds it at the fork.
+        self._changed.acquire()
+        self._forking = True
+        self._changed.wait_for(lambda: self._depths.keys() <= own_thread, LONGEST_WAIT)
+
+    def after_fork(self) -> None:
+        """Lets calls begin again, in the parent."""
+        self._forking = False
+        self._changed.notify_all()
+        self._changed.release()
+
+    def in_child(self) -> None:
+        """Forgets the threads that the child does not have."""
+        thread = threading.get_ident()
+        self._changed = threading.Condition()
+        self._forking = False
+        self._depths = {thread: self._depths[thread]} if thread in self._depths else {}
+
+
+_GUARD = _ForkGuard()
+os.register_at_fork(before=_GUARD.before_fork, after_in_parent=_GUARD.after_fork, after_in_child=_GUARD.in_child)
+
+
+@contextmanager
+def _driver_calls() -> Iterator[None]:
+    """Encloses calls of a database's driver. It may be nested."""
+    _GUARD.enter()
+    try:
+        yield
+    finally:
+        _GUARD.leave()

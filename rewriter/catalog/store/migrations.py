@@ -192,6 +192,11 @@ def _origins(connection: Connection) -> None:
     _note_trusted_sources(connection)
 
 
+def _query_log(connection: Connection) -> None:
+    """Adds the log of queries that were run."""
+    schema.query_log.create(connection, checkfirst=True)
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -216,6 +221,7 @@ STEPS: tuple[Step, ...] = (
     _partition_commit,
     _clusters,
     _origins,
+    _query_log,
 )
 
 

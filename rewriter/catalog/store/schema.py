@@ -349,6 +349,23 @@ events = Table(
     Column("payload", Text, nullable=False),
 )
 
+#: What queries over cubes needed, counted (``query_log.LoggedNeed``): ``text`` has no literals, ``need`` and ``reads``
+#: are JSON. ``entry_id`` is the hash of the cube, the text and the need. Rows have no versions: they are updated, and
+#: the oldest are deleted.
+query_log = Table(
+    "query_log",
+    metadata,
+    Column("entry_id", _BYTEWISE, primary_key=True),
+    Column("cube_id", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("need", Text, nullable=False),
+    Column("queries", BigInteger, nullable=False),
+    Column("first_at", Double, nullable=False),
+    Column("last_at", Double, nullable=False),
+    Column("reads", Text, nullable=False),
+    Index("query_log_by_cube", "cube_id"),
+)
+
 
 def use_partial_indexes_on_postgresql() -> None:
     """Gives the partial indexes their conditions on PostgreSQL, too. As options of ``Index`` they would load that

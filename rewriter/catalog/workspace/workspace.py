@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import sqlalchemy as sa
 
@@ -22,12 +22,17 @@ from rewriter.catalog.commit.transaction import Transaction
 from rewriter.catalog.facts.time_binding import TimeBinding, bind
 from rewriter.catalog.keys.encoding import prefix
 from rewriter.catalog.model.changes import (
+    AddPartitions,
     Change,
     CreateObject,
+    DefinitionChange,
     DropObject,
     DropPartitions,
+    MovePartitions,
     NoteFiles,
+    PartitionNote,
     PartitionWrite,
+    TruncatePartitions,
     WritePartitions,
 )
 from rewriter.catalog.model.key_ranges import KeyRange, merge_ranges
@@ -43,7 +48,6 @@ from rewriter.catalog.store.backend import warehouse_of
 from rewriter.catalog.store.database import Database
 from rewriter.catalog.store.partition_versions import RowState, state_of
 from rewriter.catalog.store.prepared_statements import insert_rows
-from rewriter.catalog.workspace.affected_tables import affected_tables, changed_tables
 from rewriter.lazy_dataclass import dataclass
 from rewriter.scratch_directories import ScratchDirectory
 
@@ -145,7 +149,7 @@ class Workspace:
     def _note(self, changes: Sequence[Change]) -> None:
         self._count += 1
         self._changes = (*self._changes, *changes)
-        self._affected |= affected_tables(changes, self._snapshot)
+        self._affected |= _affected_tables(changes, self._snapshot)
 
     def _created(self) -> Database:
         self._folder = ScratchDirectory("transaction")
@@ -159,7 +163,7 @@ class Workspace:
     def _copy(self, changes: Sequence[Change]) -> None:
         """Copies the rows of the tables that changes affect, unless they were copied before."""
         assert self._private is not None
-        missing = affected_tables(changes, self._snapshot) - self._copied
+        missing = _affected_tables(changes, self._snapshot) - self._copied
         if missing:
             with self._source.read() as source, self._private.write() as target:
                 queries.check_readable(source, self._snapshot.sequence)
@@ -329,7 +333,7 @@ def _net_changes(
     for change in changes:
         if isinstance(change, CreateObject | DropObject):
             continue
-        tables = (change.table,) if isinstance(change, NoteFiles) else changed_tables(change)
+        tables = (change.table,) if isinstance(change, NoteFiles) else _changed_tables(change)
         tables = tuple(table for table in tables if table.id not in gone)
         if any(table.external for table in tables):
             others.append(change)
@@ -549,3 +553,30 @@ def _contains(ranges: Sequence[KeyRange], key: bytes) -> bool:
     """Tests whether one of the sorted, disjoint ranges contains a key. O(log n)."""
     position = bisect_right(ranges, key, key=attrgetter("start"))
     return position > 0 and key in ranges[position - 1]
+
+
+# The tables whose rows changes may change.
+
+
+def _affected_tables(changes: Sequence[Change], snapshot: Snapshot) -> frozenset[int]:
+    """Returns the ids of the tables whose rows changes may change: the tables of the changes, and of their facts."""
+    affected: set[int] = set()
+    for change in changes:
+        for table in _changed_tables(change):
+            fact = snapshot.fact_using(table.name)
+            names = [] if fact is None else [member.table for storage in fact.storages for member in storage.tables]
+            affected |= {table.id, *(snapshot.table(name).id for name in names)}
+    return frozenset(affected)
+
+
+def _changed_tables(change: Change) -> tuple[Table, ...]:
+    """Returns the tables that a change makes, drops, or changes the partitions of."""
+    if isinstance(change, CreateObject | DropObject):
+        return (change.object,) if isinstance(change.object, Table) else ()
+    if isinstance(change, MovePartitions):
+        return change.source, change.target
+    if isinstance(change, WritePartitions | AddPartitions | DropPartitions | TruncatePartitions):
+        return (change.table,)
+    if isinstance(change, DefinitionChange | PartitionNote):
+        return ()
+    assert_never(change)

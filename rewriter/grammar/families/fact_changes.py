@@ -1,11 +1,12 @@
-"""Changes of facts: ALTER FACT and its actions, of which INSERT may take MARK COMPLETE along."""
+"""Changes of facts: ALTER FACT and its actions, of which INSERT may take MARK COMPLETE along. Also advice."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from rewriter.errors import Span
+from rewriter.errors import ParseError, Span
 from rewriter.grammar.families.facts import (
     FactStorage,
     Rollup,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import Literal, Name
 
 RULES = r"""
-?statement: alter_fact
+?statement: alter_fact | recommend_rollups | show_rollup_use
 
 alter_fact: "ALTER" "FACT" name _fact_action
 _fact_action: set_lateness | unset_lateness | set_trusted | unset_trusted | mark_complete | add_storage | drop_storage \
@@ -41,7 +42,15 @@ add_storage: "ADD" "STORAGE" [NAME] "(" fact_table ("," fact_table)* ")" ["START
 drop_storage: "DROP" "STORAGE" name
 add_rollups: "ADD" "ROLLUP" rollup ("," rollup)*
 drop_rollup: "DROP" "ROLLUP" rollup
+recommend_rollups: "RECOMMEND" "ROLLUPS" "FOR" name ["FROM" STRING] ["WITHIN" STRING]
+show_rollup_use: "SHOW" "ROLLUP" "USE" "OF" name
 """
+#: The units of sizes, in bytes.
+_SIZE_UNITS = {
+    "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40,
+}  # fmt: skip
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,3})?)\s*([A-Za-z]+)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -252,3 +261,70 @@ def fact_action_text(action: FactAction) -> str:
         option("START", storage.start),
         option("END", storage.end),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecommendRollups(Statement):
+    """``RECOMMEND ROLLUPS FOR cube [FROM 'queries.sql'] [WITHIN '2 GB']``: advice from the query log, or from a file of
+    queries. ``within`` is the text of a size, ``most_bytes`` what it says.
+    """
+
+    cube: Name
+    file: str | None = None
+    within: str | None = None
+    file_span: Span = field(default=Span(0, 0), compare=False)
+
+    @property
+    def most_bytes(self) -> int | None:
+        return None if self.within is None else _size(self.within)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("cube",)
+
+
+@builds("recommend_rollups")
+def recommend_rollups(cube: Name, file: Terminal | None, within: Terminal | None) -> RecommendRollups:
+    if within is not None and not _size(within.string):
+        raise ParseError(
+            f"'{within.string}' is no size.",
+            position=within.span,
+            hint=f"Write a number and a unit, as in WITHIN '2 GB'. The units are {', '.join(_SIZE_UNITS)}.",
+        )
+    return RecommendRollups(
+        cube=cube,
+        file=None if file is None else file.string,
+        within=None if within is None else within.string,
+        file_span=Span(0, 0) if file is None else file.span,
+    )
+
+
+def _size(text: str) -> int | None:
+    """Returns the bytes that a text like ``2 GB`` says; ``None`` for other texts."""
+    parts = _SIZE.fullmatch(text.strip())
+    unit = None if parts is None else _SIZE_UNITS.get(parts[2].upper())
+    return None if parts is None or unit is None else int(float(parts[1]) * unit)
+
+
+@renders(RecommendRollups)
+def recommend_rollups_text(s: RecommendRollups) -> str:
+    return words(f"RECOMMEND ROLLUPS FOR {name_text(s.cube)}", option("FROM", s.file), option("WITHIN", s.within))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowRollupUse(Statement):
+    """``SHOW ROLLUP USE OF fact``: which tables of a fact have served the queries of the log."""
+
+    fact: Name
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("fact",)
+
+
+@builds("show_rollup_use")
+def show_rollup_use(fact: Name) -> ShowRollupUse:
+    return ShowRollupUse(fact=fact)
+
+
+@renders(ShowRollupUse)
+def show_rollup_use_text(s: ShowRollupUse) -> str:
+    return f"SHOW ROLLUP USE OF {name_text(s.fact)}"

@@ -156,6 +156,21 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     )
 
 
+def allowed_sources(demand: Demand, facts: Sequence[Fact], settings: Settings) -> list[Source]:
+    """Returns the candidates that ``choose`` lets serve a demand, whatever partitions they have. Reads nothing."""
+    carrying = [fact for fact in facts if not missing_columns(fact, demand)]
+    if not carrying:
+        return []
+    base = _find_base(carrying)
+    sources = [
+        source
+        for group in _groups(carrying, base, additive=demand.additive and not demand.raw)
+        for source in _list_sources(group)
+        if _excluded(source, base, demand, settings) is None
+    ]
+    return [source for source in sources if not any(_straddles(source, other, base.period) for other in sources)]
+
+
 def missing_columns(fact: Fact, demand: Demand) -> list[str]:
     """Returns the needed columns that a fact does not carry."""
     if fact.columns is None:

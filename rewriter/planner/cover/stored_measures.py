@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.planner.cover.choose_facts import table_of
 
 if TYPE_CHECKING:
+    from rewriter.catalog.model.objects import Cube, Fact
     from rewriter.planner.scope.blocks import CatalogReader, CubeSource
 
 
-def rounding_tables(source: CubeSource, reader: CatalogReader, columns: Collection[str]) -> Iterator[str]:
-    """Yields the storage tables that store some of the columns in a type that rounds their sums."""
-    if any(m.rollup_type != m.type and m.name in columns for m in source.cube.measures):
-        for fact in source.facts:
+def rounding_tables(
+    cube: Cube, facts: Sequence[Fact], reader: CatalogReader, columns: Collection[str]
+) -> Iterator[str]:
+    """Yields the storage tables of facts that store some of the columns in a type that rounds their sums."""
+    if any(m.rollup_type != m.type and m.name in columns for m in cube.measures):
+        for fact in facts:
             for storage_table in fact.tables:
-                if not set(columns).isdisjoint(source.cube.rounded_sums(table_of(reader, storage_table))):
+                if not set(columns).isdisjoint(cube.rounded_sums(table_of(reader, storage_table))):
                     yield storage_table.table
 
 

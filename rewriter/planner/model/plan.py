@@ -14,6 +14,7 @@ from rewriter.catalog.model.temporary_views import session_of, with_typed_names
 from rewriter.errors import DataError, Span
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.ranges import RangeSet
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, PartitionValues, Table
     from rewriter.timeline.layouts import TimeLayout
     from rewriter.timeline.periods import UpdatePeriod
-    from rewriter.timeline.ranges import RangeSet
     from rewriter.timeline.timeline import OrdinalRange
 
 
@@ -284,7 +284,9 @@ class ReferencePlan:
     that lie inside a base period, which is read whole or not at all. ``remedies`` say what makes rollups serve that
     exist where something is missing. ``periods`` are the periods that the fact has, ``causes`` say why candidates were
     not chosen, ``warnings`` and ``edits`` are texts for a person; ``calendar`` is the cube's calendar.
-    ``row_aggregates`` are the warnings for aggregates over base rows that hold several events each.
+    ``row_aggregates`` are the warnings for aggregates over base rows that hold several events each. ``columns`` are the
+    columns of the cube that the query needs, and ``asked`` the instants that its conditions let through, with open
+    ends.
     """
 
     cube: str
@@ -309,6 +311,8 @@ class ReferencePlan:
     remedies: tuple[str, ...] = ()
     badness: tuple[int, ...] = ()
     row_aggregates: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    asked: RangeSet = RangeSet.EMPTY
 
 
 @dataclass(frozen=True)

@@ -378,6 +378,8 @@ def _named(context: tuple[str, ...], tokens: Sequence[Token], qualifier: tuple[s
         kinds = ("table", "view", "cube")
     if context[:3] == ("COMMENT", "ON", "COLUMN"):
         kinds = ("table",)
+    if context == ("RECOMMEND", "ROLLUPS", "FOR"):
+        kinds = ("cube",)
     if kinds:
         return (Objects(kinds, qualifier[-1] if qualifier else None), *(() if qualifier else (Databases(True),)))
     return ()

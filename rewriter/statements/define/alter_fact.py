@@ -127,6 +127,22 @@ def _refuse_only_copy(rollup: StorageTable, fact: Fact, span: Span, context: Con
         )
 
 
+def time_held_alone(rollup: StorageTable, left: Fact, context: Context) -> RangeSet:
+    """Returns the time of partitions of a rollup, used or not, that no table of what is left of its fact has with its
+    columns.
+    """
+    snapshot = context.snapshot
+    held = elsewhere = RangeSet.EMPTY
+    for period in rollup.layouts:
+        for reader in (snapshot.timeline, *snapshot.unused_timelines.values()):
+            held |= times(period, reader(rollup.table, period, rollup.time).ranges())
+    for stored in stored_periods(left):
+        if _has_columns_of(rollup, stored):
+            line = snapshot.timeline(stored.table.table, stored.period, stored.table.time)
+            elsewhere |= times(stored.period, line.ranges())
+    return held - elsewhere
+
+
 def _has_columns_of(rollup: StorageTable, other: StoredPeriod) -> bool:
     """Tests whether partitions of another table can stand in for those of a rollup."""
     if not all(other.period.nests_in(period) for period in rollup.layouts):

@@ -75,7 +75,11 @@ def select(statement: s.Select, context: Context) -> Result:
         stream=stream,
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
-        warnings=(*prepared.plan.warnings, *_failed_over(prepared.route)),
+        warnings=(
+            *prepared.plan.warnings,
+            *_failed_over(prepared.route),
+            *_noted(statement.query, prepared.plan, context),
+        ),
         stats=Stats(
             prepared.scans,
             planning_seconds=prepared.planning_seconds,
@@ -133,6 +137,17 @@ def _open_frame(query: Query, prepared: Prepared, context: Context) -> OpenFrame
 
 def _certify(query: Query, prepared: Prepared, context: Context) -> Callable[[], Mapping[str, Any]] | None:
     return partial(_certificate, query, prepared, context) if prepared.plan.coverage.references else None
+
+
+def _noted(query: Query, plan: Plan, context: Context) -> Iterator[str]:
+    """Notes a query in the query log, where the session asks for it. Yields a warning if the log cannot be written."""
+    log, snapshot = context.query_log, context.snapshot
+    if log is None or not context.settings.logs_queries or not plan.coverage.references or snapshot.has_own_changes:
+        return
+    log.note(query.text, plan, snapshot)
+    warning = log.write(context.catalog) if log.is_due else None
+    if warning is not None:
+        yield warning
 
 
 def _proven(query: Query, context: Context) -> tuple[Context, ShadowProof | None]:

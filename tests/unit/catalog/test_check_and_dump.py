@@ -202,6 +202,7 @@ def test_a_dump_goes_from_one_database_to_the_other_and_back(
         "warehouse",
         "foreign_writes",
         "pending_policies",
+        "query_log",
         "streams",
     }
     catalog.close()

@@ -45,6 +45,7 @@ VALUES = {
     "'class'": ["'org.apache.hadoop.hive.ql.io.orc.OrcSerde'"],
     "'escape'": [r"'\\'"],
     r"'\n'": [r"'\n'"],
+    "'size'": ["'2 GB'"],
     "'zone'": ["'Europe/Berlin'"],
 }
 #: Upper-case words that the grammar reads as names, and builders compare.

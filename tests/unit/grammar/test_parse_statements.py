@@ -49,8 +49,10 @@ from rewriter.grammar.families.fact_changes import (
     DropRollup,
     DropStorage,
     MarkComplete,
+    RecommendRollups,
     SetLateness,
     SetTrusted,
+    ShowRollupUse,
 )
 from rewriter.grammar.families.facts import (
     CompleteWith,
@@ -817,6 +819,12 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("alter cube d.c drop column city", DropCubeColumns(name=name("d", "c"), columns=("city",))),
     ("ALTER CUBE c ALTER COLUMN m TYPE BIGINT", WidenCubeColumn(name=name("c"), column="m", type="bigint")),
     ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
+    ("RECOMMEND ROLLUPS FOR c", RecommendRollups(cube=name("c"))),
+    (
+        "recommend rollups for d.c from 'q.sql' within '2 GB'",
+        RecommendRollups(cube=name("d", "c"), file="q.sql", within="2 GB"),
+    ),
+    ("SHOW ROLLUP USE OF d.f", ShowRollupUse(fact=name("d", "f"))),
     ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),
     ("maintain table d.t DRY RUN", MaintainTable(table=name("d", "t"), dry_run=True)),
     ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),

@@ -42,10 +42,12 @@ from rewriter.grammar.families.fact_changes import (
     DropRollup,
     DropStorage,
     MarkComplete,
+    RecommendRollups,
     SetLateness,
     SetRefresh,
     SetRetention,
     SetTrusted,
+    ShowRollupUse,
 )
 from rewriter.grammar.families.facts import (
     CompleteWith,
@@ -516,6 +518,13 @@ statements = some.one_of(
     some.builds(AlterCube, name=qualified, columns=tuples(cube_columns, unique("name"))),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
+    some.builds(
+        RecommendRollups,
+        cube=qualified,
+        file=optional(texts),
+        within=optional(some.sampled_from(["2 GB", "1.5 mib", "7B"])),
+    ),
+    some.builds(ShowRollupUse, fact=qualified),
     some.builds(MaintainFact, fact=qualified, most=optional(some.integers(1, 99)), dry_run=flags),
     some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(

@@ -17,7 +17,7 @@ from rewriter.catalog.model.objects import Partition
 from rewriter.catalog.reading import queries
 from rewriter.errors import Error, OperationalError
 from rewriter.exec.duckdb.engine import DuckDBEngine
-from rewriter.runtime.query_log import LONGEST_TEXT, MOST_STATEMENTS
+from rewriter.runtime.recent_statements import LONGEST_TEXT, MOST_STATEMENTS
 from rewriter.session import Session
 
 
