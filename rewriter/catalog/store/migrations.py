@@ -192,6 +192,12 @@ def _origins(connection: Connection) -> None:
     _note_trusted_sources(connection)
 
 
+def _stored_names(_connection: Connection) -> None:
+    """Allows columns whose values have another name in files, and dropped columns. No row changes, but an earlier
+    release would look for the new name in old files, and return NULL.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -216,6 +222,7 @@ STEPS: tuple[Step, ...] = (
     _partition_commit,
     _clusters,
     _origins,
+    _stored_names,
 )
 
 

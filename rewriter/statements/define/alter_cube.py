@@ -1,33 +1,36 @@
-"""ALTER CUBE: more and fewer dimensions and measures of a cube, and wider types. Its rollups stay as they are."""
+"""ALTER CUBE: more and fewer dimensions and measures of a cube, other names, wider types. Its rollups keep their files
+and proofs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import AlterColumns, AlterCube
-from rewriter.catalog.model.objects import parts_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import cubes as s
-from rewriter.grammar.lexer import tokens
+from rewriter.grammar.terms import ColumnDef
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.planner.rewrite.union_arms import counted_measures
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.alter_columns import check_no_view_reads, has_word, views_reading
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_counts_events
 from rewriter.statements.define.show_create import declared_cube, declared_fact
+from rewriter.statements.define.tables import new_column
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable
+    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
 
@@ -196,7 +199,7 @@ def _widening(
         return  # A narrow rollup without it.
     reason = ""
     if own is None or any(
-        name.lower() == wider.name.lower() or _names(sql, wider.name) for name, sql in (stored.raw or {}).items()
+        name.lower() == wider.name.lower() or has_word(sql, wider.name) for name, sql in (stored.raw or {}).items()
     ):
         # Such an expression may have another value for the wider type, and rollups hold the old one.
         reason = f"an expression of RAW in {table.name} computes or reads {wider.name}"
@@ -210,6 +213,115 @@ def _widening(
         )
     if own is not None and is_wider(wider.type, own.type):
         yield AlterColumns(table, types={own.name: wider.type})
+
+
+@runs(s.RenameCubeColumn)
+def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Result:
+    """ALTER CUBE c RENAME COLUMN a TO b: gives a dimension or measure another name, in the cube, its facts and their
+    tables, in one commit. No file is read or written, and proofs stay. A table of RAW events keeps its column: the fact
+    says how an event gives the new one.
+
+    Raises UNRESOLVED_COLUMN and COLUMN_ALREADY_EXISTS; INVALID_CUBE for a time; COLUMN_IN_USE for a column that a view
+    names; INVALID_FACT for a partition column, an external table, and a table that has a column of the new name; and
+    ``ConflictError`` where another transaction changes the cube, a fact or a table.
+    """
+    cube = named_cube(statement.name, context)
+    _check_column_of(cube, statement.column, statement.span)
+    if statement.column.lower() in {time.lower() for time in cube.times}:
+        raise AnalysisError(
+            f"{statement.column} is a time of the cube {cube.name}.",
+            condition="INVALID_CUBE",
+            position=statement.span,
+            object=statement.column,
+            hint="The times of a cube name its partitions. Create another cube.",
+        )
+    altered = _cube_with_name(cube, statement)
+    if altered == cube:
+        return Result("ALTER CUBE")
+    if statement.to.lower() != statement.column.lower():
+        check_no_view_reads(cube.name, statement.column, statement.span, context)
+    pairs, changes = list[tuple[Fact, Fact]](), dict[str, AlterColumns]()
+    for fact in context.snapshot.facts_of(cube.name):
+        storages = []
+        for storage in fact.storages:
+            tables = [_table_with_name(fact, stored, cube, statement, changes, context) for stored in storage.tables]
+            storages.append(replace(storage, tables=tuple(tables)))
+        columns = _names_with(fact.columns, statement)
+        pairs.append((fact, replace(fact, columns=columns, storages=tuple(storages))))
+    try:
+        with context.catalog.begin(context.snapshot) as transaction:
+            transaction.commit([AlterCube(cube, altered, tuple(pairs)), *changes.values()])
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    return Result("ALTER CUBE")
+
+
+def _names_with(names: tuple[str, ...] | None, statement: s.RenameCubeColumn) -> tuple[str, ...] | None:
+    """Returns a list of columns with the new name for the old one."""
+    key = statement.column.lower()
+    return None if names is None else tuple(statement.to if name.lower() == key else name for name in names)
+
+
+def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
+    """Returns the cube with the new name of a column."""
+    declared, key = declared_cube(cube), statement.column.lower()
+    columns = []
+    for column in declared.columns:
+        name = column.name
+        if name.lower() == key:
+            name = new_column(ColumnDef(statement.to, column.type, None, statement.to_span)).name
+        counter = statement.to if (column.counted_by or "").lower() == key else column.counted_by
+        columns.append(replace(column, name=name, counted_by=counter, span=statement.to_span))
+    return build_cube(replace(declared, columns=tuple(columns)), cube.id, cube.calendar)
+
+
+def _table_with_name(
+    fact: Fact,
+    stored: StorageTable,
+    cube: Cube,
+    statement: s.RenameCubeColumn,
+    changes: dict[str, AlterColumns],
+    context: Context,
+) -> StorageTable:
+    """Returns a table of a fact with the new name of the cube's column. Adds the change of its own column to
+    ``changes``, by the name of the table.
+    """
+    old, name = statement.column, statement.to
+    if old.lower() not in cube.columns_in(fact.columns_of(stored)):
+        return stored
+    table = context.snapshot.table(stored.table)
+    own = _renamed_column(table, stored, statement, context)
+    altered = replace(stored, columns=_names_with(stored.columns, statement))
+    if stored.raw is None:
+        if own is not None:
+            changes[table.name] = AlterColumns(table, renamed={own.name: name})
+        return altered
+    expressions = {name if column.lower() == old.lower() else column: sql for column, sql in stored.raw.items()}
+    if own is not None and name not in expressions and own.name.lower() != name.lower():
+        expressions[name] = quote_name(own.name)
+    return replace(altered, raw=expressions)
+
+
+def _renamed_column(
+    table: Table, stored: StorageTable, statement: s.RenameCubeColumn, context: Context
+) -> Column | None:
+    """Returns the column of a table that the cube's column is; ``None`` if the table has none. Checks that it may get
+    the new name, and that the table has no other column of that name.
+    """
+    old, name = statement.column, statement.to
+    by_name = {column.name.lower(): column for column in table.all_columns}
+    own, reason, hint = by_name.get(old.lower()), "", "Create another cube with the name."
+    if name.lower() in by_name and by_name[name.lower()] != own:
+        reason, hint = f"{table.name} has another column {name}", "Choose another name."
+    elif own in table.partition_columns:
+        reason = f"the partitions of {table.name} are named by {old}"
+    elif table.external and own is not None and stored.raw is None:
+        reason = f"other programs write the files of the external table {table.name}, by the name {old}"
+    if reason:
+        raise invalid_fact(f"{reason[0].upper()}{reason[1:]}.", statement.span, hint, table.name)
+    if own is not None and stored.raw is None and name.lower() != old.lower():
+        check_no_view_reads(table.name, old, statement.span, context)
+    return own
 
 
 def _check_column_of(cube: Cube, name: str, span: Span) -> None:
@@ -234,8 +346,8 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
     queries = {view.name: view.query for view in context.snapshot.views()}
-    readers = _views_of(cube.name, queries)
-    views = [view for view in readers if _names(queries[view], name)]
+    readers = views_reading(cube.name, queries)
+    views = [view for view in readers if has_word(queries[view], name)]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
@@ -247,23 +359,6 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         hint = "Drop the view, or create it again without the column, first."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
-
-
-def _views_of(cube: str, queries: Mapping[str, str]) -> list[str]:
-    """Returns the views whose queries, by name, name the cube or such a view."""
-    readers, sources = list[str](), [cube]
-    while sources:
-        source = sources.pop()
-        more = [view for view, query in queries.items() if view not in readers and _names(query, source)]
-        readers += more
-        sources += more
-    return readers
-
-
-def _names(query: str, name: str) -> bool:
-    """Tests whether a query has the last part of a name as a word."""
-    key = parts_of(name)[-1].lower()
-    return any(token.text.lower().strip("`") == key for token in tokens(query))
 
 
 def _without(fact: Fact, dropped: Set[str], cube: Cube, statement: s.DropCubeColumns, context: Context) -> Fact:

@@ -224,7 +224,7 @@ def _figures(
     column: Column, table: Table, partition: Partition | None, context: Context
 ) -> tuple[Mapping[str, str | None], bool]:
     content = statistics_of(table, partition, context)
-    statistics = content.columns.get(column.name.lower())
+    statistics = content.columns.get(column.stored_name.lower())
     if statistics is None or statistics.type != column.type:
         return {}, content.stale
     lengths = (statistics.average_length, statistics.greatest_length)
