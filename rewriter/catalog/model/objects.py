@@ -227,9 +227,9 @@ class Table:
         return self.columns + self.partition_columns
 
     @property
-    def maps_columns(self) -> bool:
-        """True if files may have a column under another name, or a column that was dropped."""
-        return bool(self.dropped_columns) or any(column.stored is not None for column in self.columns)
+    def columns_in_files(self) -> tuple[Column, ...]:
+        """Returns the data columns under the names that files have."""
+        return tuple(column.renamed(column.stored_name) for column in self.columns)
 
     def with_free_stored_name(self, column: Column) -> Column:
         """Returns a new column of the table with a stored name that no column of it has ever had: values of a dropped
