@@ -28,6 +28,7 @@ from rewriter.statements.define.show_create import declared_cube, declared_fact
 from rewriter.statements.define.tables import new_column
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
+from rewriter.statements.resolve.partition_specs import check_unique
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
@@ -240,7 +241,8 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
         return Result("ALTER CUBE")
     if statement.to.lower() != statement.column.lower():
         check_no_view_reads(cube.name, statement.column, statement.span, context)
-    pairs, changes = list[tuple[Fact, Fact]](), dict[str, AlterColumns]()
+    pairs: list[tuple[Fact, Fact]] = []
+    changes: dict[str, AlterColumns] = {}
     for fact in context.snapshot.facts_of(cube.name):
         storages = []
         for storage in fact.storages:
@@ -272,6 +274,7 @@ def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
             name = new_column(ColumnDef(statement.to, column.type, None, statement.to_span)).name
         counter = statement.to if (column.counted_by or "").lower() == key else column.counted_by
         columns.append(replace(column, name=name, counted_by=counter, span=statement.to_span))
+    check_unique(sorted(columns, key=lambda column: column.name == statement.to))  # The new name is the second one.
     return build_cube(replace(declared, columns=tuple(columns)), cube.id, cube.calendar)
 
 

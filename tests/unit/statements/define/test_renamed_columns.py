@@ -149,7 +149,9 @@ class History:
         kept = [value for value in values if isinstance(value, int)]
         # These aggregates come from footers where there are any, and the filter is one that statistics prune.
         expected = (len(values), len(kept), min(kept, default=None), max(kept, default=None))
-        assert rows(self.session, f"SELECT COUNT(*), COUNT({name}), MIN({name}), MAX({name}) FROM t") == [expected], shown
+        assert rows(self.session, f"SELECT COUNT(*), COUNT({name}), MIN({name}), MAX({name}) FROM t") == [expected], (
+            shown
+        )
         least = self.source.randrange(1000)
         ((found,),) = rows(self.session, f"SELECT COUNT(*) FROM t WHERE {name} >= {least}")
         assert found == sum(value >= least for value in kept), shown
