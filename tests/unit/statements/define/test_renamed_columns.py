@@ -138,6 +138,11 @@ class History:
     def analyze(self) -> None:
         self.run("ANALYZE TABLE t COMPUTE STATISTICS FOR ALL COLUMNS")
 
+    def go_on(self, steps: int) -> None:
+        for _ in range(steps):
+            self.step()
+            self.check()
+
     def check(self) -> None:
         shown = "\n".join(self.said)
         selected = f"SELECT {self.model.columns()}, p FROM t"
@@ -155,7 +160,7 @@ class History:
         least = self.source.randrange(1000)
         ((found,),) = rows(self.session, f"SELECT COUNT(*) FROM t WHERE {name} >= {least}")
         assert found == sum(value >= least for value in kept), shown
-        figures = dict((str(row[0]), row[1]) for row in rows(self.session, f"DESCRIBE EXTENDED t {name}"))
+        figures = {str(row[0]): row[1] for row in rows(self.session, f"DESCRIBE EXTENDED t {name}")}
         if figures.get("num_nulls", "NULL") != "NULL":
             assert figures["num_nulls"] == str(values.count(None)), shown
 
@@ -208,9 +213,7 @@ def test_a_reader_by_the_current_name_is_detected(tmp_path: Path, monkeypatch: p
         history.insert()
         history.rename()
         with pytest.raises(AssertionError):
-            for _ in range(20):
-                history.step()
-                history.check()
+            history.go_on(20)
 
 
 def test_names_can_be_swapped(session: Session) -> None:
