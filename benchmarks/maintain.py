@@ -53,7 +53,6 @@ def measure() -> Table:
                     "ALTER CUBE v ADD (city STRING, ms INT MEASURE SUM)",
                     "ALTER CUBE v ALTER ms TYPE BIGINT",
                     "ALTER CUBE v RENAME COLUMN page TO url",
-                    "ALTER CUBE v RENAME COLUMN url TO page",
                     "ALTER CUBE v DROP (city, ms)",
                 )
             ]
