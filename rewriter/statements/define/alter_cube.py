@@ -4,7 +4,7 @@ and proofs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -293,38 +293,48 @@ def _table_with_name(
     if old.lower() not in cube.columns_in(fact.columns_of(stored)):
         return stored
     table = context.snapshot.table(stored.table)
-    own = _renamed_column(table, stored, statement, context)
+    own = next((column for column in table.all_columns if column.name.lower() == old.lower()), None)
     altered = replace(stored, columns=_names_with(stored.columns, statement))
-    if stored.raw is None:
-        if own is not None:
-            changes[table.name] = AlterColumns(table, renamed={own.name: name})
-        return altered
-    expressions = {name if column.lower() == old.lower() else column: sql for column, sql in stored.raw.items()}
-    if own is not None and name not in expressions and own.name.lower() != name.lower():
-        expressions[name] = quote_name(own.name)
-    return replace(altered, raw=expressions)
+    if stored.raw is not None:
+        return replace(altered, raw=_expressions_with(stored.raw, table, own, cube, statement))
+    _check_new_name(table, own, statement)
+    if own is not None:
+        reason = f"Other programs write the files of the external table {table.name}, by the name {old}."
+        if table.external:
+            raise invalid_fact(reason, statement.span, "Create another cube with the name.", table.name)
+        if name.lower() != old.lower():
+            check_no_view_reads(table.name, old, statement.span, context)
+        changes[table.name] = AlterColumns(table, renamed={own.name: name})
+    return altered
 
 
-def _renamed_column(
-    table: Table, stored: StorageTable, statement: s.RenameCubeColumn, context: Context
-) -> Column | None:
-    """Returns the column of a table that the cube's column is; ``None`` if the table has none. Checks that it may get
-    the new name, and that the table has no other column of that name.
+def _check_new_name(table: Table, own: Column | None, statement: s.RenameCubeColumn) -> None:
+    """Checks that a column of a table may get the new name, and that the table has no other column of that name."""
+    if own in table.partition_columns:
+        reason = f"The partitions of {table.name} are named by {statement.column}."
+        raise invalid_fact(reason, statement.span, "Create another cube with the name.", table.name)
+    if any(column.name.lower() == statement.to.lower() and column is not own for column in table.all_columns):
+        reason = f"The table {table.name} has another column {statement.to}."
+        raise invalid_fact(reason, statement.to_span, "Choose another name.", table.name)
+
+
+def _expressions_with(
+    raw: Mapping[str, str], table: Table, own: Column | None, cube: Cube, statement: s.RenameCubeColumn
+) -> dict[str, str]:
+    """Returns the expressions of RAW with the new name of a column. The table keeps its own columns: an expression
+    names the old one. None is needed for a column of the new name and type.
     """
     old, name = statement.column, statement.to
-    by_name = {column.name.lower(): column for column in table.all_columns}
-    own, reason, hint = by_name.get(old.lower()), "", "Create another cube with the name."
-    if name.lower() in by_name and by_name[name.lower()] != own:
-        reason, hint = f"{table.name} has another column {name}", "Choose another name."
-    elif own in table.partition_columns:
-        reason = f"the partitions of {table.name} are named by {old}"
-    elif table.external and own is not None and stored.raw is None:
-        reason = f"other programs write the files of the external table {table.name}, by the name {old}"
-    if reason:
-        raise invalid_fact(f"{reason[0].upper()}{reason[1:]}.", statement.span, hint, table.name)
-    if own is not None and stored.raw is None and name.lower() != old.lower():
-        check_no_view_reads(table.name, old, statement.span, context)
-    return own
+    expressions = {name if column.lower() == old.lower() else column: sql for column, sql in raw.items()}
+    if name not in expressions:
+        _check_new_name(table, own, statement)  # It counts events, or is a column of the table.
+    if own is not None and name not in expressions and own.name.lower() != name.lower():
+        expressions[name] = quote_name(own.name)
+    (type_,) = (column.type for column in declared_cube(cube).columns if column.name.lower() == old.lower())
+    same = next((column for column in table.columns if column.name.lower() == name.lower()), None)
+    if same is not None and same.type == type_ and expressions.get(name) == quote_name(same.name):
+        del expressions[name]
+    return expressions
 
 
 def _check_column_of(cube: Cube, name: str, span: Span) -> None:

@@ -142,7 +142,13 @@ def test_events_keep_their_columns(session: Session) -> None:
     for change in ("RENAME COLUMN page TO url", "DROP COLUMN ms"):
         with pytest.raises(Error, match="the fact 'g' reads it"):
             session.execute(f"ALTER TABLE events {change}")
-    with pytest.raises(Error, match="Events has another column ms"):
+    assert "millis AS ms" in text
+    session.execute("ALTER CUBE e RENAME COLUMN millis TO ms")
+    assert "millis" not in str(rows(session, "SHOW CREATE FACT g")[0][0])
+    assert rows(session, query.replace("millis", "ms")) == [("a", 1, 7, 1), ("b", 1, 2, 0)]
+    assert rows(session, "REFRESH FACT g DRY RUN") == []
+    session.execute("ALTER CUBE e RENAME COLUMN ms TO millis")
+    with pytest.raises(Error, match="The table events has another column ms"):
         session.execute("ALTER CUBE e RENAME COLUMN hits TO ms")
 
 
@@ -152,8 +158,8 @@ def test_events_keep_their_columns(session: Session) -> None:
     [
         ("CUBE v RENAME COLUMN x TO y", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "The cube v has no column x."),
         ("CUBE v RENAME COLUMN page TO CITY", "COLUMN_ALREADY_EXISTS", "The column CITY already exists"),
-        ("CUBE v RENAME COLUMN page TO note", "INVALID_FACT", "H has another column note."),
-        ("CUBE v RENAME COLUMN page TO dt", "INVALID_FACT", "H has another column dt."),
+        ("CUBE v RENAME COLUMN page TO note", "INVALID_FACT", "The table h has another column note."),
+        ("CUBE v RENAME COLUMN page TO dt", "INVALID_FACT", "The table h has another column dt."),
         ("CUBE v RENAME COLUMN t TO u", "INVALID_CUBE", "t is a time of the cube v."),
         ("CUBE v RENAME COLUMN ms TO u", "COLUMN_IN_USE", "The view w reads v and names ms."),
         ("CUBE v RENAME COLUMN k TO u", "COLUMN_IN_USE", "The view x reads h and names k."),
@@ -171,6 +177,22 @@ def test_what_is_refused_changes_nothing(session: Session, statement: str, condi
     assert (caught.value.condition, caught.value.position is not None) == (condition, True)
     assert caught.value.hint
     assert declarations(session) == before
+
+
+def test_measures_that_are_not_null_stay_so(session: Session) -> None:
+    for statement in (
+        "CREATE CUBE e (n BIGINT MEASURE SUM NOT NULL, t TIMESTAMP TIME)",
+        "CREATE TABLE facts (n BIGINT, other BIGINT) PARTITIONED BY (dt DATE)",
+        "CREATE FACT g OF CUBE e STORED IN (TABLE facts PERIOD DAILY PARTITIONED BY t AS (dt))",
+        "INSERT INTO facts VALUES (1, NULL, DATE '2024-01-02')",
+        "ALTER CUBE e RENAME COLUMN n TO m",
+        "ALTER TABLE facts RENAME COLUMN other TO n",
+        "INSERT INTO facts VALUES (2, NULL, DATE '2024-01-03')",
+    ):
+        session.execute(statement)
+    with pytest.raises(Error, match="NULL in m of facts"):
+        session.execute("INSERT INTO facts VALUES (NULL, 2, DATE '2024-01-04')")
+    assert rows(session, "SELECT SUM(m) FROM facts") == [(3,)]
 
 
 def test_columns_that_the_cube_does_not_have_are_those_of_the_table(session: Session) -> None:
