@@ -217,6 +217,7 @@ def _describe_column(
         rows += [(label, figures.get(label) or "NULL") for label in _STATISTICS]
         rows += [("statistics", "stale: written after ANALYZE TABLE")] if stale else []
         rows += [] if column.default is None else [("default", column.default)]
+        rows += [] if column.stored is None else [("stored_name", column.stored)]
     return listing("DESCRIBE", _INFO, rows)
 
 

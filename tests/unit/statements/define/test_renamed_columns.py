@@ -194,7 +194,7 @@ def test_random_histories_read_every_file_right(tmp_path: Path, seed: int) -> No
 @pytest.mark.spark
 @pytest.mark.parametrize("format", NAMING)
 def test_spark_reads_and_writes_the_same_files(tmp_path: Path, spark: object, format: str) -> None:
-    with Session(tmp_path / "w", "duckdb") as duckdb, Session(tmp_path / "w", spark) as on_spark:  # type: ignore[arg-type]
+    with Session(tmp_path / "w", "duckdb") as duckdb, Session(tmp_path / "w", spark) as on_spark:
         history = History(duckdb, random.Random(format), format)
         history.create()
         for number in range(12):
