@@ -207,7 +207,7 @@ class RenameCubeColumn(Statement):
     name: Name
     column: str
     to: str
-    span: Span = field(default=Span(0, 0), compare=False)
+    column_span: Span = field(default=Span(0, 0), compare=False)
     to_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class RenameCubeColumn(Statement):
 
 @builds("rename_cube_column")
 def rename_cube_column(name: Name, column: Terminal, to: Terminal) -> RenameCubeColumn:
-    return RenameCubeColumn(name=name, column=column.name, to=to.name, span=column.span, to_span=to.span)
+    return RenameCubeColumn(name=name, column=column.name, to=to.name, column_span=column.span, to_span=to.span)
 
 
 @renders(RenameCubeColumn)
@@ -231,7 +231,7 @@ class WidenCubeColumn(Statement):
     name: Name
     column: str
     type: str
-    span: Span = field(default=Span(0, 0), compare=False)
+    column_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
         return ("name",)
@@ -239,7 +239,7 @@ class WidenCubeColumn(Statement):
 
 @builds("widen_cube_column")
 def widen_cube_column(name: Name, column: Terminal, type_: str) -> WidenCubeColumn:
-    return WidenCubeColumn(name=name, column=column.name, type=type_, span=column.span)
+    return WidenCubeColumn(name=name, column=column.name, type=type_, column_span=column.span)
 
 
 @renders(WidenCubeColumn)

@@ -49,7 +49,7 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
     """
     table = _own_table(statement.table, context)
     check_unique(statement.columns, table)
-    _commit(AlterColumns(table, tuple(map(new_column, statement.columns))), statement.table, context)
+    _commit(AlterColumns(table, tuple(map(new_column, statement.columns))), statement.table.span, context)
     return Result("ALTER TABLE ADD COLUMNS")
 
 
@@ -69,7 +69,7 @@ def rename_column(statement: s.RenameColumn, context: Context) -> Result:
         check_unique([named], table)
         check_no_view_reads(table.name, column.name, statement.column_span, context)
     if name != column.name:
-        _commit(AlterColumns(table, renamed={column.name: name}), statement.table, context)
+        _commit(AlterColumns(table, renamed={column.name: name}), statement.column_span, context)
     return Result("ALTER TABLE RENAME COLUMN")
 
 
@@ -100,7 +100,8 @@ def drop_columns(statement: s.DropColumns, context: Context) -> Result:
         )
     for column, span in zip(dropped, statement.spans, strict=True):
         check_no_view_reads(table.name, column.name, span, context)
-    _commit(AlterColumns(table, dropped=tuple(column.name for column in dropped)), statement.table, context)
+    span = Span(statement.spans[0].start, statement.spans[-1].end)
+    _commit(AlterColumns(table, dropped=tuple(column.name for column in dropped)), span, context)
     return Result("ALTER TABLE DROP COLUMNS")
 
 
@@ -173,7 +174,7 @@ def comment_column(statement: s.CommentColumn, context: Context) -> Result:
     if renamed is None or statement.comment is not None:
         comments = {column.name: statement.comment}
     if comments or types:
-        _commit(AlterColumns(table, comments=comments, types=types), statement.table, context)
+        _commit(AlterColumns(table, comments=comments, types=types), statement.table.span, context)
     return Result("ALTER TABLE ALTER COLUMN")
 
 
@@ -191,7 +192,7 @@ def set_default(statement: s.SetDefault, context: Context) -> Result:
     if default is not None:
         check_default(default, column.type, column.name, statement.default_span, "ALTER TABLE ALTER COLUMN")
     if default != column.default:
-        _commit(AlterColumns(table, defaults={column.name: default}), statement.table, context)
+        _commit(AlterColumns(table, defaults={column.name: default}), statement.table.span, context)
     return Result("ALTER TABLE ALTER COLUMN")
 
 
@@ -199,7 +200,7 @@ def set_default(statement: s.SetDefault, context: Context) -> Result:
 def comment_table(statement: s.CommentTable, context: Context) -> Result:
     """COMMENT ON TABLE."""
     table = context.table(statement.table)
-    _commit(AlterColumns(table, comments={None: statement.comment}), statement.table, context)
+    _commit(AlterColumns(table, comments={None: statement.comment}), statement.table.span, context)
     return Result("COMMENT ON TABLE")
 
 
@@ -263,9 +264,9 @@ def reads_as_wider(type_: str, new_type: str) -> bool:
     return is_exact_double or wider_types.is_wider(new_type, type_)
 
 
-def _commit(change: AlterColumns, name: Name, context: Context) -> None:
+def _commit(change: AlterColumns, span: Span, context: Context) -> None:
     with context.catalog.begin(context.snapshot) as transaction:
         try:
             transaction.commit([change])
         except Error as error:
-            raise error.at(name.span) from None
+            raise error.at(span) from None

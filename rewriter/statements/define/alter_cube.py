@@ -161,7 +161,7 @@ def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
     and ``ConflictError`` where another transaction changes the cube, a fact or a table.
     """
     cube = named_cube(statement.name, context)
-    _check_column_of(cube, statement.column, statement.span)
+    _check_column_of(cube, statement.column, statement.column_span)
     declared = declared_cube(cube)
     column = next(c for c in declared.columns if c.name.lower() == statement.column.lower())
     if column.type == statement.type and column.role != "TIME":
@@ -170,7 +170,7 @@ def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
         raise AnalysisError(
             f"The column {column.name} {column.type.upper()} of {cube.name} cannot become {statement.type.upper()}.",
             condition="INVALID_CUBE",
-            position=statement.span,
+            position=statement.column_span,
             object=column.name,
             hint="A type may become a wider one: TINYINT to SMALLINT to INT to BIGINT, FLOAT to DOUBLE, DECIMAL to a "
             "greater precision with the same scale.",
@@ -210,7 +210,7 @@ def _widening(
         reason = f"the files of {table.name}, {table.format}, may be read differently"
     if reason:
         raise invalid_fact(
-            f"{reason[0].upper()}{reason[1:]}.", statement.span, "Create another cube with the type.", table.name
+            f"{reason[0].upper()}{reason[1:]}.", statement.column_span, "Create another cube with the type.", table.name
         )
     if own is not None and is_wider(wider.type, own.type):
         yield AlterColumns(table, types={own.name: wider.type})
@@ -227,12 +227,12 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
     ``ConflictError`` where another transaction changes the cube, a fact or a table.
     """
     cube = named_cube(statement.name, context)
-    _check_column_of(cube, statement.column, statement.span)
+    _check_column_of(cube, statement.column, statement.column_span)
     if statement.column.lower() in {time.lower() for time in cube.times}:
         raise AnalysisError(
             f"{statement.column} is a time of the cube {cube.name}.",
             condition="INVALID_CUBE",
-            position=statement.span,
+            position=statement.column_span,
             object=statement.column,
             hint="The times of a cube name its partitions. Create another cube.",
         )
@@ -240,7 +240,7 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
     if altered == cube:
         return Result("ALTER CUBE")
     if statement.to.lower() != statement.column.lower():
-        check_no_view_reads(cube.name, statement.column, statement.span, context)
+        check_no_view_reads(cube.name, statement.column, statement.column_span, context)
     pairs: list[tuple[Fact, Fact]] = []
     changes: dict[str, AlterColumns] = {}
     for fact in context.snapshot.facts_of(cube.name):
@@ -301,9 +301,9 @@ def _table_with_name(
     if own is not None:
         reason = f"Other programs write the files of the external table {table.name}, by the name {old}."
         if table.external:
-            raise invalid_fact(reason, statement.span, "Create another cube with the name.", table.name)
+            raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
         if name.lower() != old.lower():
-            check_no_view_reads(table.name, old, statement.span, context)
+            check_no_view_reads(table.name, old, statement.column_span, context)
         changes[table.name] = AlterColumns(table, renamed={own.name: name})
     return altered
 
@@ -312,7 +312,7 @@ def _check_new_name(table: Table, own: Column | None, statement: s.RenameCubeCol
     """Checks that a column of a table may get the new name, and that the table has no other column of that name."""
     if own in table.partition_columns:
         reason = f"The partitions of {table.name} are named by {statement.column}."
-        raise invalid_fact(reason, statement.span, "Create another cube with the name.", table.name)
+        raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
     if any(column.name.lower() == statement.to.lower() and column is not own for column in table.all_columns):
         reason = f"The table {table.name} has another column {statement.to}."
         raise invalid_fact(reason, statement.to_span, "Choose another name.", table.name)
