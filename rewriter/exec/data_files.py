@@ -169,12 +169,13 @@ def by_header(files: Sequence[ScanFile], separator: str, relation: Relation) -> 
     The other files, which ``common_header`` checks, are the last group. Reads the first line of each file.
     """
     names = [column.name.lower() for column in relation.columns]
-    had = {*names, *map(str.lower, relation.dropped)} if relation.dropped else set[str]()
+    ever = {*names, *map(str.lower, relation.dropped)}
     files_by_header: dict[tuple[str, ...], list[ScanFile]] = {}
     other_files: list[ScanFile] = []
     for file in files:
         header = [name.lower() for name in _csv_header(file.path, separator)]
-        if (len(header) < len(names) and header == names[: len(header)]) or had.issuperset(header):
+        is_shorter = len(header) < len(names) and header == names[: len(header)]
+        if is_shorter or (relation.dropped and ever.issuperset(header)):
             files_by_header.setdefault(tuple(header), []).append(file)
         else:
             other_files.append(file)
