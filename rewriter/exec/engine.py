@@ -65,8 +65,8 @@ class Relation:
     files have one header; if ``grown``, because columns were added, some may have only the first of ``columns``. If
     columns were ``dropped``, a file may have any of these names and of ``columns``.
 
-    Files have a column under its ``stored_name``. ``as_stored`` is the only place that knows this: an engine reads that
-    relation, and gives its columns their names.
+    Files have a column under its ``stored_name``: an engine reads the relation ``as_stored``, and gives its columns
+    their names.
     """
 
     name: str

@@ -244,6 +244,8 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
     pairs: list[tuple[Fact, Fact]] = []
     changes: dict[str, AlterColumns] = {}
     for fact in context.snapshot.facts_of(cube.name):
+        if statement.to.lower() != statement.column.lower():
+            check_no_view_reads(fact.name, statement.column, statement.column_span, context)
         storages = []
         for storage in fact.storages:
             tables = [_table_with_name(fact, stored, cube, statement, changes, context) for stored in storage.tables]
