@@ -52,6 +52,7 @@ def measure() -> Table:
                 for text in (
                     "ALTER CUBE v ADD (city STRING, ms INT MEASURE SUM)",
                     "ALTER CUBE v ALTER ms TYPE BIGINT",
+                    "ALTER CUBE v RENAME COLUMN page TO url",
                     "ALTER CUBE v DROP (city, ms)",
                 )
             ]

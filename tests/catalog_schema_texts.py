@@ -86,7 +86,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "name_key": "the key of a look-up: the name in lower case, with a prefix for a database, a function and the "
         "properties, which have name spaces of their own",
         "definition": "JSON: everything else about the object, such as columns, format, location and properties. "
-        "Paths inside the warehouse are relative",
+        "Paths inside the warehouse are relative. A column of a table is a list: its name, type, comment, default and, "
+        "if it was renamed, the name that its values have in data files. `dropped_columns` are such names of columns "
+        "that were dropped",
     },
     "partitions": {
         "partition_values": "JSON: the values as texts in canonical form, or `null`",

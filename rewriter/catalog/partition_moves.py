@@ -156,6 +156,12 @@ def check_alike(target: Table, source: Table) -> None:
     ]
     if source.format != target.format:
         differences.append(f"the format is {source.format} in the source and {target.format} in the target")
+    names_in_files = [
+        ([column.stored_name.lower() for column in table.columns], set(map(str.lower, table.dropped_columns)))
+        for table in (source, target)
+    ]
+    if names_in_files[0] != names_in_files[1]:
+        differences.append("columns of one were renamed or dropped, and their files have other names for them")
     if source.file_options != target.file_options:
         differences.append("their text files have other separators")
     if differences:

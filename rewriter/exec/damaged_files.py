@@ -69,7 +69,7 @@ def _locate_value(error: Error, relations: Sequence[Relation]) -> Error:
     deadline = time.monotonic() + _SECONDS
     for relation in relations:
         columns = {
-            column.name.lower(): column.name
+            column.stored_name.lower(): column.name
             for column in relation.columns
             if _normalized_type(column.type) == _normalized_type(message_match["type"])
         }
@@ -98,8 +98,8 @@ def _normalized_type(type: str) -> str:
 
 def _values(relation: Relation, path: str) -> Iterator[tuple[int, str, str]]:
     """Returns the values of a text file: each with the line where its row ends, and its column as named in the file."""
-    values = reader_named(relation.format).values
-    return iter(()) if values is None else values(path, [column.name for column in relation.columns], relation.options)
+    values, names = reader_named(relation.format).values, [column.stored_name for column in relation.columns]
+    return iter(()) if values is None else values(path, names, relation.options)
 
 
 def _read_files(relations: Sequence[Relation], deadline: float) -> Iterator[None]:

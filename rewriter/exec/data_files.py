@@ -25,7 +25,7 @@ from rewriter.uris import is_uri, normalize_uri
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rewriter.exec.engine import ScanFile
+    from rewriter.exec.engine import Relation, ScanFile
     from rewriter.exec.formats.file_format import FileReader
 
 
@@ -162,22 +162,24 @@ def _csv_header(path: str, separator: str) -> tuple[str, ...]:
         raise unreadable(path, error) from None
 
 
-def by_header(files: Sequence[ScanFile], separator: str, columns: Sequence[Column]) -> list[tuple[ScanFile, ...]]:
+def by_header(files: Sequence[ScanFile], separator: str, relation: Relation) -> list[tuple[ScanFile, ...]]:
     """Groups CSV files of a table by header. Files with only the first columns form one group for each number of
-    columns.
+    columns; if columns were dropped, files with any columns that the table has had form one for each header.
 
     The other files, which ``common_header`` checks, are the last group. Reads the first line of each file.
     """
-    names = [column.name.lower() for column in columns]
-    files_by_width: dict[int, list[ScanFile]] = {}
+    names = [column.name.lower() for column in relation.columns]
+    ever = {*names, *map(str.lower, relation.dropped)}
+    files_by_header: dict[tuple[str, ...], list[ScanFile]] = {}
     other_files: list[ScanFile] = []
     for file in files:
         header = [name.lower() for name in _csv_header(file.path, separator)]
-        if len(header) < len(names) and header == names[: len(header)]:
-            files_by_width.setdefault(len(header), []).append(file)
+        is_shorter = len(header) < len(names) and header == names[: len(header)]
+        if is_shorter or (relation.dropped and ever.issuperset(header)):
+            files_by_header.setdefault(tuple(header), []).append(file)
         else:
             other_files.append(file)
-    return [tuple(group) for group in (*files_by_width.values(), other_files) if group]
+    return [tuple(group) for group in (*files_by_header.values(), other_files) if group]
 
 
 def common_header(paths: Iterable[str], separator: str) -> tuple[str, ...]:

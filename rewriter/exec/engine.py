@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues
+from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table
 from rewriter.errors import EngineError
 from rewriter.exec.sinks.sink_kinds import GROUPED_SINK, SinkChoice, SinkKind
 from rewriter.grammar.lexer import Token, tokens
@@ -62,7 +62,11 @@ class Relation:
     files.
 
     ``options`` are the options of ``rewriter.exec.data_files`` and ``rewriter.exec.formats.delimited_text``. All CSV
-    files have one header; if ``grown``, because columns were added, some may have only the first of ``columns``.
+    files have one header; if ``grown``, because columns were added, some may have only the first of ``columns``. If
+    columns were ``dropped``, a file may have any of these names and of ``columns``.
+
+    Files have a column under its ``stored_name``: an engine reads the relation ``as_stored``, and gives its columns
+    their names.
     """
 
     name: str
@@ -74,6 +78,13 @@ class Relation:
     grown: bool = False
     packed_columns: tuple[Column, ...] = ()
     view: str | None = None
+    dropped: tuple[str, ...] = ()
+
+    def as_stored(self) -> Relation:
+        """Returns the relation with the names that its files have; itself if these are the names of its columns."""
+        if all(column.stored is None for column in self.columns):
+            return self
+        return replace(self, columns=tuple(column.renamed(column.stored_name) for column in self.columns))
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
@@ -83,6 +94,20 @@ class Relation:
     def stored_partition_columns(self) -> tuple[Column, ...]:
         """Returns the partition columns as packed files store them."""
         return self.packed_columns or self.partition_columns
+
+
+def table_relation(name: str, table: Table, files: tuple[ScanFile, ...] = ()) -> Relation:
+    """Returns files of a table of the catalog as a relation of a name."""
+    return Relation(
+        name,
+        table.format,
+        table.columns,
+        table.partition_columns,
+        files,
+        options=table.file_options,
+        grown=True,
+        dropped=table.dropped_columns,
+    )
 
 
 @dataclass(frozen=True)
@@ -135,7 +160,8 @@ class Write:
     More than ``most_partitions`` partitions raise ``EngineError`` TOO_MANY_DYNAMIC_PARTITIONS while the rows are read:
     a writer reads no rows beyond the first excess, and a task of Spark none after the tasks together have found one.
 
-    ``options`` are the options of a ``Relation`` that reads the files.
+    ``options`` are the options of a ``Relation`` that reads the files, which have each column under its
+    ``stored_name``.
 
     With ``packing``, a file holds several partitions, and lies in ``directory`` itself. ``sink`` is how rows become
     files; a write without dynamic partition columns has the sink of one partition.

@@ -170,7 +170,7 @@ def by_leading_values(runs: Sequence[ValueRun]) -> dict[PartitionValues, list[Va
 def by_value(relation: Relation, format: str, scan_: Scan) -> list[tuple[ScanFile, ...]]:
     """Returns the files of ``scan_.by_value`` in groups that are read alike: CSV files with one header per group."""
     if DATA_FORMATS[format].has_header and relation.grown and scan_.by_value:
-        return by_header(scan_.by_value, delimiter(relation.options), relation.columns)
+        return by_header(scan_.by_value, delimiter(relation.options), relation)
     return [scan_.by_value] if scan_.by_value else []
 
 

@@ -20,8 +20,9 @@ _BUCKETS = (
 )
 _FORMAT = "Name the format: USING parquet. A CSV file has a header, commas, and quotes where needed: USING csv."
 _COLUMN = (
-    "Columns can only be added at the end, commented, or get a wider type: ALTER TABLE t ADD COLUMNS (c type), ALTER "
-    "TABLE t ALTER COLUMN c COMMENT '…', … TYPE bigint. For other changes: CREATE TABLE new AS SELECT … FROM t."
+    "Columns can be added at the end, renamed, dropped, commented, or get a wider type: ALTER TABLE t ADD COLUMNS (c "
+    "type), RENAME COLUMN a TO b, DROP COLUMN c, ALTER COLUMN c COMMENT '…', … TYPE bigint. For other changes: CREATE "
+    "TABLE new AS SELECT … FROM t."
 )
 _INDEX = (
     "Indexes are not needed: partitions are found by their values. Partition the table by the columns "
@@ -156,8 +157,8 @@ _REFUSALS = (
     ),
     _refuse(
         "ALTER CUBE",
-        "ALTER CUBE changes columns by ADD (…), DROP (…) and ALTER column TYPE type. For other changes, DROP CUBE c, "
-        "then CREATE CUBE c with all its columns.",
+        "ALTER CUBE changes columns by ADD (…), DROP (…), RENAME COLUMN a TO b and ALTER column TYPE type. For other "
+        "changes, DROP CUBE c, then CREATE CUBE c with all its columns.",
         "RENAME CHANGE REPLACE SET UNSET",
     ),
     _refuse("ALTER VIEW", _VIEW, "SET UNSET WITH"),

@@ -274,7 +274,7 @@ def descriptor_of(table: Table, values: Mapping[str, Any], location: str | None 
         options = {**options, _PATH: uri(table.location)}
     fields = values.get("cols")
     return _Descriptor(
-        cols=_fields_of(table.columns)
+        cols=_fields_of(table.columns_in_files)  # Clients read the files themselves.
         if fields is None
         else [_Field(name=name, type=type, comment=comment) for name, type, comment in fields],
         location=values.get("location") or uri(table.location) if location is None else uri(location),

@@ -88,3 +88,50 @@ def test_a_killed_change_is_made_or_not(tmp_path: Path, duckdb: DuckDBEngine, st
             break
         moment, rounds = moment + stride, rounds + 1
     assert rounds >= 1
+
+
+@pytest.mark.parametrize("stride", [41, pytest.param(1, marks=pytest.mark.long)])
+def test_a_killed_rename_is_made_everywhere_or_nowhere(tmp_path: Path, duckdb: DuckDBEngine, stride: int) -> None:
+    moment, rounds = 1 + turn() % stride, 0
+    for number in range(400):
+        folder = tmp_path / str(number)
+        with Session(folder, duckdb) as session:
+            list(session.script(WORLD))
+            session.execute("REFRESH FACT f")
+            right = results(session)
+            is_killed = killed_at(folder, "ALTER CUBE v RENAME COLUMN page TO url", moment)
+            name = str(session.execute("DESCRIBE v").fetch()[0][0])
+            assert name in ("page", "url")
+            months = session.execute(MONTHS.replace("page", name)).fetch()
+            assert [months, session.execute(YEAR).fetch()] == right, f"moment {moment}"
+            for table in ("h", "f_yearly"):
+                assert session.execute(f"SELECT COUNT({name}) FROM {table}").fetch() != [(0,)], f"moment {moment}"
+            assert session.execute("REFRESH FACT f DRY RUN").fetch() == []
+            assert session.execute("CHECK FACT f").differs is False
+        if not is_killed:
+            break
+        moment, rounds = moment + stride, rounds + 1
+    assert rounds >= 1
+
+
+@pytest.mark.parametrize("stride", [41, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("change", ["RENAME COLUMN a TO c", "DROP COLUMN a"])
+def test_a_killed_change_of_a_column_is_made_or_not(
+    tmp_path: Path, duckdb: DuckDBEngine, change: str, stride: int
+) -> None:
+    moment, rounds = 1 + turn() % stride, 0
+    for number in range(400):
+        folder = tmp_path / str(number)
+        with Session(folder, duckdb) as session:
+            session.execute("CREATE TABLE t (a INT, b INT)")
+            session.execute("INSERT INTO t VALUES (1, 2)")
+            is_killed = killed_at(folder, f"ALTER TABLE t {change}", moment)
+            left = session.execute("SELECT * FROM t").fetch()
+            assert left in ([(1, 2)], [(2,)] if "DROP" in change else [(1, 2)]), f"moment {moment}"
+            if len(session.execute("SHOW COLUMNS IN t").fetch()) == 1:
+                session.execute("ALTER TABLE t ADD COLUMNS (a INT)")
+                assert session.execute("SELECT a FROM t").fetch() == [(None,)]
+        if not is_killed:
+            break
+        moment, rounds = moment + stride, rounds + 1
+    assert rounds >= 1

@@ -109,7 +109,7 @@ class CommitContext:
     def check_columns(self, table: Table) -> None:
         """Raises ``ConflictError`` if another transaction has altered the table's columns since this one read them."""
         live = self.live(table)
-        if live is not None and _names_and_types(live) != _names_and_types(table):
+        if live is not None and _read_columns(live) != _read_columns(table):
             raise ConflictError(
                 f"another transaction altered the columns of '{table.name}' after this one began",
                 object=table.name,
@@ -170,8 +170,9 @@ class CommitContext:
         insert_rows(self.connection, _INSERT_EVENT, columns, rows)
 
 
-def _names_and_types(table: Table) -> list[tuple[str, str]]:
-    return [(column.name, column.type) for column in table.all_columns]
+def _read_columns(table: Table) -> list[tuple[str, str, str]]:
+    """Returns what writers and readers of files need of the columns."""
+    return [(column.name, column.type, column.stored_name) for column in table.all_columns]
 
 
 def next_write_id(connection: sa.Connection, object_id: int) -> int:

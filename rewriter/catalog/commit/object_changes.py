@@ -164,16 +164,19 @@ class ObjectChanges:
                     self._rebuild(fact, [altered.id])
 
     def alter_columns(self, change: AlterColumns) -> None:
-        """Makes a new version of a table under its id, with more columns, or with other comments, types or defaults."""
+        """Makes a new version of a table under its id, with more or fewer columns, or with other names, comments, types
+        or defaults.
+        """
         table = self._context.live_table(change.table)
         live = self._context.live(table)  # Another object may have its name by now.
         if not isinstance(live, Table):
             raise InternalError(f"the table '{table.name}' has no definition")
         if change.types:
             self._check_columns_unused(live, change.types)
-        if change.added:
-            self._check_no_count_hidden(live, [column.name for column in change.added])
-        if change.added or change.types:
+        self._check_names_unused(live, {**change.renamed, **dict.fromkeys(change.dropped)})
+        if change.added or change.renamed:
+            self._check_no_count_hidden(live, [*(column.name for column in change.added), *change.renamed.values()])
+        if change.alters_reads:
             self._context.check_columns(table)
             table_claims, snapshot_sequence = (
                 Claims(ranges=[KeyRange.of_prefix(prefix(table.id))]),
@@ -193,11 +196,20 @@ class ObjectChanges:
                 column,
                 type=change.types.get(column.name, column.type),
                 default=change.defaults.get(column.name, column.default),
-            )
+            ).renamed(change.renamed.get(column.name, column.name))
             for column in columns
+            if column.name not in change.dropped
         )
-        comment = new_comments.get(None, live.comment)
-        altered = replace(live, columns=(*columns, *change.added), partition_columns=partition_columns, comment=comment)
+        gone = tuple(column.stored_name for column in live.columns if column.name in change.dropped)
+        altered = replace(
+            live,
+            columns=columns,
+            partition_columns=partition_columns,
+            comment=new_comments.get(None, live.comment),
+            dropped_columns=(*live.dropped_columns, *gone),
+        )
+        for column in change.added:
+            altered = replace(altered, columns=(*altered.columns, altered.with_free_stored_name(column)))
         if altered != live:
             self.renew(altered)
             self._context.log("ALTER_TABLE", altered)
@@ -222,6 +234,34 @@ class ObjectChanges:
                         object=column,
                         hint="Choose another name.",
                     )
+
+    def _check_names_unused(self, table: Table, changed: Mapping[str, str | None]) -> None:
+        """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table under its name.
+        ``changed`` are the new names, ``None`` for a column that leaves.
+        """
+        for fact, _ in self._context.live_facts() if changed else ():
+            stored = fact.storage_table(table.name)
+            cube = self._context.live_object(fact.cube) if stored is not None else None
+            if stored is None or not isinstance(cube, Cube):
+                continue
+            own = cube.columns_in(fact.columns_of(stored)) | {time.lower() for time in cube.times}
+            for column, name in changed.items():
+                # An expression of RAW may read any column of its table.
+                if stored.raw is None and column.lower() not in own:
+                    continue
+                user = self._display_name(fact)
+                change, hint = ("dropped", "DROP ") if name is None else ("renamed", f"RENAME COLUMN {column} TO ")
+                hint = f"ALTER CUBE {self._display_name(cube)} {hint}{column if name is None else name}"
+                effect = "takes it from the cube and its facts" if name is None else "renames it in all its tables, too"
+                raise IntegrityError(
+                    f"the column {column} of '{self._display_name(table)}' cannot be {change}: the fact '{user}' "
+                    "reads it",
+                    condition="COLUMN_IN_USE",
+                    object=column,
+                    hint=f"DROP FACT {user} first."
+                    if stored.raw is not None or column.lower() not in cube.columns_in(None)
+                    else f"{hint} {effect}.",
+                )
 
     def _check_columns_unused(self, table: Table, types: Mapping[str, str]) -> None:
         """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table, unless its cube
@@ -285,6 +325,10 @@ class ObjectChanges:
             raise ConflictError(
                 f"another transaction has changed the cube '{change.cube.name}' or its facts", object=change.cube.name
             )
+        for name in {stored.table for fact, _ in change.facts for stored in fact.tables}:
+            visible = self._context.snapshot.named(name)
+            if isinstance(visible, Table):
+                self._context.check_columns(visible)  # The statement has compared them with those of the cube.
         self.renew(change.altered)
         self._context.log("ALTER_CUBE", change.altered)
         for fact, altered in change.facts:

@@ -244,13 +244,18 @@ class AlterTable:
 
 @dataclass(frozen=True)
 class AlterColumns:
-    """New data columns behind the data columns of a table, other comments, wider types, and other defaults.
+    """New data columns behind the data columns of a table, other names, comments, defaults, wider types, and fewer data
+    columns.
 
     ``comments`` are by column, in the spelling of the table; ``None`` is the table itself. ``types`` are by data
     column: every value in existing files is one of the new type. New columns and types conflict with concurrent writes
     of the table, and concurrent changes of its columns: the first commit wins. Existing files have NULL in new columns;
     partitions, rollups and their freshness stay as they are. No fact may use a column whose type changes. ``defaults``
     are by data column; ``None`` removes one. They concern later inserts only.
+
+    ``renamed`` are the new names of data columns; their values in files keep the stored name. ``dropped`` are data
+    columns that the table no longer has. Both conflict as new columns do. No fact may use such a column: that of a cube
+    whose change comes first in the same commit uses the new name.
     """
 
     table: Table
@@ -258,6 +263,13 @@ class AlterColumns:
     comments: Mapping[str | None, str | None] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str | None] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def alters_reads(self) -> bool:
+        """True if queries and writers see other columns than before."""
+        return bool(self.added or self.types or self.renamed or self.dropped)
 
 
 @dataclass(frozen=True)

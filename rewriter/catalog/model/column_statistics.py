@@ -41,7 +41,9 @@ class ColumnStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of a table or a partition. ``rows`` is ``None`` if not counted; columns are in lower case."""
+    """Statistics of a table or a partition. ``rows`` is ``None`` if not counted; ``columns`` are by stored name, in
+    lower case.
+    """
 
     content: str
     rows: int | None

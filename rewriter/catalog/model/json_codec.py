@@ -161,6 +161,7 @@ _MEMBERS: Mapping[str, type | tuple[type, ...]] = {
     "start": (str, NoneType),
     "end": (str, NoneType),
     "counted_by": (str, NoneType),
+    "stored": (str, NoneType),
     "not_null": bool,
     "events": bool,
     "lateness": (str, NoneType),
@@ -248,10 +249,14 @@ def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
 
 
 def _columns_data(columns: tuple[Column, ...]) -> list[list[str | None]]:
-    return [
-        [column.name, column.type, column.comment, *([] if column.default is None else [column.default])]
-        for column in columns
-    ]
+    return [[column.name, column.type, column.comment, *_column_options(column)] for column in columns]
+
+
+def _column_options(column: Column) -> list[str | None]:
+    """Returns what columns of earlier versions do not have, as far as this one has it."""
+    if column.stored is not None:
+        return [column.default, column.stored]
+    return [] if column.default is None else [column.default]
 
 
 def _table_data(table: Table) -> dict[str, Any]:
@@ -266,13 +271,15 @@ def _table_data(table: Table) -> dict[str, Any]:
         # Tables of earlier versions, and tables of the default cluster alone, have no such entries.
         **({} if table.cluster is None else {"cluster": table.cluster}),
         **({} if not table.copies else {"copies": [[copy.cluster, copy.location] for copy in table.copies]}),
+        **({"dropped_columns": table.dropped_columns} if table.dropped_columns else {}),
     }
 
 
 def _table(id: int, name: str, data: dict[str, Any]) -> Table:
     columns, partition_columns = _columns(data.pop("columns")), _columns(data.pop("partition_columns"))
     copies = tuple(ClusterLocation(cluster, location) for cluster, location in _listed(data.pop("copies", [])))
-    return Table(id, name, columns, partition_columns, copies=copies, **data)
+    dropped = _names(data.pop("dropped_columns", []))
+    return Table(id, name, columns, partition_columns, copies=copies, dropped_columns=dropped, **data)
 
 
 def _view_data(view: View) -> dict[str, Any]:

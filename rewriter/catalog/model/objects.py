@@ -9,7 +9,7 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Literal, NamedTuple, assert_never
@@ -93,13 +93,24 @@ WRITE_ID_LEVEL = "rewriter_write_id"
 @dataclass(frozen=True)
 class Column:
     """A column: ``name``, ``type`` in Spark's spelling, and ``comment``, or ``None``. ``default`` is the literal that
-    an INSERT writes if it has no value for the column, as it was typed.
+    an INSERT writes if it has no value for the column, as it was typed. ``stored`` is the name of its values in data
+    files, which never changes; ``None`` if it is ``name``.
     """
 
     name: str
     type: str
     comment: str | None = None
     default: str | None = None
+    stored: str | None = None
+
+    @property
+    def stored_name(self) -> str:
+        """The name of its values in data files."""
+        return self.name if self.stored is None else self.stored
+
+    def renamed(self, name: str) -> Column:
+        """Returns the column under another name. Its values in data files keep their name."""
+        return replace(self, name=name, stored=None if name == self.stored_name else self.stored_name)
 
 
 @dataclass(frozen=True)
@@ -181,6 +192,9 @@ class Table:
 
     ``cluster`` is the primary cluster, which has all data; ``None`` is the default one. ``copies`` are the secondary
     clusters. Which partitions they have is not in the table (``catalog.reading.snapshot_reads``).
+
+    ``dropped_columns`` are the stored names of columns that DROP COLUMN took away: files may have values of these
+    names, which no later column may have.
     """
 
     id: int
@@ -194,6 +208,7 @@ class Table:
     properties: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
     copies: tuple[ClusterLocation, ...] = ()
+    dropped_columns: tuple[str, ...] = ()
 
     def copy_on(self, cluster: str) -> ClusterLocation | None:
         """Returns the descriptor of a secondary cluster, named in any case; ``None`` if the table has none there."""
@@ -210,6 +225,20 @@ class Table:
     def all_columns(self) -> tuple[Column, ...]:
         """Returns the data columns, then the partition columns."""
         return self.columns + self.partition_columns
+
+    @property
+    def columns_in_files(self) -> tuple[Column, ...]:
+        """Returns the data columns under the names that files have."""
+        return tuple(column.renamed(column.stored_name) for column in self.columns)
+
+    def with_free_stored_name(self, column: Column) -> Column:
+        """Returns a new column of the table with a stored name that no column of it has ever had: values of a dropped
+        or renamed column never become values of another one.
+        """
+        used = {column.stored_name.lower() for column in self.all_columns} | set(map(str.lower, self.dropped_columns))
+        names = (column.name, *(f"{column.name}_{number}" for number in range(2, len(used) + 3)))
+        stored = next(name for name in names if name.lower() not in used)
+        return replace(column, stored=None if stored == column.name else stored)
 
     @property
     def file_options(self) -> dict[str, str]:

@@ -197,6 +197,12 @@ def _query_log(connection: Connection) -> None:
     schema.query_log.create(connection, checkfirst=True)
 
 
+def _stored_names(_connection: Connection) -> None:
+    """Allows columns whose values have another name in files, and dropped columns. No row changes, but an earlier
+    release would look for the new name in old files, and return NULL.
+    """
+
+
 #: Step n (counted from 1) brings version n - 1 to version n. A step that was released is never changed. A new database
 #: does not take them: ``new_catalog`` makes what they lead to.
 STEPS: tuple[Step, ...] = (
@@ -222,6 +228,7 @@ STEPS: tuple[Step, ...] = (
     _clusters,
     _origins,
     _query_log,
+    _stored_names,
 )
 
 

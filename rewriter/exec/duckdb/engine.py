@@ -199,7 +199,7 @@ class DuckDBEngine:
         sink = file_sink(write, _texts(write.dynamic_columns))
         is_grouped = bool(write.dynamic_columns) and sink.enable_dynamic_partition_grouping()
         order = f" ORDER BY {keys}" if is_grouped else ""
-        schema = pa.schema([pa.field(column.name, arrow_type(parse_type(column.type))) for column in targets])
+        schema = pa.schema([pa.field(column.stored_name, arrow_type(parse_type(column.type))) for column in targets])
         with self._opened(query, translation, directory=write.directory) as opened:
             os.makedirs(write.directory, exist_ok=True)
             sql = self._complete(f"SELECT {items} FROM ({translation.sql}) AS q{order}", opened)

@@ -89,6 +89,18 @@ def relation_select(
 
     Names of temporary tables that it needs, and creates, are added to ``tables``.
     """
+    stored = relation.as_stored()
+    select = _stored_select(connection, stored, serial, schemas, tables)
+    if stored is relation:
+        return select
+    names = zip(stored.all_columns, relation.all_columns, strict=True)
+    return f"SELECT {', '.join(f'{quote(s.name)} AS {quote(c.name)}' for s, c in names)} FROM ({select})"
+
+
+def _stored_select(
+    connection: duckdb.DuckDBPyConnection, relation: Relation, serial: int, schemas: FileSchemas, tables: list[str]
+) -> str:
+    """Returns the query that reads a relation, with the names that its files have."""
     data_format = check_usable(relation.format)
     format = data_format.name
     if data_format.duckdb is Reading.OURS:

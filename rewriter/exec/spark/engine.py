@@ -631,7 +631,7 @@ def _assigned(frame: DataFrame, write: Write) -> DataFrame:
         if number >= len(write.columns):
             items.append(f"{_partition_text(value, column)} AS rewriter_key_{number}")
         else:
-            items.append(f"{value} AS {identifier(column.name)}")
+            items.append(f"{value} AS {identifier(column.stored_name)}")
     return renamed.selectExpr(*items)
 
 

@@ -62,7 +62,7 @@ class Views:
         if relation.view is not None:
             frame = self._session.table(f"global_temp.{identifier(relation.view)}")
         else:
-            frame = _declared(self._frame(relation), relation)
+            frame = _declared(self._named(relation), relation)
         name = identifier(relation.name)
         frame.createOrReplaceTempView(name)
         self._names.append(relation.name)
@@ -77,7 +77,17 @@ class Views:
             self._session.catalog.dropTempView(name)
         self._names.clear()
 
+    def _named(self, relation: Relation) -> DataFrame:
+        """Returns the rows of the files, under the names of the relation's columns."""
+        stored = relation.as_stored()
+        frame = self._frame(stored)
+        if stored is relation:
+            return frame
+        names = zip(stored.all_columns, relation.all_columns, strict=True)
+        return frame.selectExpr(*(f"{identifier(s.name)} AS {identifier(column.name)}" for s, column in names))
+
     def _frame(self, relation: Relation) -> DataFrame:
+        """Returns the rows of the files, with the names that these have."""
         data_format = check_usable(relation.format)
         format = data_format.name
         self._sizes |= stored_sizes(relation)

@@ -1,4 +1,4 @@
-"""Columns of tables, and comments: ADD COLUMNS, ALTER and CHANGE COLUMN, COMMENT ON."""
+"""Columns of tables, and comments: ADD COLUMNS, RENAME and DROP COLUMN, ALTER and CHANGE COLUMN, COMMENT ON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from rewriter.grammar.statement_parts import Terminal
 
 RULES = r"""
-?statement: add_columns | comment_column | comment_on
+?statement: add_columns | rename_column | drop_columns | comment_column | comment_on
 
 add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns "CASCADE"? | column ("," column)*)
+rename_column: "ALTER" "TABLE" name "RENAME" "COLUMN" NAME "TO" NAME
+drop_columns: "ALTER" "TABLE" name "DROP" ("COLUMN" | "COLUMNS") ("(" NAME ("," NAME)* ")" | NAME)
 comment_column: "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "COMMENT" STRING
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "TYPE" type         -> column_type
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "SET" "DEFAULT" EXPRESSION -> set_default
@@ -55,6 +57,47 @@ def add_columns(table: Name, *columns: Any) -> AddColumns:
 @renders(AddColumns)
 def add_columns_text(s: AddColumns) -> str:
     return f"ALTER TABLE {name_text(s.table)} ADD COLUMNS {listed(map(column_text, s.columns))}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenameColumn(Statement):
+    """``ALTER TABLE t RENAME COLUMN a TO b``."""
+
+    table: Name
+    column: str
+    to: str
+    column_span: Span = field(default=Span(0, 0), compare=False)
+    to_span: Span = field(default=Span(0, 0), compare=False)
+
+
+@builds("rename_column")
+def rename_column(table: Name, column: Terminal, to: Terminal) -> RenameColumn:
+    return RenameColumn(table=table, column=column.name, to=to.name, column_span=column.span, to_span=to.span)
+
+
+@renders(RenameColumn)
+def rename_column_text(s: RenameColumn) -> str:
+    return f"ALTER TABLE {name_text(s.table)} RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropColumns(Statement):
+    """``ALTER TABLE t DROP COLUMNS (c, …)``, or ``DROP COLUMN c``."""
+
+    table: Name
+    columns: tuple[str, ...]
+    spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+@builds("drop_columns")
+def drop_columns(table: Name, *columns: Terminal) -> DropColumns:
+    names, spans = tuple(column.name for column in columns), tuple(column.span for column in columns)
+    return DropColumns(table=table, columns=names, spans=spans)
+
+
+@renders(DropColumns)
+def drop_columns_text(s: DropColumns) -> str:
+    return f"ALTER TABLE {name_text(s.table)} DROP COLUMNS {listed(map(quote_name, s.columns))}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rewriter.grammar.terms import DatabaseName, Name
 
 RULES = r"""
-?statement: create_cube | alter_cube | drop_cube_columns | widen_cube_column | drop_cube | show_cubes | show_facts
+?statement: create_cube | alter_cube | drop_cube_columns | rename_cube_column | widen_cube_column | drop_cube
+          | show_cubes | show_facts
 
 create_cube: "CREATE" "CUBE" [if_not_exists] name cube_columns ["TIME" "ZONE" STRING]
 cube_columns: "(" cube_column ("," cube_column)* ")"
@@ -29,6 +30,7 @@ events: EVENTS
 not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
 drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME)
+rename_cube_column: "ALTER" "CUBE" name "RENAME" "COLUMN"? NAME "TO" NAME
 widen_cube_column: "ALTER" "CUBE" name "ALTER" "COLUMN"? NAME "TYPE" type
 drop_cube: "DROP" "CUBE" [if_exists] name
 show_cubes: "SHOW" "CUBES" [in_database]
@@ -199,13 +201,37 @@ def drop_cube_columns_text(s: DropCubeColumns) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RenameCubeColumn(Statement):
+    """``ALTER CUBE c RENAME COLUMN a TO b``."""
+
+    name: Name
+    column: str
+    to: str
+    column_span: Span = field(default=Span(0, 0), compare=False)
+    to_span: Span = field(default=Span(0, 0), compare=False)
+
+    def permanent_names(self) -> tuple[str, ...]:
+        return ("name",)
+
+
+@builds("rename_cube_column")
+def rename_cube_column(name: Name, column: Terminal, to: Terminal) -> RenameCubeColumn:
+    return RenameCubeColumn(name=name, column=column.name, to=to.name, column_span=column.span, to_span=to.span)
+
+
+@renders(RenameCubeColumn)
+def rename_cube_column_text(s: RenameCubeColumn) -> str:
+    return f"ALTER CUBE {name_text(s.name)} RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class WidenCubeColumn(Statement):
     """``ALTER CUBE c ALTER column TYPE type``: a type that holds all values of the old one."""
 
     name: Name
     column: str
     type: str
-    span: Span = field(default=Span(0, 0), compare=False)
+    column_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
         return ("name",)
@@ -213,7 +239,7 @@ class WidenCubeColumn(Statement):
 
 @builds("widen_cube_column")
 def widen_cube_column(name: Name, column: Terminal, type_: str) -> WidenCubeColumn:
-    return WidenCubeColumn(name=name, column=column.name, type=type_, span=column.span)
+    return WidenCubeColumn(name=name, column=column.name, type=type_, column_span=column.span)
 
 
 @renders(WidenCubeColumn)

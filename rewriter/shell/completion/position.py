@@ -423,17 +423,14 @@ def _is_existing_column(context: tuple[str, ...]) -> bool:
     last = context[-1]
     if "COLUMNS" in context and "FOR" in context:
         return True
-    if (
-        context[:2] == ("ALTER", "CUBE")
-        and "DROP" in context
-        and last in ("DROP", "COLUMN", "COLUMNS", "LPAR", "COMMA")
-    ):
+    is_of_cube, is_of_table = context[:2] == ("ALTER", "CUBE"), context[:2] == ("ALTER", "TABLE")
+    if is_of_cube and "DROP" in context and last in ("DROP", "COLUMN", "COLUMNS", "LPAR", "COMMA"):
         return True
-    if (
-        context[:2] in (("ALTER", "TABLE"), ("ALTER", "CUBE"))
-        and context[-2:] != ("DROP", "COLUMN")
-        and last in ("COLUMN", "ALTER", "CHANGE")
-    ):
+    if is_of_table and "DROP" in context and "COLUMNS" in context and last in ("COLUMNS", "LPAR", "COMMA"):
+        return True
+    if (is_of_table or is_of_cube) and last in ("COLUMN", "ALTER", "CHANGE"):
+        return True
+    if is_of_cube and last == "RENAME":
         return True
     if context[0] == "INSERT" and last in ("LPAR", "COMMA"):
         return True

@@ -1,4 +1,6 @@
-"""ALTER CUBE: more and fewer dimensions and measures of a cube, and wider types. Its rollups stay as they are."""
+"""ALTER CUBE: more and fewer dimensions and measures of a cube, other names, wider types. Its rollups keep their files
+and proofs.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +9,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model.changes import AlterColumns, AlterCube
-from rewriter.catalog.model.objects import parts_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.families import cubes as s
-from rewriter.grammar.lexer import tokens
+from rewriter.grammar.terms import ColumnDef
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.planner.rewrite.union_arms import counted_measures
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.alter_columns import check_no_view_reads, has_word, views_reading
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_counts_events
 from rewriter.statements.define.show_create import declared_cube, declared_fact
+from rewriter.statements.define.tables import new_column
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.resolve.named_objects import named_cube
+from rewriter.statements.resolve.partition_specs import check_unique
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable
+    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
 
@@ -157,7 +161,7 @@ def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
     and ``ConflictError`` where another transaction changes the cube, a fact or a table.
     """
     cube = named_cube(statement.name, context)
-    _check_column_of(cube, statement.column, statement.span)
+    _check_column_of(cube, statement.column, statement.column_span)
     declared = declared_cube(cube)
     column = next(c for c in declared.columns if c.name.lower() == statement.column.lower())
     if column.type == statement.type and column.role != "TIME":
@@ -166,7 +170,7 @@ def widen_cube_column(statement: s.WidenCubeColumn, context: Context) -> Result:
         raise AnalysisError(
             f"The column {column.name} {column.type.upper()} of {cube.name} cannot become {statement.type.upper()}.",
             condition="INVALID_CUBE",
-            position=statement.span,
+            position=statement.column_span,
             object=column.name,
             hint="A type may become a wider one: TINYINT to SMALLINT to INT to BIGINT, FLOAT to DOUBLE, DECIMAL to a "
             "greater precision with the same scale.",
@@ -196,7 +200,7 @@ def _widening(
         return  # A narrow rollup without it.
     reason = ""
     if own is None or any(
-        name.lower() == wider.name.lower() or _names(sql, wider.name) for name, sql in (stored.raw or {}).items()
+        name.lower() == wider.name.lower() or has_word(sql, wider.name) for name, sql in (stored.raw or {}).items()
     ):
         # Such an expression may have another value for the wider type, and rollups hold the old one.
         reason = f"an expression of RAW in {table.name} computes or reads {wider.name}"
@@ -206,10 +210,133 @@ def _widening(
         reason = f"the files of {table.name}, {table.format}, may be read differently"
     if reason:
         raise invalid_fact(
-            f"{reason[0].upper()}{reason[1:]}.", statement.span, "Create another cube with the type.", table.name
+            f"{reason[0].upper()}{reason[1:]}.", statement.column_span, "Create another cube with the type.", table.name
         )
     if own is not None and is_wider(wider.type, own.type):
         yield AlterColumns(table, types={own.name: wider.type})
+
+
+@runs(s.RenameCubeColumn)
+def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Result:
+    """ALTER CUBE c RENAME COLUMN a TO b: gives a dimension or measure another name, in the cube, its facts and their
+    tables, in one commit. No file is read or written, and proofs stay. A table of RAW events keeps its column: the fact
+    says how an event gives the new one.
+
+    Raises UNRESOLVED_COLUMN and COLUMN_ALREADY_EXISTS; INVALID_CUBE for a time; COLUMN_IN_USE for a column that a view
+    names; INVALID_FACT for a partition column, an external table, and a table that has a column of the new name; and
+    ``ConflictError`` where another transaction changes the cube, a fact or a table.
+    """
+    cube = named_cube(statement.name, context)
+    _check_column_of(cube, statement.column, statement.column_span)
+    if statement.column.lower() in {time.lower() for time in cube.times}:
+        raise AnalysisError(
+            f"{statement.column} is a time of the cube {cube.name}.",
+            condition="INVALID_CUBE",
+            position=statement.column_span,
+            object=statement.column,
+            hint="The times of a cube name its partitions. Create another cube.",
+        )
+    altered = _cube_with_name(cube, statement)
+    if altered == cube:
+        return Result("ALTER CUBE")
+    if statement.to.lower() != statement.column.lower():
+        check_no_view_reads(cube.name, statement.column, statement.column_span, context)
+    pairs: list[tuple[Fact, Fact]] = []
+    changes: dict[str, AlterColumns] = {}
+    for fact in context.snapshot.facts_of(cube.name):
+        if statement.to.lower() != statement.column.lower():
+            check_no_view_reads(fact.name, statement.column, statement.column_span, context)
+        storages = []
+        for storage in fact.storages:
+            tables = [_table_with_name(fact, stored, cube, statement, changes, context) for stored in storage.tables]
+            storages.append(replace(storage, tables=tuple(tables)))
+        columns = _names_with(fact.columns, statement)
+        pairs.append((fact, replace(fact, columns=columns, storages=tuple(storages))))
+    try:
+        with context.catalog.begin(context.snapshot) as transaction:
+            transaction.commit([AlterCube(cube, altered, tuple(pairs)), *changes.values()])
+    except Error as error:
+        raise error.at(statement.name.span) from None
+    return Result("ALTER CUBE")
+
+
+def _names_with(names: tuple[str, ...] | None, statement: s.RenameCubeColumn) -> tuple[str, ...] | None:
+    """Returns a list of columns with the new name for the old one."""
+    key = statement.column.lower()
+    return None if names is None else tuple(statement.to if name.lower() == key else name for name in names)
+
+
+def _cube_with_name(cube: Cube, statement: s.RenameCubeColumn) -> Cube:
+    """Returns the cube with the new name of a column."""
+    declared, key = declared_cube(cube), statement.column.lower()
+    columns = []
+    for column in declared.columns:
+        name = column.name
+        if name.lower() == key:
+            name = new_column(ColumnDef(statement.to, column.type, None, statement.to_span)).name
+        counter = statement.to if (column.counted_by or "").lower() == key else column.counted_by
+        columns.append(replace(column, name=name, counted_by=counter, span=statement.to_span))
+    check_unique(sorted(columns, key=lambda column: column.name == statement.to))  # The new name is the second one.
+    return build_cube(replace(declared, columns=tuple(columns)), cube.id, cube.calendar)
+
+
+def _table_with_name(
+    fact: Fact,
+    stored: StorageTable,
+    cube: Cube,
+    statement: s.RenameCubeColumn,
+    changes: dict[str, AlterColumns],
+    context: Context,
+) -> StorageTable:
+    """Returns a table of a fact with the new name of the cube's column. Adds the change of its own column to
+    ``changes``, by the name of the table.
+    """
+    old, name = statement.column, statement.to
+    if old.lower() not in cube.columns_in(fact.columns_of(stored)):
+        return stored
+    table = context.snapshot.table(stored.table)
+    own = next((column for column in table.all_columns if column.name.lower() == old.lower()), None)
+    altered = replace(stored, columns=_names_with(stored.columns, statement))
+    if stored.raw is not None:
+        return replace(altered, raw=_expressions_with(stored.raw, table, own, cube, statement))
+    _check_new_name(table, own, statement)
+    if own is not None:
+        reason = f"Other programs write the files of the external table {table.name}, by the name {old}."
+        if table.external:
+            raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
+        if name.lower() != old.lower():
+            check_no_view_reads(table.name, old, statement.column_span, context)
+        changes[table.name] = AlterColumns(table, renamed={own.name: name})
+    return altered
+
+
+def _check_new_name(table: Table, own: Column | None, statement: s.RenameCubeColumn) -> None:
+    """Checks that a column of a table may get the new name, and that the table has no other column of that name."""
+    if own in table.partition_columns:
+        reason = f"The partitions of {table.name} are named by {statement.column}."
+        raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
+    if any(column.name.lower() == statement.to.lower() and column is not own for column in table.all_columns):
+        reason = f"The table {table.name} has another column {statement.to}."
+        raise invalid_fact(reason, statement.to_span, "Choose another name.", table.name)
+
+
+def _expressions_with(
+    raw: Mapping[str, str], table: Table, own: Column | None, cube: Cube, statement: s.RenameCubeColumn
+) -> dict[str, str]:
+    """Returns the expressions of RAW with the new name of a column. The table keeps its own columns: an expression
+    names the old one. None is needed for a column of the new name and type.
+    """
+    old, name = statement.column, statement.to
+    expressions = {name if column.lower() == old.lower() else column: sql for column, sql in raw.items()}
+    if name not in expressions:
+        _check_new_name(table, own, statement)  # It counts events, or is a column of the table.
+    if own is not None and name not in expressions and own.name.lower() != name.lower():
+        expressions[name] = quote_name(own.name)
+    (type_,) = (column.type for column in declared_cube(cube).columns if column.name.lower() == old.lower())
+    same = next((column for column in table.columns if column.name.lower() == name.lower()), None)
+    if same is not None and same.type == type_ and expressions.get(name) == quote_name(same.name):
+        del expressions[name]
+    return expressions
 
 
 def _check_column_of(cube: Cube, name: str, span: Span) -> None:
@@ -234,8 +361,8 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
     queries = {view.name: view.query for view in context.snapshot.views()}
-    readers = _views_of(cube.name, queries)
-    views = [view for view in readers if _names(queries[view], name)]
+    readers = views_reading(cube.name, queries)
+    views = [view for view in readers if has_word(queries[view], name)]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
@@ -247,23 +374,6 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         hint = "Drop the view, or create it again without the column, first."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
-
-
-def _views_of(cube: str, queries: Mapping[str, str]) -> list[str]:
-    """Returns the views whose queries, by name, name the cube or such a view."""
-    readers, sources = list[str](), [cube]
-    while sources:
-        source = sources.pop()
-        more = [view for view, query in queries.items() if view not in readers and _names(query, source)]
-        readers += more
-        sources += more
-    return readers
-
-
-def _names(query: str, name: str) -> bool:
-    """Tests whether a query has the last part of a name as a word."""
-    key = parts_of(name)[-1].lower()
-    return any(token.text.lower().strip("`") == key for token in tokens(query))
 
 
 def _without(fact: Fact, dropped: Set[str], cube: Cube, statement: s.DropCubeColumns, context: Context) -> Fact:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.filesystems.reading import stored_size
@@ -20,7 +20,7 @@ from rewriter.catalog.model.column_statistics import ColumnStatistics, Statistic
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table, database_of
 from rewriter.catalog.model.temporary_views import session_of
 from rewriter.errors import Error, NotSupportedError, OperationalError, Span
-from rewriter.exec.engine import EngineQuery, Relation, scan_file
+from rewriter.exec.engine import EngineQuery, Relation, scan_file, table_relation
 from rewriter.grammar.families import maintenance as s
 from rewriter.grammar.unparse import quote_name
 from rewriter.lazy_dataclass import dataclass
@@ -264,16 +264,9 @@ def _counted(
     """Returns the counts of all these partitions together."""
     scanned = [scan_file(file, partition.values) for partition in partitions for file in files[partition.key]]
     if not scanned:
-        return _Counts(0, {column.name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
+        return _Counts(0, {column.stored_name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
     name = f"rw_{next(context.serial)}_analyzed"
-    relation = Relation(
-        name,
-        table.format,
-        table.columns,
-        table.partition_columns,
-        tuple(scanned),
-        options=table.file_options,
-    )
+    relation = table_relation(name, table, tuple(scanned))
     (row,) = _answers(f"SELECT {_items(columns)} FROM {name}", relation, context)
     return _read_counts(row, columns)
 
@@ -288,7 +281,7 @@ def _counted_per_partition(
     """Returns the counts of each partition, by key. Runs one query, in which an extra column tells the partitions
     apart.
     """
-    nothing = _Counts(0, {column.name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
+    nothing = _Counts(0, {column.stored_name.lower(): _figures(column, 0, [0, 0, None, None]) for column in columns})
     counts = {partition.key: nothing for partition in partitions}
     # Values of columns that are not analyzed need not be joined to the files.
     analyzed = [index for index, column in enumerate(table.partition_columns) if column in columns]
@@ -303,14 +296,10 @@ def _counted_per_partition(
     number = next(name for name in (f"rw_number_{i}" for i in range(len(used_names) + 1)) if name not in used_names)
     name = f"rw_{next(context.serial)}_analyzed"
     group_columns = (*(table.partition_columns[index] for index in analyzed), Column(number, "int"))
-    relation = Relation(
-        name,
-        table.format,
-        table.columns,
-        group_columns,
-        tuple(scanned),
+    relation = replace(
+        table_relation(name, table, tuple(scanned)),
+        partition_columns=group_columns,
         packed_columns=table.partition_columns,
-        options=table.file_options,
     )
     sql = f"SELECT {_items(columns)}, {number} AS place FROM {name} GROUP BY {number}"
     for *row, index in _answers(sql, relation, context):
@@ -348,7 +337,7 @@ def _read_counts(row: Sequence[int | str | float | None], columns: Sequence[Colu
     rows, *rest = row
     assert isinstance(rows, int)
     figures = {
-        column.name.lower(): _figures(column, rows, rest[4 * number : 4 * number + 4])
+        column.stored_name.lower(): _figures(column, rows, rest[4 * number : 4 * number + 4])
         for number, column in enumerate(columns)
     }
     return _Counts(rows, figures)

@@ -16,7 +16,7 @@ from rewriter.catalog.model.key_ranges import merge_ranges
 from rewriter.catalog.model.objects import Aggregate, Column, Cube, Fact, Measure, Partition, Table
 from rewriter.catalog.model.proofs import BY_COMPARISON
 from rewriter.errors import Error
-from rewriter.exec.engine import EngineQuery, Relation
+from rewriter.exec.engine import EngineQuery, table_relation
 from rewriter.grammar.families import timelines as s
 from rewriter.grammar.unparse import quote
 from rewriter.lazy_dataclass import dataclass
@@ -144,17 +144,7 @@ def differences(comparison: Comparison, context: Context) -> Iterator[Difference
 def engine_query(template: SqlTemplate, uses: Sequence[TableUse], context: Context) -> EngineQuery:
     """Returns the query of the template over exactly the partitions of the uses."""
     names = {use.table.id: f"rw_{next(context.serial)}" for use in uses}
-    relations = tuple(
-        Relation(
-            names[use.table.id],
-            use.table.format,
-            use.table.columns,
-            use.table.partition_columns,
-            scan_files(use, context),
-            options=use.table.file_options,
-        )
-        for use in uses
-    )
+    relations = tuple(table_relation(names[use.table.id], use.table, scan_files(use, context)) for use in uses)
     return EngineQuery(template.render(lambda table: names[table.id]), relations)
 
 

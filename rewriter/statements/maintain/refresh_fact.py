@@ -19,8 +19,8 @@ from rewriter.planner.cover.validity import window
 from rewriter.planner.model.coverage_chart import overlapping
 from rewriter.planner.model.plan import Reading, SqlTemplate, TableToken, quote_identifier
 from rewriter.planner.rewrite.union_arms import relation
+from rewriter.planner.text.clock_places import WEEK_FIELDS
 from rewriter.planner.text.literals import string_literal
-from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.planner.zones.zoned_expressions import wall_time
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.runtime.progress import Progress

@@ -179,7 +179,7 @@ def _chunks(piece: _Piece, column: Column) -> list[tuple[int, Chunk]]:
     lack it.
     """
     types = piece.footer.types
-    name = column.name.lower()
+    name = column.stored_name.lower()
     groups = [group for group in piece.row_groups if group.rows]
     if name not in types:
         return [(group.rows, Chunk(nulls=group.rows)) for group in groups]

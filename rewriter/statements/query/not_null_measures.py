@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.errors import DataError, Error
 from rewriter.exec.data_files import unreadable
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile, scan_file
+from rewriter.exec.engine import EngineQuery, ScanFile, WrittenFile, scan_file, table_relation
 from rewriter.exec.parquet_footers import FOOTERS
 from rewriter.planner.model.plan import quote_identifier
 from rewriter.planner.rewrite.union_arms import has_own_values, raw_expression
@@ -94,7 +94,7 @@ def _check(
     }
     if not expressions:
         return
-    columns = {quote_identifier(column.name): column.name.lower() for column in table.columns}
+    columns = {quote_identifier(column.name): column.stored_name.lower() for column in table.columns}
     names = [columns[sql] for sql in expressions.values() if sql in columns]
     has_figures = table.format == "parquet" and len(names) == len(expressions)
     scanned = list(files)
@@ -126,15 +126,7 @@ def _count(
     """Counts the NULLs of the measures, by one query over the files. Raises the error for the first that has any."""
     counts = (f"COUNT(CASE WHEN {sql} IS NULL THEN 1 END) AS n{n}" for n, sql in enumerate(expressions.values()))
     name = f"rw_{next(context.serial)}_rows"
-    read = Relation(
-        name,
-        table.format,
-        table.columns,
-        table.partition_columns,
-        tuple(files),
-        table.file_options,
-        grown=True,
-    )
+    read = table_relation(name, table, tuple(files))
     try:
         result = context.engine().execute(EngineQuery(f"SELECT {', '.join(counts)} FROM {name}", (read,))).read_all()
     except Error as error:

@@ -30,7 +30,7 @@ from rewriter.errors import (
 )
 from rewriter.exec.batch_stream import BatchStream, Failure
 from rewriter.exec.data_files import stored_rows
-from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file
+from rewriter.exec.engine import EngineQuery, OpenFrame, Relation, ScanFile, scan_file, table_relation
 from rewriter.grammar.families import queries as s
 from rewriter.grammar.lexer import TokenKind, identifier_value, tokens
 from rewriter.grammar.terms import Query
@@ -567,16 +567,7 @@ def _relation(name: str, use: TableUse, query: Query, context: Context, most_row
         count, files = scan_size(use, context, most_rows)
     except Error as error:
         raise error.at(query.span) from None
-    relation = Relation(
-        name,
-        table.format,
-        table.columns,
-        table.partition_columns,
-        files,
-        options=table.file_options,
-        grown=True,
-    )
-    return relation, count
+    return table_relation(name, table, files), count
 
 
 def _view_columns(view: View, context: Context) -> Sequence[Column]:
@@ -607,7 +598,7 @@ def _without_rows(name: str, use: TableUse, query: Query, context: Context) -> R
         case TableKind.SOURCE | TableKind.SYSTEM:
             return Relation(name, "parquet", table.all_columns, (), ())
         case TableKind.MANAGED | TableKind.EXTERNAL | TableKind.DISCOVERED:
-            return Relation(name, table.format, table.columns, table.partition_columns, (), options=table.file_options)
+            return table_relation(name, table)
         case _:
             assert_never(table.kind)
 

@@ -29,8 +29,8 @@ _FEW = 64
 
 @dataclass(frozen=True)
 class ContentStatistics:
-    """The known size and statistics. ``rows`` is ``None`` where this content was not counted. ``columns`` are named in
-    lower case.
+    """The known size and statistics. ``rows`` is ``None`` where this content was not counted. ``columns`` are by stored
+    name, in lower case.
 
     ``stale``: ANALYZE has counted another content than this one.
     """

@@ -217,6 +217,7 @@ def _describe_column(
         rows += [(label, figures.get(label) or "NULL") for label in _STATISTICS]
         rows += [("statistics", "stale: written after ANALYZE TABLE")] if stale else []
         rows += [] if column.default is None else [("default", column.default)]
+        rows += [] if column.stored is None else [("stored_name", column.stored)]
     return listing("DESCRIBE", _INFO, rows)
 
 
@@ -224,7 +225,7 @@ def _figures(
     column: Column, table: Table, partition: Partition | None, context: Context
 ) -> tuple[Mapping[str, str | None], bool]:
     content = statistics_of(table, partition, context)
-    statistics = content.columns.get(column.name.lower())
+    statistics = content.columns.get(column.stored_name.lower())
     if statistics is None or statistics.type != column.type:
         return {}, content.stale
     lengths = (statistics.average_length, statistics.greatest_length)

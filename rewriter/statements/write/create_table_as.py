@@ -67,7 +67,8 @@ def create_table_like(statement: s.CreateTableLike, context: Context) -> Result:
         return Result("CREATE TABLE")
     with context.begin() as transaction:
         try:
-            table = creation.table(transaction.allocate_id(), source.columns, source.partition_columns)
+            columns = tuple(replace(column, stored=None) for column in source.columns)
+            table = creation.table(transaction.allocate_id(), columns, source.partition_columns)
             transaction.commit([CreateObject(table)])
         except Error as error:
             raise error.at(statement.table.span) from None

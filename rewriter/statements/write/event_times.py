@@ -16,7 +16,7 @@ from rewriter.catalog.facts.time_binding import Slot, TimeBinding
 from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.errors import DataError, Error
-from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
+from rewriter.exec.engine import EngineQuery, ScanFile, WrittenFile, table_relation
 from rewriter.exec.time_bounds import time_bounds
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.arms import Arm
@@ -136,8 +136,7 @@ class _Events:
             )
         )
         name = f"rw_{next(context.serial)}_events"
-        partitions = table.partition_columns
-        read = Relation(name, table.format, table.columns, partitions, tuple(files), table.file_options)
+        read = table_relation(name, table, tuple(files))
         try:
             result = context.engine().execute(EngineQuery(template.render(lambda _: name), (read,))).read_all()
         except Error as error:

@@ -184,6 +184,14 @@ def check_file(table: Table, path: str, path_text: str) -> None:
         )
     if not DATA_FORMATS[table.format].names_columns:
         return
+    renamed = next((column for column in table.columns if column.stored is not None), None)
+    if renamed is not None:
+        raise NotSupportedError(
+            f"The column {renamed.name} of {table.name} has another name in its files, and LOAD DATA does not change "
+            "files.",
+            object=renamed.name,
+            hint=_insert_hint(table),
+        )
     try:
         stored = stored_columns(table.format, path)
     except Error as error:

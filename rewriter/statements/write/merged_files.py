@@ -18,7 +18,7 @@ from rewriter.catalog.keys.values import partition_name
 from rewriter.catalog.model.changes import CompactedPartition, CompactPartitions
 from rewriter.catalog.model.objects import Column, DataFile, Partition, Table
 from rewriter.errors import OperationalError
-from rewriter.exec.engine import EngineQuery, Packing, Relation, Write, WrittenFile, scan_file
+from rewriter.exec.engine import EngineQuery, Packing, Write, WrittenFile, scan_file, table_relation
 from rewriter.grammar.unparse import quote_name
 from rewriter.runtime.heartbeat import heartbeat
 from rewriter.safe_removal import make_directory, move_file, remove_empty, remove_file
@@ -129,16 +129,11 @@ def _write_files(
         scan_file(file, (str(index),)) for index, partition in enumerate(chosen) for file in files[partition.key]
     )
     name, columns = f"rw_{next(context.serial)}_compacted", tuple(map(_plain, table.columns))
-    stored = table.partition_columns
-    relation = Relation(
-        name,
-        table.format,
-        columns,
-        (number,),
-        scanned,
-        options=table.file_options,
-        grown=True,
-        packed_columns=stored,
+    relation = replace(
+        table_relation(name, table, scanned),
+        columns=columns,
+        partition_columns=(number,),
+        packed_columns=table.partition_columns,
     )
     items = ", ".join(quote_name(column.name) for column in (*columns, number))
     query = EngineQuery(f"SELECT {items} FROM {name}", (relation,))

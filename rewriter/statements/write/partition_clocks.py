@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from rewriter.errors import NotSupportedError
 from rewriter.planner.model.plan import ClockReading, Plan, moved_from, quote_identifier
+from rewriter.planner.text.clock_places import WEEK_FIELDS
 from rewriter.planner.text.literals import string_literal
-from rewriter.planner.text.week_fields import WEEK_FIELDS
 from rewriter.statements.write.rollup_proof import fact_binding
 from rewriter.timeline.layouts import DATE, TIMESTAMP, LayoutPart, TimeLayout
 from rewriter.timeline.periods import UpdatePeriod

@@ -16,7 +16,14 @@ from rewriter.grammar.families.clusters import (
     ShowClusters,
     UseCluster,
 )
-from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
+from rewriter.grammar.families.columns import (
+    AddColumns,
+    CommentColumn,
+    CommentTable,
+    DropColumns,
+    RenameColumn,
+    SetDefault,
+)
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
 from rewriter.grammar.families.cubes import (
     AlterCube,
@@ -24,6 +31,7 @@ from rewriter.grammar.families.cubes import (
     CubeColumn,
     DropCube,
     DropCubeColumns,
+    RenameCubeColumn,
     ShowCubes,
     WidenCubeColumn,
 )
@@ -817,6 +825,11 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("ALTER CUBE c DROP (city, `M`)", DropCubeColumns(name=name("c"), columns=("city", "M"))),
     ("alter cube d.c drop column city", DropCubeColumns(name=name("d", "c"), columns=("city",))),
+    ("ALTER CUBE c RENAME COLUMN a TO `B c`", RenameCubeColumn(name=name("c"), column="a", to="B c")),
+    ("alter cube d.c rename a to b", RenameCubeColumn(name=name("d", "c"), column="a", to="b")),
+    ("ALTER TABLE t RENAME COLUMN a TO column", RenameColumn(table=name("t"), column="a", to="column")),
+    ("alter table d.t drop column `A b`", DropColumns(table=name("d", "t"), columns=("A b",))),
+    ("ALTER TABLE t DROP COLUMNS (a, b)", DropColumns(table=name("t"), columns=("a", "b"))),
     ("ALTER CUBE c ALTER COLUMN m TYPE BIGINT", WidenCubeColumn(name=name("c"), column="m", type="bigint")),
     ("MAINTAIN FACT f", MaintainFact(fact=name("f"))),
     ("RECOMMEND ROLLUPS FOR c", RecommendRollups(cube=name("c"))),

@@ -17,9 +17,16 @@ from rewriter.grammar.families.clusters import (
     ShowClusters,
     UseCluster,
 )
-from rewriter.grammar.families.columns import AddColumns, CommentColumn, CommentTable, SetDefault
+from rewriter.grammar.families.columns import (
+    AddColumns,
+    CommentColumn,
+    CommentTable,
+    DropColumns,
+    RenameColumn,
+    SetDefault,
+)
 from rewriter.grammar.families.cube_from import CreateCubeFrom, EventMeasure
-from rewriter.grammar.families.cubes import AlterCube, CreateCube, CubeColumn, DropCube, ShowCubes
+from rewriter.grammar.families.cubes import AlterCube, CreateCube, CubeColumn, DropCube, RenameCubeColumn, ShowCubes
 from rewriter.grammar.families.databases import (
     CreateDatabase,
     DescribeDatabase,
@@ -342,6 +349,8 @@ statements = some.one_of(
         cluster=optional(clusters),
     ),
     some.builds(AddColumns, table=qualified, columns=tuples(columns)),
+    some.builds(RenameColumn, table=qualified, column=names, to=names),
+    some.builds(DropColumns, table=qualified, columns=tuples(names, str.lower)),
     some.builds(CommentColumn, table=qualified, column=names, comment=optional(texts)),
     some.builds(
         CommentColumn,
@@ -516,6 +525,7 @@ statements = some.one_of(
         external=flags,
     ),
     some.builds(AlterCube, name=qualified, columns=tuples(cube_columns, unique("name"))),
+    some.builds(RenameCubeColumn, name=qualified, column=names, to=names),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
     some.builds(

@@ -43,7 +43,7 @@ def _name(call: Call) -> str:
 
 
 def _of(owner: Table | Partition, table: Table) -> dict[str, ColumnStatistics]:
-    return read_statistics(owner.properties.get(STATISTICS), table.columns)
+    return read_statistics(owner.properties.get(STATISTICS), table.columns_in_files)
 
 
 def _chosen(statistics: Statistics, columns: Sequence[str] | None) -> list[Any]:
@@ -155,7 +155,7 @@ def _update(call: Call, given: Sequence[Any], is_table: bool, merge: bool = Fals
         for one, description in zip(given, descriptions, strict=True):
             owner = table if is_table else _partition(call, table, description.partName, is_write=True)
             analyzed = description.lastAnalyzed or int(call.now)
-            new = given_statistics(one.statsObj, table.columns, table.name, analyzed)
+            new = given_statistics(one.statsObj, table.columns_in_files, table.name, analyzed)
             key = None if isinstance(owner, Table) else owner.key
             before = changed.get(key, _of(owner, table))
             changed[key] = {**before, **(_merged_with(before, new) if merge else new)}

@@ -255,7 +255,7 @@ def _changed_columns(table: Table, wanted: Table) -> list[Change]:
     if _table_change_names(table.partition_columns) != _table_change_names(wanted.partition_columns):
         raise _InvalidOperation(message="partition keys can not be changed.")
     known = len(table.columns)
-    if _table_change_names(wanted.columns[:known]) != _table_change_names(table.columns):
+    if _table_change_names(wanted.columns[:known]) != _table_change_names(table.columns_in_files):
         raise _InvalidOperation(
             message=f"The columns of {table.name} cannot be removed, renamed or moved: its files have them. "
             "New ones are added at the end."
@@ -276,6 +276,12 @@ def _changed_columns(table: Table, wanted: Table) -> list[Change]:
                 message=f"The type {old.type} of {old.name} cannot become {new.type}: files of {table.name} have it."
             )
     added = tuple(wanted.columns[known:])
+    taken = {column.name.lower() for column in table.columns} | set(map(str.lower, table.dropped_columns))
+    for column in added:
+        if column.name.lower() in taken:
+            raise _InvalidOperation(
+                message=f"The column {column.name} cannot be added: a column of {table.name} has, or had, the name."
+            )
     return [AlterColumns(table, added, comments, types)] if added or comments or types else []
 
 

@@ -22,6 +22,7 @@ from unit.serve.metastore.descriptions import table as description
 
 from rewriter.catalog.maintenance.consistency_check import findings
 from rewriter.errors import Error
+from rewriter.metastore.wire.interface import structure
 from rewriter.session import Session
 
 EXPOSED = "TBLPROPERTIES ('rewriter.packed' = 'false', 'rewriter.expose' = 'true')"
@@ -447,3 +448,38 @@ def test_clients_with_a_list_see_a_managed_table(
     assert "rewriter.exposed" not in part.parameters
     assert client.get_tables_by_type("default", "*", "EXTERNAL_TABLE") == ["t"]
     assert [one.tableType for one in client.get_table_objects_by_name("default", ["t"])] == ["EXTERNAL_TABLE"]
+
+
+def test_clients_see_the_names_that_files_have(
+    session: Session, start: Callable[..., Any], send: Callable[..., Any], tmp_path: Path, catalog_url: str | None
+) -> None:
+    metastore = start(tmp_path / "warehouse", catalog_url)
+    reader = metastore.connect()
+    session.execute(CREATE)
+    session.execute("INSERT INTO t VALUES (1, 'a', 1, 'q')")
+    session.execute("ALTER TABLE t RENAME COLUMN x TO z")
+    session.execute("ALTER TABLE t DROP COLUMN y")
+    session.execute("ALTER TABLE t ADD COLUMNS (y STRING)")
+    session.execute("INSERT INTO t VALUES (2, 'b', 2, 'q')")
+    shown = reader.get_table("default", "t")
+    assert [field.name for field in shown.sd.cols] == ["x", "y_2"]
+    stored = {
+        tuple(row.get(field.name) for field in shown.sd.cols)
+        for _, folder in places(reader)
+        for file in folder.iterdir()
+        for row in pq.ParquetFile(file).read().to_pylist()
+    }
+    assert stored == {(1, None), (2, "b")} == set(session.execute("SELECT z, y FROM t").fetch())
+
+    def add(name: str) -> None:
+        listed = str(metastore.service.listed.valid_write_id_list("t"))
+        wanted = send(reader, "get_table", dbname="default", tbl_name="t", validWriteIdList=listed)
+        wanted.sd.cols.append(structure("FieldSchema")(name=name, type="int"))
+        send(reader, "alter_table", dbname="default", tbl_name="t", new_tbl=wanted, validWriteIdList=listed)
+
+    for name in ("y", "z"):
+        with pytest.raises(structure("InvalidOperationException"), match="has, or had, the name"):
+            add(name)
+    add("w")
+    columns = session.catalog.snapshot().table("t").columns
+    assert [(column.name, column.stored_name) for column in columns] == [("z", "x"), ("y", "y_2"), ("w", "w")]
