@@ -24,11 +24,9 @@ from rewriter.errors import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from rewriter.connectors.table_sink import PartitionableTableSink
     from rewriter.connectors.table_source import PartitionableTableSource
-    from rewriter.exec.engine import Engine
+    from rewriter.exec.engine import Engine, SparkDataFrame
     from rewriter.runtime.progress import Progress
     from rewriter.runtime.running_streams import StreamWriter
     from rewriter.session import Session
@@ -158,7 +156,7 @@ class Connection:
         """Returns a new cursor that has executed the statement. Raises the errors of ``Cursor.execute``."""
         return self.cursor().execute(sql, parameters)
 
-    def sql(self, query: str, parameters: Parameters = None) -> DataFrame:
+    def sql(self, query: str, parameters: Parameters = None) -> SparkDataFrame:
         """Returns a query as a DataFrame of Spark, which computes nothing until it is used.
 
         The DataFrame belongs to the session of Spark that was passed to ``connect``, if it is a classic one, else to

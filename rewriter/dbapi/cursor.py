@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
-    from rewriter.exec.engine import OpenFrame
+    from rewriter.exec.engine import OpenFrame, SparkDataFrame
     from rewriter.planner.model.plan import Coverage, Plan
     from rewriter.runtime.result import Result, Row, Stats
     from rewriter.session import Session
@@ -259,7 +258,7 @@ class Cursor:
 
         return pl.DataFrame(self.fetch_arrow_table())
 
-    def to_spark(self) -> DataFrame:
+    def to_spark(self) -> SparkDataFrame:
         """Returns the query as a DataFrame of Spark, as ``Connection.sql`` does: over the files that the query read,
         whether or not its rows were fetched.
 

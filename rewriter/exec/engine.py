@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from rewriter.catalog.model.objects import Column, DataFile, PackedPart, PartitionValues, Table
 from rewriter.errors import EngineError
@@ -21,6 +21,7 @@ from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from rewriter.exec.batch_stream import BatchStream
 
@@ -252,13 +253,17 @@ LoadBatch = Callable[[int, str, Relation], object]
 EngineState = Literal["idle", "starting", "ready", "failed"]
 
 
+#: A DataFrame of Spark, classic or of Spark Connect.
+SparkDataFrame: TypeAlias = "DataFrame"
+
+
 @dataclass(frozen=True, eq=False)
 class OpenFrame:
     """A DataFrame of Spark that reads the rows of a query whenever it is used. ``close`` removes what that needs
     besides the files; ``held`` keeps the files from being removed, as long as this object lives.
     """
 
-    frame: Any
+    frame: SparkDataFrame
     close: Callable[[], None]
     held: object = None
 

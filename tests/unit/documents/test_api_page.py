@@ -36,7 +36,7 @@ ENTRIES: dict[str, list[str] | None] = {
 #: Classes whose members return further public classes.
 RETURNING = (Connection, Cursor, Session, Result, Plan, Coverage, ReferencePlan, CachedCatalog)
 #: Classes of values that are not described, because a program reads their text, or their rows.
-_NOT_DESCRIBED = {"DataFrame", "BatchStream", "Calendar", "Period", "RangeSet", "UpdatePeriod"}
+_NOT_DESCRIBED = {"SparkDataFrame", "BatchStream", "Calendar", "Period", "RangeSet", "UpdatePeriod"}
 #: Modules that need packages which need not be installed.
 _OPTIONAL = {"rewriter.integrations.notebook.RewriterMagics": "IPython"}
 
