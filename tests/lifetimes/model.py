@@ -34,18 +34,23 @@ class Unit:
 
 @dataclass
 class Rollup:
-    """A table of rollups, with the columns that it serves. ``states`` has the periods that are not ``BAD``, by their
-    first unit. ``retain`` is in days. ``made`` is True while ROLLUPS owns the table, ``stuck`` if REFRESH leaves it
-    alone.
+    """A table of rollups, with the columns that it serves and those that it ``stored`` when it was made. ``states`` has
+    the periods that are not ``BAD``, by their first unit. ``retain`` is in days. ``made`` is True while ROLLUPS owns
+    the table.
     """
 
     table: str
     period: str
     columns: frozenset[str]
+    stored: frozenset[str]
     retain: int | None = None
     states: dict[int, str] = field(default_factory=dict)
     made: bool = True
-    stuck: bool = False
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Tests whether REFRESH FACT leaves the table alone: it has a column that the fact does not list."""
+        return not self.made and self.columns != self.stored
 
     def state(self, first: int) -> str:
         return self.states.get(first, BAD)
@@ -139,6 +144,10 @@ class Lifetime:
         """Tests whether each unit of a range is there."""
         return all(unit in self.units and self.units[unit].state == LIVE for unit in range(start, end))
 
+    def has_rows(self, start: int, end: int) -> bool:
+        """Tests whether each unit of a range is there, and one of them has rows."""
+        return self.is_live(start, end) and any(self.units[unit].rows for unit in range(start, end))
+
     def mark(self, start: int, end: int) -> None:
         """MARK COMPLETE: units that never were are there, and empty."""
         for unit in range(start, end):
@@ -175,7 +184,7 @@ class Lifetime:
                 if rollup.state(first) != GOOD and self.is_live(first, stop)
             ]
             for first, stop in todo:
-                is_certain = len(todo) <= most and stop > passed and not rollup.stuck
+                is_certain = len(todo) <= most and stop > passed and not rollup.is_left_alone
                 rollup.states[first] = GOOD if is_certain else UNSURE
 
     def may_leave(self, period: str | None, start: int, end: int, retain: int | None) -> bool:

@@ -49,6 +49,8 @@ class World:
         self.right = self.refused = self.doubtful = self.dropped = 0
         self.types = dict(TYPES)
         self.is_hourly = rng.random() < 0.2
+        #: A row of the base is an event, which has its time, and no count.
+        self.is_raw = rng.random() < 0.2
         present = [*FIRST, *(name for name in LATER if rng.random() < 0.5)]
         cube = {name: self._role(name) for name in present if name in FIRST or rng.random() < 0.5}
         self.model = Lifetime(HOUR if self.is_hourly else DAY, present, cube)
@@ -90,7 +92,7 @@ class World:
         self.dt = "STRING" if self.is_hourly else rng.choice(("STRING", "DATE"))
         model.retain = rng.choice((None, *self.lengths))
         self.run(self.create_cube())
-        columns = ", ".join(f"{name} {TYPES[name]}" for name in model.table_columns)
+        columns = ", ".join(f"{name} {self.stored_type(name)}" for name in self.stored)
         self.run(f"CREATE TABLE h ({columns}) PARTITIONED BY (dt {self.dt})")
         rollups = []
         for _ in range(rng.choice((1, 2, 3))):
@@ -99,9 +101,10 @@ class World:
                 rollups.append(self.new_rollup(period, dimensions))
         listed = ", ".join(rollups)
         model.refreshes_on_commit = rng.random() < 0.2
+        period, raw = "HOURLY" if self.is_hourly else "DAILY", " RAW" if self.is_raw else ""
         self.run(
-            f"CREATE FACT f OF CUBE v{' REFRESH ON COMMIT' if model.refreshes_on_commit else ''} STORED IN (TABLE h "
-            f"PERIOD {'HOURLY' if self.is_hourly else 'DAILY'} PARTITIONED BY t AS (dt){retained(model.retain)}) "
+            f"CREATE FACT f OF CUBE v{' REFRESH ON COMMIT' if model.refreshes_on_commit else ''} STORED IN "
+            f"(TABLE h PERIOD {period} PARTITIONED BY t AS (dt){raw}{retained(model.retain)}) "
             f"{f'ROLLUPS ({listed})' if listed else ''}"
         )
         self.run(
@@ -149,13 +152,18 @@ class World:
         """Adds a rollup to the model, and returns its clause."""
         retain = self.rng.choice((None, None, *self.lengths)) if period != "MONTHLY" else None
         table = table_name(period, dimensions)
-        self.model.rollups[table] = Rollup(table, period, self.columns_of(dimensions), retain)
+        columns = self.columns_of(dimensions)
+        self.model.rollups[table] = Rollup(table, period, columns, columns, retain)
         listed = "" if dimensions is None else f" ({', '.join(dimensions)})"
         return f"{period}{listed}{retained(retain)}"
 
+    @property
+    def stored(self) -> list[str]:
+        """The columns of the base table, but for that of its partitions."""
+        return [*(n for n in self.model.table_columns if n != "n"), "t"] if self.is_raw else self.model.table_columns
+
     def stored_type(self, name: str) -> str:
-        """Returns the type of a column of the base."""
-        return self.types[name]
+        return "TIMESTAMP" if name == "t" else self.types[name]
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
@@ -193,18 +201,21 @@ class World:
             "x": rng.choice((None, *range(-20, 80))),
             "z": rng.randrange(100),
         }
-        return {name: values[name] for name in self.model.table_columns}
+        return {name: values[name] for name in self.model.table_columns} | ({"n": 1} if self.is_raw else {})
+
+    def values(self, unit: int, row: Row) -> str:
+        """Returns a row of VALUES: its stored columns, and its partition."""
+        at = self.model.at(unit) + timedelta(minutes=self.rng.randrange(60))
+        texts = [f"TIMESTAMP '{at:%Y-%m-%d %H:%M}:00'" if name == "t" else literal(row[name]) for name in self.stored]
+        return f"({', '.join([*texts, self.partition(unit)])})"
 
     def insert(self, rows: dict[int, list[Row]], overwrite: bool = False, mark: str = "") -> None:
         """Writes rows into units of the base. An INSERT that the model refuses must fail, and change nothing."""
         if not rows:
             return
-        values = ", ".join(
-            f"({', '.join(map(literal, row.values()))}, {self.partition(unit)})"
-            for unit, some in rows.items()
-            for row in some
-        )
-        error = self.attempt(f"INSERT {'OVERWRITE' if overwrite else 'INTO'} h {mark} VALUES {values}", "LATE_EVENTS")
+        values = ", ".join(self.values(unit, row) for unit, some in rows.items() for row in some)
+        into = f"{'OVERWRITE' if overwrite else 'INTO'} h ({', '.join([*self.stored, 'dt'])})"
+        error = self.attempt(f"INSERT {into} {mark} VALUES {values}", "LATE_EVENTS")
         if not overwrite and self.model.is_refused(rows):
             assert error is not None, "an event for a dropped partition was accepted"
             return
@@ -366,8 +377,8 @@ def overwrite(world: World) -> None:
 def empty(world: World) -> None:
     """An OVERWRITE without rows: nothing happened in the unit."""
     unit = world.rng.randrange(world.model.loaded)
-    columns = ", ".join(name for name in world.model.table_columns)
-    nothing = ", ".join(f"CAST(NULL AS {world.stored_type(name)}) AS {name}" for name in world.model.table_columns)
+    columns = ", ".join(world.stored)
+    nothing = ", ".join(f"CAST(NULL AS {world.stored_type(name)}) AS {name}" for name in world.stored)
     world.run(f"INSERT OVERWRITE h PARTITION (dt = {world.partition(unit)}) ({columns}) SELECT {nothing} WHERE 1 = 0")
     world.model.insert({unit: []}, overwrite=True)
     world.after_commit()
@@ -529,13 +540,11 @@ def drop_column(world: World) -> None:
         return
     del model.cube[name]
     for rollup in model.rollups.values():
-        # REFRESH leaves a table alone that has a column more than the fact lists, unless ROLLUPS has made it.
-        rollup.stuck |= name in rollup.columns and not rollup.made
         rollup.columns -= {name}
 
 
 def widen(world: World) -> None:
-    present = [name for name in world.model.cube if world.types[name] in WIDER]
+    present = [n for n in world.model.cube if world.types[n] in WIDER and not (world.is_raw and n == "n")]
     if present:
         name = world.rng.choice([name for name in present if name not in DIMENSIONS] or present)
         world.types[name] = WIDER[world.types[name]]
@@ -612,7 +621,7 @@ def rot(world: World) -> None:
         (rollup, first)
         for rollup in model.rollups.values()
         for first, state in rollup.states.items()
-        if state == GOOD and model.is_live(first, model.around(rollup.period, first)[1])
+        if state == GOOD and model.has_rows(first, model.around(rollup.period, first)[1])
     ]
     rng.shuffle(held)
     for rollup, first in held:
