@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,4 +27,4 @@ def test_planted_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             run(range(20_000, 20_000 + _MOST), tmp_path, engine, often=plant.often)
     finally:
         engine.close()
-    assert plant.shown in str(caught.value)
+    assert re.search(plant.shown, str(caught.value))

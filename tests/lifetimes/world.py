@@ -364,7 +364,7 @@ def late(world: World) -> None:
     start = max(0, model.loaded - recent)
     chosen = {rng.randrange(start, model.loaded) for _ in range(rng.randint(1, 2))}
     dropped = world.units(DROPPED)
-    if dropped and rng.random() < 0.5:
+    if dropped and rng.random() < 0.7:
         chosen.add(rng.choice(dropped))
     world.insert({unit: [world.row()] for unit in chosen})
 
@@ -574,7 +574,7 @@ def again(world: World) -> None:
 def redeclare(world: World) -> None:
     """A measure has another aggregate from now on: what rollups hold of it proves nothing."""
     model, rng = world.model, world.rng
-    if rng.random() < 0.5:
+    if rng.random() < 0.7:
         refresh(world)
     name = rng.choice([name for name, role in model.cube.items() if role and name != "n"])
     shown = _show_create(world, "FACT f")
