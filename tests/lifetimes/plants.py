@@ -43,6 +43,16 @@ def rollups_claim_new_columns(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(alter_cube, "_with_rollups_of", lambda fact, columns: fact)
 
 
+def dropped_columns_come_back(patch: pytest.MonkeyPatch) -> None:
+    """Rollups keep a dropped column in their lists, and serve it when the cube has it again."""
+    plain = alter_cube._without
+
+    def planted(fact: Any, *rest: Any) -> Any:
+        return replace(plain(fact, *rest), storages=fact.storages)
+
+    patch.setattr(alter_cube, "_without", planted)
+
+
 def proofs_outlive_a_declaration(patch: pytest.MonkeyPatch) -> None:
     """A fact continues a dropped one, whatever the aggregates of their cubes are."""
     plain, before = earlier_facts.continued, earlier_facts._object_before
@@ -88,6 +98,7 @@ def wrong_rows_agree(patch: pytest.MonkeyPatch) -> None:
 PLANTS: tuple[Plant, ...] = (
     Plant(rollups_have_no_new_column, "returned|REFUTED", ("add column", "refresh")),
     Plant(rollups_claim_new_columns, "KeyError", ("add column",)),
+    Plant(dropped_columns_come_back, "returned|REFUTED|KeyError", ("drop column", "add column")),
     Plant(proofs_outlive_a_declaration, "returned", ("redeclare",)),
     Plant(retention_waits_for_no_proof, "has left too early", ("maintain", "late")),
     Plant(late_events_are_welcome, "was accepted", ("maintain", "late", "go on")),

@@ -17,7 +17,7 @@ from .plants import PLANTS, Plant
 _MOST = 40
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(len(PLANTS))
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.fault.__name__)
 def test_planted_faults_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: Plant) -> None:
     plant.fault(monkeypatch)

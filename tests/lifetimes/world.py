@@ -244,9 +244,10 @@ class World:
         yield ("u",), (s,), 7 + first, 21 + first, None
         yield ("page", "u"), (("COUNT", "*"),), first, first + 31, self.rng.choice((None, "a"))
         yield (), (("SUM", "n"), ("MAX", "n")), 5, 9, None
-        yield ("city",), (("declared", "x"), ("SUM", "n")), first, 60, None
-        yield ("month",), (("declared", "x"), ("declared", "z")), 0, 91, None
-        yield ("k", "page"), (s, ("declared", "z")), 7, 35, None
+        yield ("city",), (("SUM", "n"), s), first, 60, None
+        yield ("page",), (("declared", "x"), ("COUNT", "*")), 0, 35, None
+        yield ("month",), (s, ("declared", "z")), 0, 91, None
+        yield ("k",), (("declared", "x"),), 7, 63, None
 
     def questions(self) -> Iterator[Question]:
         per_day = DAY // self.model.step
