@@ -93,7 +93,7 @@ def kills(folder: Path, duckdb: DuckDBEngine, setup: tuple[str, ...], statement:
 
 
 @pytest.mark.share(1)
-@pytest.mark.parametrize("stride", [97, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("stride", [151, pytest.param(1, marks=pytest.mark.long)])
 def test_a_killed_maintenance_goes_on(tmp_path: Path, duckdb: DuckDBEngine, stride: int) -> None:
     with Session(tmp_path / "right", duckdb) as session:
         list(session.script(WORLD))
