@@ -58,8 +58,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 #: The tests whose queries are also checked by the law as a program. Others count reads, or plant faults.
 _CHECKED_COVERS = (
-    "tests/contract/", "tests/differential/", "tests/golden/", "tests/histories/", "tests/planner/", "tests/scripts/",
-    "tests/unit/planner/", "tests/unit/statements/",
+    "tests/contract/", "tests/differential/", "tests/golden/", "tests/histories/", "tests/lifetimes/test_lives.py",
+    "tests/planner/", "tests/scripts/", "tests/unit/planner/", "tests/unit/statements/",
 )  # fmt: skip
 
 

@@ -557,10 +557,9 @@ def _joined(storage: Storage, joined: Mapping[str, int]) -> Storage:
 
 
 def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
-    """Returns what two facts have in common that mean the same: the order of tables and storages does not matter, nor
-    does it whether a rollup lists all columns or none.
+    """Returns what two facts have in common that mean the same: the order of tables, storages and listed columns does
+    not matter, nor does it whether a list has all columns or there is none.
     """
-    every = cube.columns_in(fact.columns)
     storages = []
     for storage in sorted(fact.storages, key=lambda storage: storage.name):
         tables = [
@@ -570,12 +569,12 @@ def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
                 joined=0,
                 made=False,
                 retain=None,
-                columns=None if cube.columns_in(fact.columns_of(t)) == every else t.columns,
+                columns=tuple(sorted(cube.columns_in(fact.columns_of(t)))),
             )
             for t in storage.tables
         ]
         storages.append((storage.name, sorted(tables, key=lambda t: t.table), storage.start, storage.end))
-    return storages, fact.columns, fact.zone
+    return storages, cube.columns_in(fact.columns), fact.zone
 
 
 def _is_same(then: object, now: Table) -> bool:

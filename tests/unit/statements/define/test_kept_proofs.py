@@ -83,6 +83,22 @@ def test_words_and_names_are_no_part_of_the_meaning(session: Session) -> None:
     assert states(session) == {"days": (31, 0, 0), "months": (1, 0, 0)}
 
 
+def test_the_shown_declaration_after_alter_cube_keeps_them(session: Session) -> None:
+    """ALTER CUBE lists the columns of old rollups with the dimensions first, SHOW CREATE in the cube's order."""
+    for statement in ("DROP FACT f", "DROP CUBE v", CUBE.replace("t TIMESTAMP", "city STRING, t TIMESTAMP")):
+        session.execute(statement)
+    for table in ("hours", "days", "months"):
+        session.execute(f"ALTER TABLE {table} ADD COLUMNS (city STRING)")
+    session.execute(FACT)
+    session.execute("REFRESH FACT f")
+    session.execute("ALTER TABLE hours ADD COLUMNS (x INT)")
+    session.execute("ALTER CUBE v ADD (x INT)")
+    ((shown,),) = rows(session, "SHOW CREATE FACT f")
+    session.execute("DROP FACT f")
+    (warning,) = session.execute(str(shown)).warnings
+    assert warning.endswith("keeps its proofs: 32 rollup partitions are proven")
+
+
 @pytest.mark.parametrize(
     ("statements", "cube", "fact"),
     [

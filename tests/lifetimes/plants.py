@@ -1,0 +1,108 @@
+"""Functions that plant a fault in the product which the histories must detect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from rewriter.catalog.commit import earlier_facts, object_changes
+from rewriter.catalog.commit.partition_changes import PartitionChanges
+from rewriter.catalog.model.objects import Cube
+from rewriter.planner.cover import choose_facts
+from rewriter.planner.rewrite import union_arms
+from rewriter.statements.define import alter_cube
+from rewriter.statements.maintain import check_fact, maintain_fact, shadow_proof
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A fault, a pattern of the message of the history that detects it, and the frequent steps of these histories."""
+
+    fault: Callable[[pytest.MonkeyPatch], None]
+    shown: str
+    often: tuple[str, ...]
+
+
+def rollups_have_no_new_column(patch: pytest.MonkeyPatch) -> None:
+    """Reads a new dimension or measure as NULL from rollups that are older than it."""
+    plain = union_arms.arm_column
+
+    def planted(arm: Any, name: str, cube: Cube) -> str:
+        own = {column.name.lower() for column in arm.table.all_columns} | {time.lower() for time in cube.times}
+        return plain(arm, name, cube) if name.lower() in own else "NULL"
+
+    patch.setattr(union_arms, "arm_column", planted)
+    patch.setattr(choose_facts, "_missing_in_table", lambda source, demand: [])
+
+
+def rollups_claim_new_columns(patch: pytest.MonkeyPatch) -> None:
+    """A rollup of all columns is one of all columns after ALTER CUBE ADD, too."""
+    patch.setattr(alter_cube, "_with_rollups_of", lambda fact, columns: fact)
+
+
+def dropped_columns_come_back(patch: pytest.MonkeyPatch) -> None:
+    """Rollups keep a dropped column in their lists, and serve it when the cube has it again."""
+    plain = alter_cube._without
+
+    def planted(fact: Any, *rest: Any) -> Any:
+        return replace(plain(fact, *rest), storages=fact.storages)
+
+    patch.setattr(alter_cube, "_without", planted)
+
+
+def proofs_outlive_a_declaration(patch: pytest.MonkeyPatch) -> None:
+    """A fact continues a dropped one, whatever the aggregates of their cubes are."""
+    plain, before = earlier_facts.continued, earlier_facts._object_before
+    cubes: list[Cube] = []
+
+    def planted(connection: Any, fact: Any, cube: Cube, bindings: Any) -> Any:
+        cubes.append(cube)
+        return plain(connection, fact, cube, bindings)
+
+    def planted_before(connection: Any, name: str, commit: int) -> object:
+        found = before(connection, name, commit)
+        return replace(cubes[-1]) if isinstance(found, Cube) else found
+
+    patch.setattr(object_changes, "continued", planted)
+    patch.setattr(earlier_facts, "_object_before", planted_before)
+
+
+def retention_waits_for_no_proof(patch: pytest.MonkeyPatch) -> None:
+    """Drops old partitions before the rollups over them are proven."""
+    patch.setattr(maintain_fact, "_blocked", lambda *_: [])
+
+
+def late_events_are_welcome(patch: pytest.MonkeyPatch) -> None:
+    """Accepts events for partitions that retention has dropped."""
+    patch.setattr(PartitionChanges, "_refuse_late_events", lambda *_: None)
+
+
+def wrong_rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:
+    """Shadow proofs compare nothing."""
+    patch.setattr(shadow_proof, "_compare", lambda *_: None)
+
+
+def wrong_rows_stay(patch: pytest.MonkeyPatch) -> None:
+    """Shadow proofs find wrong rows, and leave their rollups in use."""
+    patch.setattr(shadow_proof, "reject", lambda *_: None)
+
+
+def wrong_rows_agree(patch: pytest.MonkeyPatch) -> None:
+    """CHECK FACT finds no difference."""
+    patch.setattr(check_fact, "differences", lambda *_: iter(()))
+
+
+PLANTS: tuple[Plant, ...] = (
+    Plant(rollups_have_no_new_column, "returned|REFUTED", ("add column", "refresh")),
+    Plant(rollups_claim_new_columns, "KeyError", ("add column",)),
+    Plant(dropped_columns_come_back, "returned|REFUTED|KeyError", ("drop column", "add column")),
+    Plant(proofs_outlive_a_declaration, "returned", ("redeclare",)),
+    Plant(retention_waits_for_no_proof, "has left too early", ("maintain", "late")),
+    Plant(late_events_are_welcome, "was accepted", ("maintain", "late", "go on")),
+    Plant(wrong_rows_are_not_compared, "returned", ("rot",)),
+    Plant(wrong_rows_stay, "returned", ("rot",)),
+    Plant(wrong_rows_agree, "did not find", ("rot",)),
+)
