@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rewriter.catalog.commit import earlier_facts, object_changes
+from rewriter.catalog.commit import object_changes
 from rewriter.catalog.commit.partition_changes import PartitionChanges
 from rewriter.catalog.model.objects import Cube
 from rewriter.planner.cover import choose_facts
@@ -55,7 +55,7 @@ def dropped_columns_come_back(patch: pytest.MonkeyPatch) -> None:
 
 def proofs_outlive_a_declaration(patch: pytest.MonkeyPatch) -> None:
     """A fact continues a dropped one, whatever the aggregates of their cubes are."""
-    plain, before = earlier_facts.continued, earlier_facts._object_before
+    plain, before = object_changes.continued, object_changes._object_before
     cubes: list[Cube] = []
 
     def planted(connection: Any, fact: Any, cube: Cube, bindings: Any) -> Any:
@@ -67,7 +67,7 @@ def proofs_outlive_a_declaration(patch: pytest.MonkeyPatch) -> None:
         return replace(cubes[-1]) if isinstance(found, Cube) else found
 
     patch.setattr(object_changes, "continued", planted)
-    patch.setattr(earlier_facts, "_object_before", planted_before)
+    patch.setattr(object_changes, "_object_before", planted_before)
 
 
 def retention_waits_for_no_proof(patch: pytest.MonkeyPatch) -> None:
