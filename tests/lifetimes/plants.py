@@ -11,6 +11,7 @@ import pytest
 from rewriter.catalog.commit import object_changes
 from rewriter.catalog.commit.partition_changes import PartitionChanges
 from rewriter.catalog.model.objects import Cube
+from rewriter.exec.engine import Relation
 from rewriter.planner.cover import choose_facts
 from rewriter.planner.rewrite import union_arms
 from rewriter.statements.define import alter_cube
@@ -95,6 +96,11 @@ def wrong_rows_agree(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(check_fact, "differences", lambda *_: iter(()))
 
 
+def renamed_columns_are_read_by_their_names(patch: pytest.MonkeyPatch) -> None:
+    """Reads a renamed column of files by the name that it has now."""
+    patch.setattr(Relation, "as_stored", lambda relation: relation)
+
+
 PLANTS: tuple[Plant, ...] = (
     Plant(rollups_have_no_new_column, "returned|REFUTED", ("add column", "refresh")),
     Plant(rollups_claim_new_columns, "KeyError", ("add column",)),
@@ -104,5 +110,6 @@ PLANTS: tuple[Plant, ...] = (
     Plant(late_events_are_welcome, "was accepted", ("maintain", "late", "go on")),
     Plant(wrong_rows_are_not_compared, "returned", ("rot",)),
     Plant(wrong_rows_stay, "returned", ("rot",)),
+    Plant(renamed_columns_are_read_by_their_names, "returned|REFUTED", ("rename", "refresh")),
     Plant(wrong_rows_agree, "did not find", ("rot",)),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
@@ -32,6 +33,8 @@ LATER = {"city": "STRING", "k": "INT", "x": "INT", "z": "BIGINT"}
 TYPES = {**FIRST, **LATER}
 DIMENSIONS = ("page", "u", "city", "k")
 WIDER = {"INT": "BIGINT"}
+#: A text, a quoted name or a word of a statement.
+_WORD = re.compile(r"'[^']*'|`[^`]*`|\w+")
 #: Settings that all sessions have.
 SETTINGS = {"rewriter.least_retention_hours": 0, "rewriter.verify_seconds": 60, "rewriter.verify_when": "before"}
 
@@ -48,6 +51,8 @@ class World:
         self.log: list[str] = []
         self.right = self.refused = self.doubtful = self.dropped = 0
         self.types = dict(TYPES)
+        #: Column of the model → the name that it has now.
+        self.names = {name: name for name in TYPES}
         self.is_hourly = rng.random() < 0.2
         #: A row of the base is an event, which has its time, and no count.
         self.is_raw = rng.random() < 0.2
@@ -141,7 +146,7 @@ class World:
         columns = self.columns_of(dimensions)
         taken = {(rollup.period, rollup.columns) for rollup in self.model.rollups.values()}
         is_copy = (period, self.is_hourly) == ("DAILY", False) and columns == frozenset(self.model.cube)
-        is_named = table_name(period, dimensions) in self.model.rollups
+        is_named = self.table_name(period, dimensions) in self.model.rollups
         return not (is_copy or is_named or (period, columns) in taken)
 
     def columns_of(self, dimensions: tuple[str, ...] | None) -> frozenset[str]:
@@ -151,11 +156,15 @@ class World:
     def new_rollup(self, period: str, dimensions: tuple[str, ...] | None) -> str:
         """Adds a rollup to the model, and returns its clause."""
         retain = self.rng.choice((None, None, *self.lengths)) if period != "MONTHLY" else None
-        table = table_name(period, dimensions)
+        table = self.table_name(period, dimensions)
         columns = self.columns_of(dimensions)
         self.model.rollups[table] = Rollup(table, period, columns, columns, retain)
         listed = "" if dimensions is None else f" ({', '.join(dimensions)})"
         return f"{period}{listed}{retained(retain)}"
+
+    def table_name(self, period: str, dimensions: tuple[str, ...] | None) -> str:
+        named = "" if dimensions is None else "".join(f"_{self.names[name]}" for name in dimensions) or "_total"
+        return f"f_{period.lower()}{named}"
 
     @property
     def stored(self) -> list[str]:
@@ -169,8 +178,13 @@ class World:
 
     def run(self, sql: str) -> Any:
         """Runs a statement of the first session."""
+        sql = self.named(sql)
         self.log.append(sql)
         return self.session.execute(sql)
+
+    def named(self, sql: str) -> str:
+        """Returns a statement with the names that columns have now. The model goes on to use their first names."""
+        return _WORD.sub(lambda word: self.names.get(word[0], word[0]), sql)
 
     def attempt(self, sql: str, condition: str) -> Error | None:
         """Runs a statement of the first session. Returns its error if it has this condition."""
@@ -267,7 +281,7 @@ class World:
             rows: list[tuple[Any, ...]] | None = None
             refusal: Error | None = None
             try:
-                rows = ordered(map(naive, session.execute(sql).rows()))
+                rows = ordered(map(naive, session.execute(self.named(sql)).rows()))
             except Error as error:
                 refusal = error
             if not self.model.knows(question):
@@ -321,11 +335,6 @@ def naive(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def literal(value: object) -> str:
     return "NULL" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
-
-
-def table_name(period: str, dimensions: tuple[str, ...] | None) -> str:
-    named = "" if dimensions is None else "".join(f"_{name}" for name in dimensions) or "_total"
-    return f"f_{period.lower()}{named}"
 
 
 def retained(days: int | None) -> str:
@@ -544,6 +553,18 @@ def drop_column(world: World) -> None:
         rollup.columns -= {name}
 
 
+def rename(world: World) -> None:
+    """ALTER CUBE RENAME: a column has another name in the cube and in all tables; or its first name again."""
+    if world.is_raw:
+        return  # Its table keeps the name, and its cube does not.
+    name = world.rng.choice(list(world.model.cube))
+    first = world.names[name] == name
+    new_name = f"{name}_{world.rng.randrange(1000)}" if first or world.rng.random() < 0.5 else name
+    if new_name not in world.names.values():
+        world.run(f"ALTER CUBE v RENAME COLUMN {name} TO `{new_name}`")
+        world.names[name] = new_name
+
+
 def widen(world: World) -> None:
     present = [n for n in world.model.cube if world.types[n] in WIDER and not (world.is_raw and n == "n")]
     if present:
@@ -652,10 +673,12 @@ def spoil_file(world: World, table: str, partition: str) -> bool:
         if partition not in inside:
             continue
         at = inside.index(partition)
-        counts = rows["n"].to_pylist()
+        # The name of the time at which the table was made.
+        (count,) = [name for name in rows.column_names if name == "n" or name.startswith("n_")]
+        counts = rows[count].to_pylist()
         counts[at] += 1
-        index = rows.schema.get_field_index("n")
-        changed = rows.set_column(index, rows.schema.field("n"), pa.array(counts, rows.schema.field("n").type))
+        index = rows.schema.get_field_index(count)
+        changed = rows.set_column(index, rows.schema.field(count), pa.array(counts, rows.schema.field(count).type))
         with pq.ParquetWriter(path, changed.schema) as writer:
             begun = 0
             for group in range(file.num_row_groups):
@@ -705,6 +728,7 @@ STEPS: dict[str, tuple[int, Callable[[World], None]]] = {
     "add column": (7, add_column),
     "drop column": (4, drop_column),
     "widen": (3, widen),
+    "rename": (4, rename),
     "again": (4, again),
     "redeclare": (3, redeclare),
     "add rollup": (4, add_rollup),
