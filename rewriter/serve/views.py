@@ -154,14 +154,24 @@ class Views:
         started = time.monotonic()
         planned, plan = self._queries.use(
             lambda session: _planned(text, session, partial=partial),
-            (PLANNING, "PLANNING_TIMEOUT", "The query is not planned", "write EXPLAIN in the shell"),
+            PLANNING,
+            OperationalError(
+                f"The query is not planned after {PLANNING:g} seconds.",
+                condition="PLANNING_TIMEOUT",
+                hint="Ask for a part of it, or write EXPLAIN in the shell, which has no limit.",
+            ),
         )
         value = {**planned, "planned": time.monotonic() - started}
         if not runs or plan is None or "error" in value:
             return value
         ran = self._queries.use(
             lambda session: _ran(text, plan, session, partial=partial),
-            (RUNNING, "QUERY_TIMEOUT", "The query has not ended", "run it in the shell"),
+            RUNNING,
+            OperationalError(
+                f"The query has not ended after {RUNNING:g} seconds.",
+                condition="QUERY_TIMEOUT",
+                hint="Ask for a part of it, or run it in the shell, which has no limit.",
+            ),
         )
         return {**value, **ran}
 
@@ -176,11 +186,12 @@ class _Shared:
         self._is_closed = False
         self._running = Cancellation()
 
-    def use(self, work: Callable[[Session], T], limit: tuple[float, str, str, str] | None = None) -> T:
+    def use(
+        self, work: Callable[[Session], T], seconds: float | None = None, timeout: OperationalError | None = None
+    ) -> T:
         """Returns what ``work`` makes of the session. A session whose catalog has gone is opened again, once.
 
-        ``limit`` are the seconds after which ``work`` is canceled, and the condition, the message and the hint of the
-        error that it then raises.
+        After ``seconds``, ``work`` is canceled, and ``timeout`` is raised.
         """
         if not self._lock.acquire(timeout=_PATIENCE):
             raise OperationalError(
@@ -188,8 +199,8 @@ class _Shared:
             )
         running, ended = Cancellation(), threading.Event()
         self._running = running
-        if limit is not None:
-            threading.Thread(target=self._end_late, args=(running, ended, limit[0]), daemon=True).start()
+        if seconds is not None:
+            threading.Thread(target=self._end_late, args=(running, ended, seconds), daemon=True).start()
         try:
             with only_ours(), cancellable(running):
                 try:
@@ -200,14 +211,9 @@ class _Shared:
                     self._drop()
                 return work(self._opened())
         except OperationalError as error:
-            if error.condition != _CANCELED or self._is_closed or limit is None:
+            if error.condition != _CANCELED or self._is_closed or timeout is None:
                 raise
-            seconds, condition, message, way = limit
-            raise OperationalError(
-                f"{message} after {seconds:g} seconds.",
-                condition=condition,
-                hint=f"Ask for a part of it, or {way}, which has no limit.",
-            ) from error
+            raise timeout from error
         finally:
             ended.set()
             self._lock.release()

@@ -171,7 +171,7 @@ def test_only_statements_that_read_are_allowed() -> None:
         "DescribeFunction", "DescribeQuery", "ShowCache", "ShowCatalogProperties", "ShowClusters",
         "ShowColumns", "ShowCoverage", "ShowCreate", "ShowCubes",
         "ShowDatabases", "ShowFunctions", "ShowLatest", "ShowPartitions", "ShowStreams", "ShowTableExtended",
-        "ShowTableProperties", "ShowTables", "ShowTimelines", "ShowViews", "ShowWork",
+        "ShowRollupUse", "ShowTableProperties", "ShowTables", "ShowTimelines", "ShowViews", "ShowWork",
     }  # fmt: skip
 
 
