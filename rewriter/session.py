@@ -51,7 +51,6 @@ from rewriter.runtime.parameters import Parameters, bind
 from rewriter.runtime.prepared_queries import PreparedQueries
 from rewriter.runtime.program_statements import Append, ProveRollups, StartStream
 from rewriter.runtime.progress import Progress, ProgressReporter
-from rewriter.runtime.query_log import SessionLog
 from rewriter.runtime.recent_statements import RecentStatements
 from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
@@ -72,6 +71,7 @@ if TYPE_CHECKING:
     from rewriter.exec.engine import Engine, OpenFrame
     from rewriter.planner.model.plan import Plan
     from rewriter.runtime.multi_statement import OpenTransaction
+    from rewriter.runtime.query_log import SessionLog
 
 #: Runs a statement.
 _Run = Callable[[Statement, Context], Result]
@@ -136,7 +136,8 @@ class Session:
         self._frames: set[OpenFrame] = set()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
-        self._query_log = SessionLog()
+        #: There once ``rewriter.query_log`` was on.
+        self._query_log: SessionLog | None = None
         #: What the last snapshot has read of the catalog.
         self._reads: SnapshotReads | None = None
 
@@ -384,8 +385,15 @@ class Session:
             queries=self._queries,
             session_clusters=self._clusters,
             shadow_proofs=self._shadow_proofs,
-            query_log=self._query_log,
+            query_log=self._log_of_queries(),
         )
+
+    def _log_of_queries(self) -> SessionLog | None:
+        if self._query_log is None and self.settings.logs_queries:
+            from rewriter.runtime.query_log import SessionLog
+
+            self._query_log = SessionLog()
+        return self._query_log
 
     def script(self, text: str) -> Iterator[tuple[str, Result]]:
         """Runs the statements of a text one after the other. Yields the text and the result of each; runs it when it is
@@ -520,7 +528,7 @@ class Session:
         transaction = self._transaction.take()
         with self._scope(), ExitStack() as stack:
             stack.callback(self._close, engine, catalog)
-            if catalog is not None:
+            if catalog is not None and self._query_log is not None:
                 self._query_log.write(catalog)
             self.streams.close()
             if transaction is not None:

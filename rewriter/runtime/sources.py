@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import AnalysisError
-from rewriter.exec.engine import Relation
 from rewriter.scratch_directories import ScratchDirectory
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from rewriter.catalog.filters.predicates import ScanFilter
     from rewriter.catalog.model.objects import Table
     from rewriter.connectors.table_source import PartitionableTableSource
-    from rewriter.exec.engine import Engine
+    from rewriter.exec.engine import Engine, Relation
 
 
 class Sources:
@@ -48,6 +47,7 @@ class Sources:
         Raises the errors of ``read_source``.
         """
         from rewriter.connectors.table_source import FrameSource, read_source
+        from rewriter.exec.engine import Relation
 
         source = self._by_id[table.id]
         view = engine.view_of_frame(source.frame, table.columns) if isinstance(source, FrameSource) else None
