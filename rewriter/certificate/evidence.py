@@ -46,6 +46,11 @@ class Record:
     origins: tuple[Mapping[str, Any], ...]
     tombstone: bool
 
+    @cached_property
+    def content(self) -> str:
+        """Values, rows and commit, as a digest reads them."""
+        return json.dumps([self.values, self.rows, self.written])
+
     def is_seen(self, commit: int) -> bool:
         """Tests whether a reader of a commit sees this version."""
         was_made = self.made is not None and self.made <= commit
@@ -57,7 +62,7 @@ def digest(records: Iterable[Record]) -> str:
 
     COMPACT and other partitions do not change it.
     """
-    lines = sorted(json.dumps([record.values, record.rows, record.written]) for record in records)
+    lines = sorted(record.content for record in records)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -107,6 +112,8 @@ class CatalogRecords:
         self._versions: dict[tuple[int, str | None, str | None], list[Record]] = {}
         #: Of a fact, table, period and zone: a range of time, and the versions of partitions in it by their starts.
         self.located: dict[tuple[int, int, str, str], tuple[tuple[int, int], list[tuple[int, Record]]]] = {}
+        #: Of a table and a period: the numbers of the periods that partitions name, by their values.
+        self.ordinals: dict[tuple[int, str], dict[tuple[str | None, ...], int | None]] = {}
         #: Rollups that hold their base: fact, table, period, zone, and values of the partition.
         self.checked_rollups: set[tuple[int, int, str, str, tuple[str | None, ...]]] = set()
 
@@ -165,6 +172,7 @@ class CatalogRecords:
         if sum(map(len, self._versions.values())) > _MOST_VERSIONS:
             self._versions = {(table.id, first, last): versions}
             self.located.clear()
+            self.ordinals.clear()
             self.checked_rollups.clear()
         return versions
 

@@ -203,11 +203,13 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
     stored_table = records.find("table", part.table)
     bounds = _text_bounds(layout, table, wanted)
-    seen = [
-        record
-        for record in (records.versions(stored_table, *bounds) if stored_table is not None else ())
-        if record.is_seen(records.commit) and _ordinal(layout, positions, record) in wanted
-    ]
+    ordinals = {} if stored_table is None else records.ordinals.setdefault((stored_table.id, part.period.name), {})
+    seen = []
+    for record in records.versions(stored_table, *bounds) if stored_table is not None else ():
+        if record.values not in ordinals:
+            ordinals[record.values] = _ordinal(layout, positions, record)
+        if ordinals[record.values] in wanted and record.is_seen(records.commit):
+            seen.append(record)
     ranges = [(part.period.start(range_.start), part.period.start(range_.end)) for range_ in part.ranges]
     return {
         "fact": part.fact,
