@@ -1040,6 +1040,8 @@ TRUE_PLANS = [
     f"SELECT SUM(distance) {FROM}",
     f"SELECT carrier, SUM(distance), MAX(worst), MIN(best) {FROM} GROUP BY carrier",
     f"SELECT month(departed), SUM(delay) {FROM} GROUP BY month(departed)",
+    # The condition, which stays in the text, chooses among whole pieces.
+    "SELECT SUM(distance) FROM flights WHERE year(departed) = 2013 AND month(departed) = 2",
 ]
 FALSE_PLANS = [
     # Time finer than the pieces.
@@ -1180,7 +1182,12 @@ FALSE_PLANS = [
             "time_range_in(departed, '2013-03-02', '2013-01-30')",
             "time_range_in(carrier, '2013-01-30', '2013-03-02')",
             "year(departed) = 2013",
-            "year(departed) = 2013 AND month(departed) = 2",
+            "year(departed) = 2013 AND month(departed) IN (2, 3)",
+            "month(departed) = 2",
+            "year(departed) = 2013 AND quarter(departed) = 1",
+            "year(departed) = 2013 AND weekofyear(departed) = 7",
+            "year(departed) = 2013 AND month(departed) = 2 AND day(departed) = 3",
+            "year(departed) = 2013 AND NOT month(departed) = 2",
             "carrier >= '2013-01-30' AND carrier < '2013-03-02'",
             "'2013-01-30' >= departed AND departed < '2013-03-02'",
         )
