@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from rewriter.cancellation import Cancellation, cancellable
@@ -188,6 +189,8 @@ class Session:
         from rewriter.runtime.sources import name_is_taken
 
         with only_ours():
+            if not isinstance(name, str) or not name.strip():
+                raise InterfaceError("The name of a source is a text that is not empty.", hint='Write "names".')
             views = self._temporaries.views
             if name.lower() not in views.sources and self._snapshot(self.catalog).is_temporary(name):
                 raise name_is_taken(name)
@@ -239,20 +242,22 @@ class Session:
         self._frames.add(held)
         return held
 
-    def overwrite(self, table: str, data: Any, partition: Mapping[str, str | None]) -> Result:
+    def overwrite(self, table: str, data: Any, partition: Mapping[str, str | int | date | None]) -> Result:
         """Replaces partitions of a table by the rows of data, as INSERT OVERWRITE … BY NAME does."""
         from rewriter.planner.text.literals import string_literal
 
         values = ", ".join(
-            f"{quote_identifier(column)} = {'NULL' if value is None else string_literal(value)}"
-            for column, value in partition.items()
+            f"{quote_identifier(column)} = {'NULL' if value is None else string_literal(str(value))}"
+            for column, value in _partition_values(partition)
         )
         clause = f" PARTITION ({values})" if values else ""
         return self._with_rows(data, f"INSERT OVERWRITE TABLE {_quoted(table)}{clause} BY NAME SELECT * FROM ")
 
     def create_table(self, table: str, data: Any, partitioned_by: Sequence[str]) -> Result:
         """Creates a table of the rows of data, as CREATE TABLE … AS does."""
-        columns = ", ".join(map(quote_identifier, partitioned_by))
+        if isinstance(partitioned_by, str) or not all(isinstance(name, str) for name in partitioned_by or ()):
+            raise InterfaceError("The partition columns are no list of names.", hint='Write partitioned_by=["day"].')
+        columns = ", ".join(map(quote_identifier, partitioned_by or ()))
         clause = f" PARTITIONED BY ({columns})" if columns else ""
         return self._with_rows(data, f"CREATE TABLE {_quoted(table)}{clause} AS SELECT * FROM ")
 
@@ -603,6 +608,22 @@ class Session:
         if requested != self._caching and not self._shares_catalog:
             self.catalog.use_cache(requested.capacity, prewarm=requested.prewarm, retention=requested.retention)
             self._caching = requested
+
+
+def _partition_values(partition: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yields names and values of partition columns: texts, whole numbers, dates or ``None``."""
+    if not isinstance(partition, Mapping):
+        raise InterfaceError(
+            f"The partition is a {type(partition).__name__}.", hint='Pass a dict: partition={"day": "2024-01-01"}.'
+        )
+    for name, value in partition.items():
+        is_value = value is None or isinstance(value, str | int | date)
+        if not isinstance(name, str) or not is_value or isinstance(value, bool | datetime):
+            raise InterfaceError(
+                f"The value of the partition column {name} is a {type(value).__name__}.",
+                hint="Pass a str, an int, a datetime.date or None.",
+            )
+        yield name, value
 
 
 def _quoted(name: str) -> str:

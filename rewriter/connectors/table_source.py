@@ -16,7 +16,7 @@ from rewriter.exec.data_files import spark_type
 from rewriter.exec.engine import Relation, ScanFile
 from rewriter.exec.sinks.choice import SinglePartitionSink
 from rewriter.exec.sinks.file_target import FileTarget
-from rewriter.exec.spark.session_kinds import check_not_streaming, is_spark_frame
+from rewriter.exec.spark.session_kinds import check_frame, is_spark_frame
 from rewriter.exec.sql_types import arrow_type, parse_type
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class FrameSource:
     """The rows of a DataFrame of Spark, whenever they are read. The engine of the same Spark reads them in place."""
 
     def __init__(self, frame: Any) -> None:
-        check_not_streaming(frame)
+        check_frame(frame)
         self.frame = frame
 
     @property
@@ -230,7 +230,8 @@ def _stored_type(column: Column, declared: pa.DataType) -> pa.DataType:
     """Returns the type of a column in the files; nested values keep theirs."""
     import pyarrow as pa
 
-    return declared if pa.types.is_nested(declared) else arrow_type(parse_type(column.type))
+    is_of_spark_alone = pa.types.is_nested(declared) or pa.types.is_binary(declared)
+    return declared if is_of_spark_alone else arrow_type(parse_type(column.type))
 
 
 def _mismatch(table: Table, reason: str) -> DataError:

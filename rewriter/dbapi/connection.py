@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -220,7 +221,7 @@ class Connection:
         self,
         table: str,
         data: Any,
-        partition: Mapping[str, str | None] | None = None,
+        partition: Mapping[str, str | int | date | None] | None = None,
         partitions: Literal["dynamic", "static"] | None = None,
     ) -> Cursor:
         """Replaces partitions of a table by the rows of data, as INSERT OVERWRITE … BY NAME does. Returns a cursor with
@@ -232,7 +233,7 @@ class Connection:
         """
         cursor, settings, mode = self.cursor(), self.session.settings, "rewriter.partition_overwrite_mode"
         former = settings.get(mode)
-        settings.set(mode, former if partitions is None else partitions)
+        settings.set(mode, former if partitions is None else str(partitions))
         try:
             cursor._hold(self.session.overwrite(table, data, partition or {}))
         finally:

@@ -52,7 +52,13 @@ def plain_table(data: Any) -> pa.Table:
         schema = pa.schema([pa.field(field.name, _stored(field.type)) for field in batches.schema])
         rows = list(_read(batches))
         try:
-            return pa.Table.from_batches(rows, batches.schema).cast(schema)
+            stored = (
+                [_as_stored(array, field.type) for array, field in zip(batch.columns, schema, strict=True)]
+                for batch in rows
+            )
+            return pa.Table.from_batches(
+                [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in stored], schema
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise _not_stored(error) from None
 
@@ -114,6 +120,11 @@ def _unreadable(error: Exception) -> DataError:
 
 
 def _as_stored(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):
+        # Arrow takes no values of such a dictionary.
+        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
     return array if array.type == type_ else array.cast(type_)
 
 

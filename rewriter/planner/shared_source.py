@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.catalog.model.objects import TableKind
 from rewriter.errors import NotSupportedError, Span
 from rewriter.grammar.query_spans import after_with
 from rewriter.grammar.terms import Query
@@ -49,8 +50,11 @@ def shared_part(source: Query, reader: CatalogReader) -> Shared | None:
     expanded = expand(text, reader)
     select = expanded.tree
     assert isinstance(select, exp.Select)
-    block = next(block for block in resolve(expanded, reader).blocks if block.select is select)
-    if _is_repeatable(select, CteReferences(expanded.nodes), pinned=bool(block.cubes)):
+    resolved = resolve(expanded, reader)
+    block = next(block for block in resolved.blocks if block.select is select)
+    # A program's own rows may be others each time.
+    is_stored = all(reference.table.kind is not TableKind.SOURCE for reference in resolved.tables)
+    if is_stored and _is_repeatable(select, CteReferences(expanded.nodes), pinned=bool(block.cubes)):
         return None
     if block.cubes:
         raise _refused(source, f"the rows of the cube {block.cubes[0].cube.name}", "Aggregate them in the source")

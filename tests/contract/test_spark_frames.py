@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -322,6 +322,89 @@ def test_data_of_other_libraries(tmp_path: Path, kind: str, user: Any) -> None:
         assert connection.execute("SELECT COUNT(*), SUM(n) FROM t").fetchall() == [(3, 6)]
         with pytest.raises(rewriter.InterfaceError, match="int is not a source"):
             connection.register_source("other", 3)
+
+
+def test_a_frame_is_computed_under_the_settings_of_its_session(lake: Connection, user: Any) -> None:
+    from pyspark.sql import functions
+
+    user.conf.set("spark.sql.legacy.timeParserPolicy", "LEGACY")
+    frame = user.sql(
+        "SELECT to_date('2024-1-5', 'yyyy-MM-dd') AS day, current_timezone() AS zone, "
+        "CAST(TIMESTAMP '2024-03-10 03:30:00' AS STRING) AS shown, CAST('x' AS INT) AS none"
+    )
+
+    hour: Any = functions.pandas_udf(lambda times: times.dt.hour, "int", functions.PandasUDFType.SCALAR)  # type: ignore[call-overload, unused-ignore]
+    frame = frame.withColumn("hour", hour(functions.expr("TIMESTAMP '2024-03-10 03:30:00'")))
+    expected = [tuple(row) for row in frame.collect()]
+    assert expected[0][4] == 3
+    lake.create_table("made", frame)
+    assert lake.execute("SELECT * FROM made").fetchall() == expected
+    lake.register_source("frame", frame)
+    assert lake.execute("SELECT * FROM frame").fetchall() == expected
+
+
+def test_rows_that_differ_each_time_are_computed_once_for_several_targets(lake: Connection, user: Any) -> None:
+    frame = user.range(300).selectExpr("id", "rand() AS r")
+    lake.register_source("random", frame)
+    for name in ("low", "high"):
+        lake.execute(f"CREATE TABLE {name} (id BIGINT, r DOUBLE)")
+    lake.execute("FROM random INSERT INTO low SELECT id, r WHERE r < 0.5 INSERT INTO high SELECT id, r WHERE r >= 0.5")
+    ids = [row[0] for name in ("low", "high") for row in lake.execute(f"SELECT id FROM {name}").fetchall()]
+    assert sorted(ids) == list(range(300))
+
+
+def test_a_source_is_read_again_for_each_statement(lake: Connection, user: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "files")
+    user.range(3).write.parquet(path)
+    lake.register_source("files", user.read.parquet(path).groupBy().count())
+    assert lake.execute("SELECT `count` FROM files").fetchall() == [(3,)]
+    user.range(4).write.mode("append").parquet(path)
+    lake.register_source("files", user.read.parquet(path).groupBy().count())
+    assert lake.execute("SELECT `count` FROM files").fetchall() == [(7,)]
+
+
+@pytest.mark.parametrize("format", ["TEXTFILE", "CSV", "JSON", "ORC", "AVRO"])
+def test_frames_of_each_format(lake: Connection, user: Any, format: str) -> None:
+    user.conf.set("spark.sql.orc.filterPushdown", "false")
+    lake.execute(f"CREATE TABLE other (a STRING, b INT, d DOUBLE) STORED AS {format}" if format in ("TEXTFILE", "AVRO")
+                 else f"CREATE TABLE other (a STRING, b INT, d DOUBLE) USING {format}")  # fmt: skip
+    lake.execute("INSERT INTO other VALUES ('x', 1, 0.5), (NULL, 2, -0.0)")
+    assert rows(lake.sql("SELECT * FROM other ORDER BY b")) == [("x", 1, 0.5), (None, 2, 0.0)]
+
+
+def test_what_no_source_can_be(lake: Connection, user: Any) -> None:
+    collated = user.sql("SELECT 'A' COLLATE UTF8_LCASE AS a")
+    for make in (lambda: lake.create_table("c", collated), lambda: lake.register_source("c", collated),
+                 lambda: lake.append("plain", collated)):  # fmt: skip
+        with pytest.raises(rewriter.InterfaceError, match="no collation"):
+            make()
+    frame = user.range(2).selectExpr("CAST(id AS INT) AS a", "'x' AS s")
+    for partition in ({"d": 1.5}, {"d": True}, {"d": datetime(2024, 5, 1)}, ["d"]):
+        with pytest.raises(rewriter.InterfaceError):
+            lake.overwrite("plain", frame, partition=partition)  # type: ignore[arg-type]
+    assert lake.overwrite("plain", frame, partition={"d": date(2024, 5, 1)}).rowcount == 2
+    for names in ("day", [1]):
+        with pytest.raises(rewriter.InterfaceError):
+            lake.create_table("c", frame, partitioned_by=names)  # type: ignore[arg-type]
+    for name in ("", None):
+        with pytest.raises(rewriter.InterfaceError):
+            lake.register_source(name, frame)  # type: ignore[arg-type]
+    lake.register_source("c", frame)
+    with pytest.raises(rewriter.NotSupportedError, match="can only be read"):
+        lake.execute("DROP VIEW c")
+
+
+def test_frames_that_are_dropped_leave_nothing(lake: Connection) -> None:
+    scratch: Any = lake.session._started_engine()
+
+    def left() -> int:
+        return len(list(Path(scratch._scratch.path).iterdir()))
+
+    rows(lake.sql(TOTAL))
+    before = left()
+    for _ in range(3):
+        rows(lake.sql(TOTAL))
+    assert left() == before
 
 
 def test_the_program_of_the_page(

@@ -254,12 +254,13 @@ class SparkEngine:
         The query is analyzed in the connection's own session: literals, casts and time zones mean there what they mean
         in every query.
         """
-        from rewriter.exec.spark.session import check_reading_settings, frame_of_session
+        from rewriter.exec.spark.session import check_reading_settings, frame_of_session, register_data_sources
 
         started = self._awaited_spark()
         session, given = started.session, None if is_connect(self._given) else self._given
         if given is not None:
-            check_reading_settings(given, query.relations)
+            check_reading_settings(given, query)
+            register_data_sources(given)
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
@@ -279,7 +280,8 @@ class SparkEngine:
             frame = session.sql(query.sql, args=arguments(query, session))
             if is_connect(session):
                 return frame  # Its server looks up the views each time.
-            views.drop_names()
+            # An analyzed plan has the files, and needs no views.
+            close()
             return frame if given is None else frame_of_session(frame, given)
 
         try:
@@ -295,18 +297,19 @@ class SparkEngine:
             return None
         if frame.sparkSession.sparkContext is not started.session.sparkContext:
             return None
-        with self._lock:
-            kept = self._shared.get(id(frame))
-        if kept is not None:
-            return kept[1]
-        from rewriter.exec.spark.session import frame_of_session
+        from rewriter.exec.spark.session import rows_of_frame
 
         view = f"rewriter_frame_{uuid.uuid4().hex}"
-        # In a session in UTC, where a time without a zone is one of UTC.
-        own_frame = frame_of_session(frame, started.session)
         items = [f"CAST({identifier(column.name)} AS {column.type}) AS {identifier(column.name)}" for column in columns]
+
+        def define() -> None:
+            # In a session in UTC, where a time without a zone is one of UTC.
+            own_frame = rows_of_frame(frame, started.session).toDF(*(column.name for column in columns))
+            own_frame.selectExpr(*items).createOrReplaceGlobalTempView(view)
+
         with self._errors(started, "", None, ()):
-            interruptible(lambda: own_frame.selectExpr(*items).createOrReplaceGlobalTempView(view))
+            interruptible(define)
+        self.forget_frame(frame)
         with self._lock:
             self._shared[id(frame)] = frame, view
         return view

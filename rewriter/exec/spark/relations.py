@@ -69,13 +69,8 @@ class Views:
 
     def close(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
-        self.drop_names()
-
-    def drop_names(self) -> None:
-        """Drops the views. DataFrames that a classic Spark has made of them stay."""
         for name in self._names:
             self._session.catalog.dropTempView(name)
-        self._names.clear()
 
     def _named(self, relation: Relation) -> DataFrame:
         """Returns the rows of the files, under the names of the relation's columns."""

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, NotSupportedError
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-    from rewriter.exec.engine import Relation
+    from rewriter.exec.engine import EngineQuery
     from rewriter.exec.interrupts import Measured
 
 
@@ -186,16 +186,24 @@ def register_data_sources(session: SparkSession) -> None:
     """
     from pyspark.errors import AnalysisException
 
-    sessions = session.sparkContext._jvm.org.apache.spark.sql.classic.SparkSession
-    earlier = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
-    try:
+    with _active(session):
         for source in data_sources():
             try:
                 session.dataSource.register(source)
             except AnalysisException as error:
                 if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                     raise
+
+
+@contextmanager
+def _active(session: SparkSession) -> Iterator[None]:
+    """Makes a session the one that is active in the thread, whose settings Spark reads."""
+    jvm: Any = session.sparkContext._jvm
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
+    earlier = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        yield
     finally:
         if earlier.isDefined():
             sessions.setActiveSession(earlier.get())
@@ -443,9 +451,9 @@ _PUSHDOWNS = (
 )
 
 
-def check_reading_settings(session: SparkSession, relations: Iterable[Relation]) -> None:
+def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
     """Raises ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS where a setting of a classic session would change the
-    rows that an analyzed query reads of relations.
+    rows that a query, once it is analyzed, reads of its relations.
     """
     for name, value in session.conf.getAll.items():
         known = engine_setting(name)
@@ -453,8 +461,15 @@ def check_reading_settings(session: SparkSession, relations: Iterable[Relation])
         # Our own sessions have a static setting, too.
         if not is_ours and session.conf.isModifiable(name):
             raise _setting_changes_results(name, value, f'spark.conf.unset("{name}")')
+    text = query.sql.lower()
     for name, format, types in _PUSHDOWNS:
-        columns = [column for relation in relations if relation.format.lower() == format for column in relation.columns]
+        columns = [
+            column
+            for relation in query.relations
+            if relation.format.lower() == format and relation.view is None
+            for column in relation.columns
+            if "*" in text or column.name.lower() in text
+        ]
         if any(type_ in column.type.lower() for column in columns for type_ in types):
             value = session.conf.get(name) or ""
             if value.lower() != "false":
@@ -477,6 +492,28 @@ def frame_of_session(frame: DataFrame, session: SparkSession) -> DataFrame:
     datasets: Any = session.sparkContext._jvm.org.apache.spark.sql.classic.Dataset
     analyzed = frame._jdf.queryExecution().analyzed()
     return ClassicFrame(datasets.ofRows(session._jsparkSession, analyzed), session)
+
+
+#: Names of steps of a plan that run Python.
+_PYTHON = re.compile("Python|Pandas|InArrow")
+
+
+def rows_of_frame(frame: DataFrame, session: SparkSession) -> DataFrame:
+    """Returns the rows of a DataFrame of a classic Spark as a DataFrame of another session. They are planned and
+    computed under the settings of their own session, whenever they are read: shuffles, and all that Python computes,
+    once, when this is called.
+    """
+    from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
+
+    # Another query each time: one that ran keeps the shuffles of that run.
+    own: Any = frame.select("*")
+    with _active(own.sparkSession):
+        if _PYTHON.search(own._jdf.queryExecution().executedPlan().toString()):
+            # Its tasks read the settings of the query that they are a part of.
+            own = own.localCheckpoint(eager=True)
+        rows = own._jdf.queryExecution().toRdd()
+    other: Any = session
+    return ClassicFrame(other._jsparkSession.internalCreateDataFrame(rows, own._jdf.schema(), False), session)
 
 
 def silence() -> None:

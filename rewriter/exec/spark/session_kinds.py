@@ -24,12 +24,20 @@ def is_spark_frame(value: object) -> bool:
     )
 
 
-def check_not_streaming(frame: Any) -> None:
-    """Raises ``InterfaceError`` for a streaming DataFrame."""
+def check_frame(frame: Any) -> None:
+    """Raises ``InterfaceError`` for a streaming DataFrame, and for a column with a collation."""
     if frame.isStreaming:
         raise InterfaceError(
             "A streaming DataFrame has no end.", hint="Use connection.stream(frame).into('t', checkpoint=…)."
         )
+    for field in frame.schema.fields:
+        type_name = field.dataType.simpleString()
+        if " collate " in type_name:
+            raise InterfaceError(
+                f"The column {field.name} is a {type_name}, and columns of tables have no collation.",
+                object=field.name,
+                hint=f"Cast it: CAST({field.name} AS STRING COLLATE UTF8_BINARY).",
+            )
 
 
 def is_connect(value: object) -> bool:

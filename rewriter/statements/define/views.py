@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.reserved_properties import COMMENT
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import kind_of
-from rewriter.catalog.model.objects import View
+from rewriter.catalog.model.objects import SourceTable, View
 from rewriter.catalog.model.temporary_views import TemporaryView, view_name, with_typed_names
+from rewriter.connectors.table_source import read_only
 from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
 from rewriter.grammar.families import views as s
 from rewriter.grammar.terms import Name
@@ -120,6 +121,8 @@ def drop_view(statement: s.DropView, context: Context) -> Result:
         return Result("DROP VIEW")
     if object_ is None and statement.if_exists:
         return Result("DROP VIEW")
+    if isinstance(object_, SourceTable):
+        raise read_only(object_).at(statement.view.span)
     if object_ is not None and not isinstance(object_, View):
         kind = kind_of(object_).upper()
         raise AnalysisError(

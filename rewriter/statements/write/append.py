@@ -15,7 +15,7 @@ from rewriter.catalog.model.proofs import BY_APPEND
 from rewriter.errors import AnalysisError, DataError, NotSupportedError
 from rewriter.exec.arrow_input import batches_of, spool
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
-from rewriter.exec.spark.session_kinds import check_not_streaming, is_spark_frame
+from rewriter.exec.spark.session_kinds import check_frame, is_spark_frame
 from rewriter.exec.sql_types import arrow_type, decimal, parse_type
 from rewriter.grammar.families.writes import Insert
 from rewriter.grammar.terms import Name, Query
@@ -66,7 +66,7 @@ def append(statement: Append, context: Context) -> Result:
 def _append_frame(statement: Append, table: Table, context: Context) -> Result:
     """Appends the rows of a DataFrame of Spark: in place if the engine is of its Spark, else as Arrow data."""
     frame = statement.data
-    check_not_streaming(frame)
+    check_frame(frame)
     columns = tuple(
         Column(field.name, _type_of_frame(table, field.name, field.dataType.simpleString()))
         for field in frame.schema.fields
