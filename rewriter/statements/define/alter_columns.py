@@ -16,7 +16,7 @@ from rewriter.catalog.model.objects import parts_of
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, Span
 from rewriter.grammar.families import columns as s
-from rewriter.grammar.lexer import tokens
+from rewriter.grammar.lexer import identifier_value, tokens
 from rewriter.grammar.terms import ColumnDef
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
@@ -67,7 +67,7 @@ def rename_column(statement: s.RenameColumn, context: Context) -> Result:
     name = new_column(named).name
     if name.lower() != column.name.lower():
         check_unique([named], table)
-        check_no_view_reads(table.name, column.name, statement.column_span, context)
+        check_no_view_reads(table.name, column.name, statement.column_span, context, name)
     if name != column.name:
         _commit(AlterColumns(table, renamed={column.name: name}), statement.column_span, context)
     return Result("ALTER TABLE RENAME COLUMN")
@@ -124,13 +124,17 @@ def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
     return column
 
 
-def check_no_view_reads(source: str, column: str, span: Span, context: Context) -> None:
-    """Raises ``IntegrityError`` COLUMN_IN_USE if a view reads a table or cube, or such a view, and names a column."""
+def check_no_view_reads(source: str, column: str, span: Span, context: Context, new_name: str | None = None) -> None:
+    """Raises ``IntegrityError`` COLUMN_IN_USE if a view reads a table or cube, or such a view, and names a column, or
+    the name that it is to have: a name in a view could mean another column then. NATURAL JOIN names all columns.
+    """
     queries = {view.name: view.query for view in context.snapshot.views()}
-    views = [view for view in views_reading(source, queries) if has_word(queries[view], column)]
-    if views:
+    for view in views_reading(source, queries):
+        named = [name for name in (column, new_name) if name is not None and has_word(queries[view], name)]
+        if not named and not has_word(queries[view], "natural"):
+            continue
         raise IntegrityError(
-            f"The view {', '.join(views)} reads {source} and names {column}.",
+            f"The view {view} reads {source} and {f'names {named[0]}' if named else 'has a NATURAL JOIN'}.",
             condition="COLUMN_IN_USE",
             position=span,
             object=column,
@@ -143,16 +147,17 @@ def views_reading(source: str, queries: Mapping[str, str]) -> list[str]:
     readers, sources = list[str](), [source]
     while sources:
         source = sources.pop()
-        more = [view for view, query in queries.items() if view not in readers and has_word(query, source)]
+        name = parts_of(source)[-1]
+        more = [view for view, query in queries.items() if view not in readers and has_word(query, name)]
         readers += more
         sources += more
     return readers
 
 
 def has_word(query: str, name: str) -> bool:
-    """Tests whether a query has the last part of a name as a word."""
-    key = parts_of(name)[-1].lower()
-    return any(token.text.lower().strip("`") == key for token in tokens(query))
+    """Tests whether a query has a name as a word, or in backquotes."""
+    key = name.lower()
+    return any(identifier_value(token).lower() == key for token in tokens(query))
 
 
 @runs(s.CommentColumn)

@@ -240,12 +240,12 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
     if altered == cube:
         return Result("ALTER CUBE")
     if statement.to.lower() != statement.column.lower():
-        check_no_view_reads(cube.name, statement.column, statement.column_span, context)
+        check_no_view_reads(cube.name, statement.column, statement.column_span, context, statement.to)
     pairs: list[tuple[Fact, Fact]] = []
     changes: dict[str, AlterColumns] = {}
     for fact in context.snapshot.facts_of(cube.name):
         if statement.to.lower() != statement.column.lower():
-            check_no_view_reads(fact.name, statement.column, statement.column_span, context)
+            check_no_view_reads(fact.name, statement.column, statement.column_span, context, statement.to)
         storages = []
         for storage in fact.storages:
             tables = [_table_with_name(fact, stored, cube, statement, changes, context) for stored in storage.tables]
@@ -305,7 +305,7 @@ def _table_with_name(
         if table.external:
             raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
         if name.lower() != old.lower():
-            check_no_view_reads(table.name, old, statement.column_span, context)
+            check_no_view_reads(table.name, old, statement.column_span, context, name)
         changes[table.name] = AlterColumns(table, renamed={own.name: name})
     return altered
 

@@ -98,13 +98,14 @@ _USE_COLUMNS = (
 @dataclass(frozen=True)
 class _Needs:
     """The needs of a cube, with how many queries have each; the tables that have served them, as far as a log knows;
-    and what to tell the user.
+    and what to tell the user. Unless ``is_whole``, some needs are unknown.
     """
 
     weights: Mapping[RollupNeed, float]
     source: str
     served: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
+    is_whole: bool = True
 
     @property
     def queries(self) -> float:
@@ -160,9 +161,16 @@ def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result
 def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Needs:
     entries = _log_of(cube, context)
     weights: Counter[RollupNeed] = Counter()
+    gone: Counter[str] = Counter()
+    own = {name.lower() for name in (*(d.name for d in cube.dimensions), *(m.name for m in cube.measures), *cube.times)}
     for entry in entries:
-        weights[RollupNeed.of_text(entry.need)] += entry.queries
-    if not entries:
+        need = RollupNeed.of_text(entry.need)
+        lacking = sorted({name.lower() for name in need.columns} - own)
+        if lacking:
+            gone[lacking[0]] += entry.queries
+        else:
+            weights[need] += entry.queries
+    if not weights:
         raise ProgrammingError(
             f"The query log has no query of the cube {cube.name}.",
             condition="QUERY_LOG_EMPTY",
@@ -172,7 +180,12 @@ def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Nee
             f"queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'.",
         )
     served = frozenset(table_id for entry in entries for table_id, _ in entry.reads)
-    return _Needs(weights, "the query log", served)
+    notes = tuple(
+        f"{_queries(count)} of the query log {'names' if count == 1 else 'name'} {name}, which the cube does not have "
+        f"any more: not counted, and no rollup is listed with DROP"
+        for name, count in gone.items()
+    )
+    return _Needs(weights, "the query log", served, notes, is_whole=not gone)
 
 
 def _log_of(cube: Cube, context: Context) -> tuple[LoggedNeed, ...]:
@@ -187,7 +200,7 @@ def _of_file(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Ne
     """Returns the needs of the queries of a file. Of those that differ in literals alone, a few are planned."""
     name = str(statement.file)
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        text = Path(name).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise OperationalError(
             f"The file {name} cannot be read: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}.",
@@ -575,6 +588,8 @@ class _Advice:
         """Yields the drops of rollups that no query has read or would read, without which no query reads more, and
         which hold no time that nothing else holds.
         """
+        if not self.needs.is_whole:
+            return
         snapshot = self.context.snapshot
         used = {
             table for index in self._classes for numbers in ((), self.chosen) for table in self._tables(index, numbers)

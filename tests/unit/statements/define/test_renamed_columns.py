@@ -336,6 +336,25 @@ def test_what_is_refused_changes_nothing(session: Session, statement: str, condi
     assert rows(session, "SHOW CREATE TABLE t") == before
 
 
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        ("SELECT `a.b` AS z FROM t", "The view v reads t and names a.b"),
+        ("SELECT b FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = q)", "The view v reads t and names q"),
+        ("SELECT COUNT(*) AS n FROM t NATURAL JOIN u", "The view v reads t and has a NATURAL JOIN"),
+    ],
+)
+def test_names_that_would_mean_other_columns_in_views(session: Session, view: str, message: str) -> None:
+    session.execute("CREATE TABLE t (`a.b` INT, b INT)")
+    session.execute("CREATE TABLE u (k INT, q INT)")
+    session.execute(f"CREATE VIEW v AS {view}")
+    with pytest.raises(Error, match=message) as caught:
+        session.execute("ALTER TABLE t RENAME COLUMN `a.b` TO q")
+    assert caught.value.condition == "COLUMN_IN_USE"
+    session.execute("DROP VIEW v")
+    session.execute("ALTER TABLE t RENAME COLUMN `a.b` TO q")
+
+
 def test_text_files_have_no_names(session: Session, tmp_path: Path) -> None:
     session.execute("CREATE TABLE t (a BIGINT, b BIGINT) STORED AS TEXTFILE")
     session.execute("INSERT INTO t VALUES (1, 2)")

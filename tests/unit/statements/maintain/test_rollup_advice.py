@@ -236,6 +236,18 @@ def test_advice_from_the_log_and_the_use_of_tables(session: Session) -> None:
     assert dropped == ["ALTER FACT f DROP ROLLUP YEARLY (device)"]
 
 
+def test_queries_of_columns_that_are_gone_are_told(session: Session) -> None:
+    session.execute("SET rewriter.query_log = on")
+    for query in (BY_COUNTRY, BY_COUNTRY, BY_PAGE):
+        result(session, query)
+    session.execute("ALTER FACT f ADD ROLLUP YEARLY (device)")
+    session.execute("REFRESH FACT f")
+    session.execute("ALTER CUBE v RENAME COLUMN country TO land")
+    advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
+    assert not [row for row in advised if "land" in row["statement"] or " DROP " in row["statement"]]
+    assert "2 queries of the query log name country, which the cube does not have any more" in str(warnings)
+
+
 def test_no_value_of_a_text_is_in_the_database(tmp_path: Path) -> None:
     with Session(tmp_path / "w", engine="duckdb") as session:
         list(session.script(WORLD))
