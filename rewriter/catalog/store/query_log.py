@@ -23,7 +23,7 @@ TablePeriod = tuple[int, str]
 
 @dataclass
 class LoggedReads:
-    """How many queries have read a period of a table, how many partitions in total, and when last."""
+    """The numbers of queries that have read a period of a table and of their partitions, and the time of the last."""
 
     queries: int = 0
     partitions: int = 0

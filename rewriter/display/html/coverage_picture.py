@@ -374,7 +374,7 @@ def _shape(shape: Shape, meaning: str) -> Mapping[str, object]:
     return {"top": shape.top, "height": shape.height, "name": shape.name, "meaning": meaning}
 
 
-# Which time queries can read, as a calendar.
+# The time that queries can read, as a calendar.
 
 #: The units of cells, and the periods of the rows that they stand in. Rows of years are decades.
 _CELL_UNITS = (

@@ -456,8 +456,8 @@ def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
     rows that a query, once it is analyzed, reads of its relations.
     """
     for name, value in session.conf.getAll.items():
-        known = engine_setting(name)
-        is_ours = known is None or known.accepts(value) or name in _READ_BY_ANALYSIS
+        setting = engine_setting(name)
+        is_ours = setting is None or setting.accepts(value) or name in _READ_BY_ANALYSIS
         # Our own sessions have a static setting, too.
         if not is_ours and session.conf.isModifiable(name):
             raise _setting_changes_results(name, value, f'spark.conf.unset("{name}")')

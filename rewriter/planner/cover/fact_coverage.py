@@ -57,7 +57,7 @@ class CoveredTime:
 
 
 class Readable(Enum):
-    """How much of a time the queries over a fact can read now."""
+    """The part of a time that the queries over a fact can read now."""
 
     #: Every query: base partitions hold all of it, which are fresh and have all columns of the fact.
     WHOLE = "whole"
@@ -80,7 +80,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class Readiness:
-    """Which time of a fact queries can read now. ``asked`` is the time of a query over all time, in whole base periods.
+    """The time of a fact that queries can read now. ``asked`` is the time of a query over all time, in whole base
+    periods.
 
     ``whole`` is the time that every query can read, and ``gaps`` are the rest of ``asked``, in order.
     """

@@ -263,7 +263,7 @@ class CostModel:
         """Returns a class without queries. The planner judges one rollup of each fact and period, which has the
         dimensions of the demand; those with more dimensions may serve, too.
         """
-        found = NeedClass(needs_base=needs_base)
+        need_class = NeedClass(needs_base=needs_base)
         dimensions = tuple(d.name for d in self._cube.cube.dimensions if d.name in demand.columns)
         judged = [replace(rollups[0], dimensions=dimensions) for rollups in self._by_period.values()]
         numbers = {each.table: (each.fact, each.period) for each in judged}
@@ -275,12 +275,12 @@ class CostModel:
                     if set(dimensions) <= set(rollup.dimensions):
                         rank = (rollup.bytes, len(rollup.dimensions))
                         serving = self._serving(rollup.table, rollup.period, rank, rollup.rows, rollup.timeline)
-                        found.served_by[self._numbers[rollup.table]] = serving
+                        need_class.served_by[self._numbers[rollup.table]] = serving
             elif (stored := self._stored(source)) is not None:
-                found.existing.append(stored)
+                need_class.existing.append(stored)
                 if source.is_base:
-                    found.bases.append(stored)
-        return found
+                    need_class.bases.append(stored)
+        return need_class
 
     def _stored(self, source: Source) -> Serving | None:
         table, period = source.storage_table.table, source.period
@@ -317,10 +317,10 @@ class CostModel:
     def changed(self, index: int, available: Available, number: int) -> Available | None:
         """Returns what ``chosen`` returns after one more candidate; ``None`` if its table is not read."""
         serving = self.classes[index].served_by[number]
-        known = available.get(serving.period)
-        if known is not None and known.rank <= serving.rank:
+        serving_now = available.get(serving.period)
+        if serving_now is not None and serving_now.rank <= serving.rank:
             return None
-        return {**available, serving.period: serving if known is None else replace(serving, alone=False)}
+        return {**available, serving.period: serving if serving_now is None else replace(serving, alone=False)}
 
     def total(self, numbers: Iterable[int]) -> float:
         """Returns the rows that all queries read, if these candidates exist."""
@@ -373,9 +373,9 @@ def _least(servings: Iterable[Serving]) -> dict[Period, Serving]:
     """Returns the candidate of each period that is read."""
     available: dict[Period, Serving] = {}
     for serving in servings:
-        known = available.get(serving.period)
-        if known is not None:
-            serving = replace(serving if serving.rank < known.rank else known, alone=False)
+        serving_now = available.get(serving.period)
+        if serving_now is not None:
+            serving = replace(serving if serving.rank < serving_now.rank else serving_now, alone=False)
         available[serving.period] = serving
     return available
 

@@ -46,10 +46,10 @@ def find_rollups(model: CostModel, limits: Limits) -> tuple[int, ...]:
     sizes = [rollup.total_bytes for rollup in model.rollups]
     empty = _Set(model, sizes, ())
     least = limits.least_part * model.base_rows
-    found = [_widest_worth(_beam(empty, limits, by_size=False), least)]
+    starts = [_widest_worth(_beam(empty, limits, by_size=False), least)]
     if limits.most_bytes is not None:
-        found.append(_widest_worth(_beam(empty, limits, by_size=True), least))
-    best = min((_exchanged(each, limits) for each in found), key=lambda each: (each.rows, each.bytes))
+        starts.append(_widest_worth(_beam(empty, limits, by_size=True), least))
+    best = min((_exchanged(each, limits) for each in starts), key=lambda each: (each.rows, each.bytes))
     return _ordered(empty, best)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.model.changes import Batch, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column
@@ -51,44 +52,37 @@ def append(statement: Append, context: Context) -> Result:
         _check_batch(statement.batch_id, table, context)
         if context.catalog.has_batch(table, statement.batch_id):
             return _skipped(statement.batch_id, table)
-    if is_spark_frame(statement.data):
-        return _append_frame(statement, table, context)
-    batches = batches_of(statement.data)
+    with _rows(statement.data, table, context) as rows:
+        result, files = retry_on_conflict(lambda now: _append(statement, rows, now), True, context)
+    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
+
+
+@contextmanager
+def _rows(data: Any, table: Table, context: Context) -> Iterator[Relation]:
+    """The rows of data as a relation: those of a DataFrame of Spark in place if the engine is of its Spark, else as a
+    file of Arrow data.
+    """
+    if is_spark_frame(data):
+        check_frame(data)
+        columns = tuple(
+            Column(field.name, _type_of_frame(table, field.name, field.dataType.simpleString()))
+            for field in data.schema.fields
+        )
+        view = context.engine().view_of_frame(data, columns)
+        if view is not None:
+            try:
+                yield Relation("", "parquet", columns, (), (), view=view)
+            finally:
+                context.engine().forget_frame(data)
+            return
+        data = data.toArrow()
+    batches = batches_of(data)
     spooled = ScratchDirectory("append")
     try:
         path, columns = spool(batches, spooled.path, partial(_type_of, table))
-        result, files = retry_on_conflict(lambda now: _append(statement, path, columns, now), True, context)
+        yield Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
     finally:
         spooled.remove()
-    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
-
-
-def _append_frame(statement: Append, table: Table, context: Context) -> Result:
-    """Appends the rows of a DataFrame of Spark: in place if the engine is of its Spark, else as Arrow data."""
-    frame = statement.data
-    check_frame(frame)
-    columns = tuple(
-        Column(field.name, _type_of_frame(table, field.name, field.dataType.simpleString()))
-        for field in frame.schema.fields
-    )
-    view = context.engine().view_of_frame(frame, columns)
-    if view is None:
-        return append(replace(statement, data=frame.toArrow()), context)
-    started = time.perf_counter()
-    rows = Relation("", "parquet", columns, (), (), view=view)
-
-    def run(now: Context) -> tuple[Result, tuple[WrittenFile, ...]]:
-        id = statement.batch_id
-        if id is not None and now.catalog.has_batch(now.table(statement.table), id):
-            return _skipped(id, table), ()
-        files = append_rows(statement.table, rows, None if id is None else Batch(id), now)
-        return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started)), files
-
-    try:
-        result, files = retry_on_conflict(run, True, context)
-    finally:
-        context.engine().forget_frame(frame)
-    return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
 
 
 def _type_of_frame(table: Table, name: str, type_: str) -> str:
@@ -123,15 +117,12 @@ def _skipped(id: str, table: Table) -> Result:
     return Result("APPEND", rowcount=0, warnings=(warning,))
 
 
-def _append(
-    statement: Append, path: str, columns: tuple[Column, ...], context: Context
-) -> tuple[Result, tuple[WrittenFile, ...]]:
+def _append(statement: Append, rows: Relation, context: Context) -> tuple[Result, tuple[WrittenFile, ...]]:
     started = time.perf_counter()
     table, id = context.table(statement.table), statement.batch_id
     if id is not None and context.catalog.has_batch(table, id):
         return _skipped(id, table), ()
-    relation = Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
-    files = append_rows(statement.table, relation, None if id is None else Batch(id), context)
+    files = append_rows(statement.table, rows, None if id is None else Batch(id), context)
     return Result("APPEND", rowcount=rows_of(files), stats=stats_of(files, time.perf_counter() - started)), files
 
 
