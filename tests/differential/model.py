@@ -267,6 +267,8 @@ class Model:
         for target, some in zip(step.targets, rows, strict=True):
             self._live(fact, period)[target] = self._parts(fact, period, some)
             if period is fact.base:
+                # What was dropped counts as empty from now on, as after each static overwrite.
+                self.retired.get(fact.name, {}).pop(target, None)
                 self.fresh = {
                     rollup
                     for rollup in self.fresh
