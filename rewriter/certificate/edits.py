@@ -49,6 +49,31 @@ def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:
     return tree
 
 
+def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr) -> None:
+    """Refuses a count or an average of a block over rollups that no edit replaced: they have fewer rows than events."""
+    executed_block = counterpart(block, executed)
+    for node in executed_block.find_all(exp.Count, exp.Avg):
+        is_of_rows = isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct)
+        if is_of_rows and node.find_ancestor(exp.Select) is executed_block:
+            raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
+
+
+def counterpart(block: exp.Expr, executed: exp.Expr) -> exp.Expr:
+    """Returns the node of the executed text in the place of one of the query's."""
+    path = [block]
+    while path[-1].parent is not None:
+        path.append(path[-1].parent)
+    for node in reversed(path[:-1]):
+        value = executed.args.get(node.arg_key or "")
+        if isinstance(value, list):
+            value = value[node.index or 0] if (node.index or 0) < len(value) else None
+        if not isinstance(value, exp.Expr):
+            raise NotUnderstood("an executed text of another form than the query")
+        # An edit may have given an item its name.
+        executed = value.this if isinstance(value, exp.Alias) and not isinstance(node, exp.Alias) else value
+    return executed
+
+
 def check_name(before: str, inserted: str) -> None:
     """An insertion gives an item its name: the item as typed, as Spark writes it."""
     matched = re.fullmatch(r"\s*AS (?:`((?:[^`]|``)*)`|(\w+))\s*", inserted)
@@ -123,7 +148,8 @@ class TextComparison:
                 new = new.this  # A name that an edit gives an item.
             elif old != new and not isinstance(old, exp.Column):
                 raise NotUnderstood(f"{new.sql('spark')[:80]} has not the name of {old.sql('spark')[:60]}")
-        if isinstance(new, exp.CurrentDate | exp.CurrentTimestamp) or new.sql().lower() == "now()":
+        is_now = isinstance(new, exp.Anonymous) and new.name.lower() == "now"
+        if is_now or isinstance(new, exp.CurrentDate | exp.CurrentTimestamp):
             raise NotUnderstood(f"{new.sql('spark')}, which is a later time when the text is executed")
         self._check_clocks(old, new)
         if self._is_known(old, new):

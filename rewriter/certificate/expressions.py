@@ -9,8 +9,10 @@ from __future__ import annotations
 import calendar
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
@@ -416,24 +418,54 @@ class ComputedExpressions:
         return self._call(lambda text: compiled.fullmatch(_text(text)) is not None, node.this)
 
 
-def text_hull(node: exp.Expr, column: str) -> tuple[str | None, str | None]:
-    """Returns texts between which a column lies where a condition is true, both included; ``None`` for no bound."""
+def text_ranges(node: exp.Expr, column: str) -> list[tuple[str, str | None]]:
+    """Returns ranges of texts, both ends included, in one of which a column lies where a condition is true; in order,
+    apart from each other. ``None`` is no upper bound.
+    """
     node = node.unnest()
-    if isinstance(node, exp.And | exp.Or):
-        lows, highs = zip(text_hull(node.this, column), text_hull(node.expression, column), strict=True)
-        low, high = [text for text in lows if text is not None], [text for text in highs if text is not None]
-        if isinstance(node, exp.And):
-            return max(low, default=None), min(high, default=None)
-        return min(low) if len(low) == len(lows) else None, max(high) if len(high) == len(highs) else None
-    literal = node.args.get("expression")
+    if isinstance(node, exp.And):
+        right = text_ranges(node.expression, column)
+        both = (
+            (max(low, other), high if last is None else last if high is None else min(high, last))
+            for low, high in text_ranges(node.this, column)
+            for other, last in right
+        )
+        return [(low, high) for low, high in both if high is None or low <= high]
+    if isinstance(node, exp.Or):
+        return _joined([*text_ranges(node.this, column), *text_ranges(node.expression, column)])
     is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
-    if not is_column or not isinstance(literal, exp.Literal) or not literal.is_string:
-        return None, None
-    text = literal.name
-    return (
-        text if isinstance(node, exp.EQ | exp.GT | exp.GTE) else None,
-        text if isinstance(node, exp.EQ | exp.LT | exp.LTE) else None,
-    )
+    options = node.expressions if isinstance(node, exp.In) else [node.args.get("expression")]
+    if not is_column or not options or not all(isinstance(o, exp.Literal) and o.is_string for o in options):
+        return [("", None)]
+    texts = [option.name for option in options if option is not None]
+    if isinstance(node, exp.EQ | exp.In):
+        return _joined([(text, text) for text in texts])
+    return [
+        (
+            texts[0] if isinstance(node, exp.GT | exp.GTE) else "",
+            texts[0] if isinstance(node, exp.LT | exp.LTE) else None,
+        )
+    ]
+
+
+def is_within(text: str | None, ranges: Sequence[tuple[str, str | None]]) -> bool:
+    """Tests whether a text lies in one of ``text_ranges``; NULL lies in that of all texts alone."""
+    if text is None:
+        return ranges == [("", None)]
+    index = bisect_right(ranges, text, key=itemgetter(0)) - 1
+    high = ranges[index][1] if index >= 0 else ""
+    return index >= 0 and (high is None or text <= high)
+
+
+def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    joined: list[tuple[str, str | None]] = []
+    for low, high in sorted(ranges, key=itemgetter(0)):
+        if joined and (joined[-1][1] is None or low <= joined[-1][1]):
+            last = joined[-1][1]
+            joined[-1] = joined[-1][0], None if last is None or high is None else max(last, high)
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def pattern_of(node: exp.StrToTime | exp.TimeToStr) -> str | None:

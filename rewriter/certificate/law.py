@@ -36,6 +36,8 @@ from rewriter.certificate.edits import (
     TextComparison,
     bound_query,
     check_name,
+    counterpart,
+    refuse_counts_of_rows,
     refuse_renamed_times,
     sql_of_count,
     tree_of,
@@ -53,7 +55,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.expressions import ComputedExpressions, text_hull, typed_values
+from rewriter.certificate.expressions import ComputedExpressions, is_within, text_ranges, typed_values
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -469,7 +471,7 @@ class _Reference:
             block = replace(block, pieces={} if have_rows else pieces)
             self._refuse_joined_cubes(select, node)
             block.check_additive()
-            self._check_counts(tree)
+            refuse_counts_of_rows(select, tree_of(self.certificate["sql"]))
         _check_arms(self, block)
 
     def _check_source(self, node: exp.Table) -> None:
@@ -493,15 +495,6 @@ class _Reference:
             if source is not node and isinstance(source, exp.Table) and self.catalog.has_cube_or_fact(source.name):
                 raise NotUnderstood(f"a join with the cube {source.name}, over rollups")
 
-    def _check_counts(self, query: exp.Expr) -> None:
-        """Each count and each average over rollups is replaced: a rollup has fewer rows than events."""
-        executed = tree_of(self.certificate["sql"])
-        for node in executed.find_all(exp.Count, exp.Avg):
-            if isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct):
-                if len(list(query.find_all(exp.Select))) > 1:
-                    raise NotUnderstood(f"{node.sql('spark')} of a query with several blocks, over rollups")
-                raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
-
     def _base_rows(self, block: QueryBlock) -> BaseRows:
         """Returns what the rows of the cube are for the query; of a fact, if the query names one."""
         of_pieces = [stored.fact for stored in self.tables.values()]
@@ -515,16 +508,21 @@ class _Reference:
         return rows
 
     def _check_time(self, block: QueryBlock, base: str) -> None:
-        bounded, wanted, is_exact = block.wanted()
+        time = block.wanted()
+        is_exact = time.is_exact and time.is_alone
         if not self.stated["pieces"] and not self.stated["missing"]:
             if self.requested:
                 raise Refuted("time is requested, and no piece covers it")
             raise NotUnderstood("a query of a time in which nothing is stored")
-        self._check_edges(self._cut(bounded), base, is_exact)
+        # A plan may leave the conditions of the queries around the block to them.
+        try:
+            self._check_edges(self._cut(time.enclosed), base, time.is_exact)
+        except Unaccepted:
+            self._check_edges(self._cut(time.bounded), base, time.is_exact)
         # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
         wanted, most = (
             union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))
-            for ranges in (wanted, bounded)
+            for ranges in (time.ranges, time.bounded)
         )
         lost, added = difference(wanted, self.requested), difference(self.requested, most)
         if lost and not is_exact:
@@ -647,11 +645,10 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     edit = next((edit for edit in certificate["edits"] if edit[0] == start), None)
     if edit is None:
         raise Refuted("no edit puts the pieces in place of the cube")
-    tree = tree_of(f"SELECT * FROM {edit[2]}")
-    source = tree.args["from_"].this
+    # The comparison of both texts shows that nothing else was put there.
+    source = counterpart(block.source, tree_of(certificate["sql"]))
     is_union_alone = (
         isinstance(source, exp.Subquery)
-        and _clauses(tree) == {"expressions", "from_"}
         and _clauses(source) <= {"this", "alias"}
         and source.alias.lower() in ("", block.source.alias_or_name.lower())
         and not source.alias_column_names
@@ -754,9 +751,10 @@ def _check_arm(
     chosen = set()
     # The catalog reads partitions by the text of the first column.
     name, type, *_ = columns[0]
-    hull = text_hull(where.this, name.lower()) if where is not None and type == "string" else (None, None)
+    ranges = text_ranges(where.this, name.lower()) if where is not None and type == "string" else [("", None)]
+    hull = (ranges[0][0] or None, ranges[-1][1]) if ranges else ("", "")
     for version in reference.catalog.versions(stored.table, *hull):
-        if not version.is_seen(reference.catalog.commit):
+        if not version.is_seen(reference.catalog.commit) or not is_within(version.values[0], ranges):
             continue
         values = typed_values(columns, version.values)
         if not test(values):

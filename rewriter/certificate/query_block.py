@@ -72,6 +72,20 @@ class TimeCondition:
 
 
 @dataclass
+class WantedTime:
+    """The times of a block's rows that the query uses: ``bounded`` by the block's own bounds, ``enclosed`` by those of
+    the queries around it as well, and the ``ranges`` that conditions on the calendar leave of these. Unless
+    ``is_exact``, something else in the block may leave less; unless ``is_alone``, something around it.
+    """
+
+    bounded: list[Range]
+    enclosed: list[Range]
+    ranges: list[Range]
+    is_exact: bool
+    is_alone: bool
+
+
+@dataclass
 class QueryBlock:
     """The SELECT that names the cube, whose zone is ``zone``. ``pieces`` are the ranges of ``time`` of the pieces by
     period, ``now`` is the time of the query. The cube may have ``other_times``.
@@ -117,21 +131,22 @@ class QueryBlock:
     def uses_time(self, node: exp.Expr) -> bool:
         return any(self.is_time(column) for column in node.find_all(exp.Column))
 
-    def wanted(self) -> tuple[list[Range], list[Range], bool]:
-        """Returns the times that bounds in the conditions leave, those that conditions on the calendar leave of them,
-        and whether nothing else narrows them.
-        """
+    def wanted(self) -> WantedTime:
+        """Returns the times that the conditions of the block, and of the queries around it, leave."""
         where = self.select.args.get("where")
         condition = _Condition(self)
         ranges, is_exact = ([(FIRST, LAST)], True) if where is None else condition.read(where.this)
-        bounded = ranges
+        bounded = enclosed = ranges
         if where is not None and not is_exact:
             ranges, is_exact = condition.read_days(where.this, ranges)
         # The time in the condition of a join, and a query around this one, may narrow the time further.
         joins = [join for join in self.select.find_all(exp.Join) if join.find_ancestor(exp.Select) is self.select]
         is_joined = any(self._joins_time(join) for join in joins)
-        is_alone = not is_joined and self.select.find_ancestor(exp.Select, exp.With) is None
-        return bounded, ranges, is_exact and is_alone
+        is_alone = self.select.find_ancestor(exp.Select, exp.With) is None
+        if not is_alone:
+            of_outer = _EnclosingQueries(self).ranges()
+            enclosed, ranges = intersection(enclosed, of_outer), intersection(ranges, of_outer)
+        return WantedTime(bounded, enclosed, ranges, is_exact and not is_joined, is_alone)
 
     def _joins_time(self, join: exp.Join) -> bool:
         on, using = join.args.get("on"), join.args.get("using") or ()
@@ -149,7 +164,8 @@ class QueryBlock:
     def condition_on(self, time: str) -> TimeCondition:
         """Returns what the conditions leave of a time that is not the leading one."""
         block = self.of_time(time)
-        _, ranges, is_exact = block.wanted()
+        wanted = block.wanted()
+        ranges, is_exact = wanted.ranges, wanted.is_exact and wanted.is_alone
         where = self.select.args.get("where")
         # No bound is true for NULL. An exact condition that leaves all times is IS NOT NULL, or all bounds of an OR.
         excludes_null = ranges != [(FIRST, LAST)] or (is_exact and where is not None and block.uses_time(where))
@@ -558,6 +574,97 @@ class _Condition:
         shown = datetime(day.year, day.month, day.day)
         begin, end = (from_clocks(midnight, self._zone) for midnight in (shown, shown + timedelta(days=1)))
         return _beside(operator, begin, end)
+
+
+class _EnclosingQueries:
+    """Reads the conditions of the queries around a block on the times that the block's columns give them.
+
+    A row that such a condition drops may as well be left out of the block: its columns have the values that the
+    condition is about, and no condition that is read is true for NULL.
+    """
+
+    def __init__(self, block: QueryBlock) -> None:
+        self._block, self._condition = block, _Condition(block)
+
+    def ranges(self) -> list[Range]:
+        """Returns times that contain all whose rows the queries around the block use."""
+        select, name = self._block.select, self._block.source.alias_or_name
+        if {clause for clause, value in self._block.source.args.items() if value} - {"this", "db", "catalog", "alias"}:
+            return [(FIRST, LAST)]
+        return self._around(select, _output(select, name, {self._block.time: exp.column(self._block.time, name)}))
+
+    def _around(self, query: exp.Select, columns: Mapping[str, exp.Expr]) -> list[Range]:
+        """``columns`` are the values of those columns of the query that are functions of the block's, by name."""
+        has_own_order = query.args.get("limit") or query.args.get("offset") or query.args.get("laterals")
+        parent = query.parent
+        if not columns or has_own_order or query.find(exp.Window) or not isinstance(parent, exp.Subquery | exp.CTE):
+            return [(FIRST, LAST)]
+        uses: list[exp.Expr] = [parent]
+        if isinstance(parent, exp.CTE):
+            name, root = parent.alias.lower(), query.root()
+            uses = [table for table in root.find_all(exp.Table) if table.name.lower() == name]
+            is_unique = sum(cte.alias.lower() == name for cte in root.find_all(exp.CTE)) == 1
+            if not is_unique or any(parent in enclosing_nodes(table, exp.CTE) for table in uses):
+                return [(FIRST, LAST)]
+        return union([range_ for use in uses for range_ in self._in_use(use, columns)])
+
+    def _in_use(self, source: exp.Expr, columns: Mapping[str, exp.Expr]) -> list[Range]:
+        """Returns the times that a query leaves of one of its sources."""
+        select = source.find_ancestor(exp.Select)
+        is_source = isinstance(source.parent, exp.From | exp.Join) and source.parent.parent is select
+        clauses = {name for name, value in source.args.items() if value} - {"this", "alias"}
+        if select is None or not is_source or clauses or source.alias_column_names or select.args.get("laterals"):
+            return [(FIRST, LAST)]
+        ranges, name = [(FIRST, LAST)], source.alias_or_name
+        where = select.args.get("where")
+        for condition in _conjuncts(where.this) if where is not None else ():
+            value = _in_terms_of(condition, select, name, columns)
+            if value is not None:
+                ranges = intersection(ranges, self._condition.read(value)[0])
+        return intersection(ranges, self._around(select, _output(select, name, columns)))
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    condition = condition.unnest()
+    if isinstance(condition, exp.And):
+        yield from _conjuncts(condition.this)
+        yield from _conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def _output(select: exp.Select, source: str, columns: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
+    """Returns the values of a query's output columns, by name, where they are functions of columns of a source."""
+    values: dict[str, exp.Expr] = {}
+    names: list[str] = []
+    for item in select.expressions:
+        if item.is_star:
+            is_whole = isinstance(item, exp.Star) and not select.args.get("joins") and set(item.args.values()) <= {None}
+            if not is_whole:
+                return {}
+            names += columns
+            values |= columns
+            continue
+        names.append(item.alias_or_name.lower())
+        value = _in_terms_of(item.unalias(), select, source, columns)
+        if value is not None:
+            values[names[-1]] = value
+    return {name: value for name, value in values.items() if names.count(name) == 1}
+
+
+def _in_terms_of(node: exp.Expr, select: exp.Select, source: str, columns: Mapping[str, exp.Expr]) -> exp.Expr | None:
+    """Returns an expression of a query with the values of a source's columns in their places; ``None`` where it uses
+    anything else.
+    """
+    is_alone = not select.args.get("joins")
+    for part in node.walk():
+        if isinstance(part, exp.AggFunc | exp.Window | exp.Query):
+            return None
+        if isinstance(part, exp.Column):
+            is_own = part.table.lower() == source.lower() if part.table else is_alone
+            if not is_own or part.name.lower() not in columns:
+                return None
+    return node.copy().transform(lambda n: columns[n.name.lower()].copy() if isinstance(n, exp.Column) else n)
 
 
 def _beside(operator: type[exp.Expr], begin: int, end: int) -> list[Range]:
