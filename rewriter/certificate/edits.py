@@ -7,7 +7,7 @@ have the same values: at each change of the clocks in the time that is read, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,12 @@ from sqlglot import exp
 
 from rewriter.certificate.expressions import ComputedExpressions, period_of_unit
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
+from rewriter.certificate.query_block import PURE
 from rewriter.certificate.verdicts import NotUnderstood, Refuted
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
-    from rewriter.certificate.evidence import Object
+    from rewriter.certificate.evidence import CatalogRecords, Object
 
 
 @lru_cache(maxsize=64)
@@ -46,6 +47,107 @@ def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:
         if placeholder is tree:
             return value
         placeholder.replace(value)
+    return tree
+
+
+#: What the query of a repeated WITH may have in it, beside expressions that compute a value from values alone.
+_PROJECTION = (
+    exp.Select, exp.From, exp.Where, exp.Table, exp.TableAlias, exp.Star, exp.TimestampTrunc, exp.DateTrunc, exp.Year,
+    exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.Hour, exp.Minute, exp.WeekOfYear,
+    exp.LastDay, exp.TimeToStr, exp.TimeStrToTime, exp.TsOrDsToTimestamp, exp.Extract, exp.Interval, exp.Subquery,
+)  # fmt: skip
+
+
+def check_views(certificate: Mapping[str, Any], catalog: CatalogRecords) -> None:
+    """The query is the typed one with the queries of views in the places of their names, and with copies of queries in
+    WITH.
+    """
+    database, temporary = certificate["database"], certificate["temporary_views"]
+    expansion = _ViewExpansion(catalog, temporary)
+    typed = expansion.expanded(tree_of(certificate["typed"]).copy(), database, ())
+    query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(tree_of(certificate["query"]).copy(), database, ())
+    _copy_queries(typed, {cte.alias.lower() for cte in query.find_all(exp.CTE)})
+    if _plain(typed, expansion.qualified) != _plain(query, expansion.qualified):
+        raise NotUnderstood("a query that is not the typed one with its views in their places")
+
+
+class _ViewExpansion:
+    """Puts the queries of views in the places of their names, and gives each table its full name."""
+
+    def __init__(
+        self, catalog: CatalogRecords, temporary: Mapping[str, Mapping[str, Any]], is_expanded: bool = False
+    ) -> None:
+        self._catalog, self._temporary, self._is_expanded = catalog, temporary, is_expanded
+        #: Databases and names of the views that were replaced.
+        self.qualified: set[tuple[str, str]] = set()
+
+    def expanded(self, tree: exp.Expr, database: str, chain: tuple[str, ...]) -> exp.Expr:
+        """Changes a tree, whose names without a database are of ``database``."""
+        of_query = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        for table in [*tree.find_all(exp.Table)]:
+            name = table.name.lower()
+            if not table.db and name in of_query:
+                continue
+            if table.args.get("catalog") or not isinstance(table.this, exp.Identifier):
+                raise NotUnderstood(f"{table.sql('spark')[:80]}, beside a view")
+            view = None if self._is_expanded else self._view(table, database)
+            if view is None:
+                table.set("db", exp.to_identifier(table.db or database))
+                continue
+            if name in chain or any(value and key not in ("this", "db", "alias") for key, value in table.args.items()):
+                raise NotUnderstood(f"the view {table.sql('spark')[:80]}")
+            body = self.expanded(tree_of(view["query"]).copy(), view.get("database") or "default", (*chain, name))
+            columns = table.alias_column_names or [column for column, *_ in view["columns"]]
+            self.qualified.add((table.db.lower(), name))
+            _put_query(table, body, columns)
+        return tree
+
+    def _view(self, table: exp.Table, database: str) -> Mapping[str, Any] | None:
+        if not table.db and table.name.lower() in self._temporary:
+            of_session = self._temporary[table.name.lower()]
+            return {**of_session, "columns": [[column] for column in of_session["columns"]]}
+        of = table.db.lower() or database
+        view = self._catalog.find("view", table.name if of == "default" else f"{of}.{table.name}")
+        return None if view is None else view.definition
+
+
+def _put_query(table: exp.Table, query: exp.Expr, columns: Sequence[str]) -> None:
+    alias = exp.TableAlias(
+        this=exp.to_identifier(table.alias_or_name), columns=[exp.to_identifier(column) for column in columns]
+    )
+    table.replace(exp.Subquery(this=query, alias=alias))
+
+
+def _copy_queries(tree: exp.Expr, kept: Set[str]) -> None:
+    """Puts the queries of WITH that are not kept in the places of their names. They only project and filter, so that
+    each copy has the same rows.
+    """
+    ctes = [cte for cte in tree.find_all(exp.CTE) if cte.alias.lower() not in kept]
+    names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
+    for cte in ctes:
+        query, clauses = cte.this, {name for name, value in cte.this.args.items() if value}
+        is_plain = all(isinstance(node, (*PURE, *_PROJECTION)) for node in query.walk())
+        if names.count(cte.alias.lower()) > 1 or not is_plain or clauses - {"expressions", "from_", "where"}:
+            raise NotUnderstood(f"copies of the query {cte.alias}")
+    for cte in ctes:
+        for table in [*tree.find_all(exp.Table)]:
+            if table.name.lower() == cte.alias.lower() and not table.db:
+                _put_query(table, cte.this.copy(), table.alias_column_names or cte.alias_column_names)
+    for cte in ctes:
+        scope = cte.parent
+        cte.pop()
+        if isinstance(scope, exp.With) and not scope.expressions:
+            scope.pop()
+
+
+def _plain(tree: exp.Expr, views: Set[tuple[str, str]]) -> exp.Expr:
+    """Changes a tree to names in lower case, without quotes, and without the databases of views before columns."""
+    for column in tree.find_all(exp.Column):
+        if (column.text("db").lower(), column.table.lower()) in views:
+            column.set("db", None)
+    for identifier in tree.find_all(exp.Identifier):
+        identifier.set("this", identifier.name.lower())
+        identifier.set("quoted", False)
     return tree
 
 

@@ -81,7 +81,7 @@ _OBJECTS = """
 SELECT o.object_id, o.kind, o.name, o.definition, m.commit_seq, e.commit_seq, o.made, o.ended FROM objects AS o
 LEFT JOIN write_ids AS m ON m.object_id = o.object_id AND m.write_id = o.made
 LEFT JOIN write_ids AS e ON e.object_id = o.object_id AND e.write_id = o.ended
-WHERE o.kind IN ('table', 'cube', 'fact')
+WHERE o.kind IN ('table', 'cube', 'fact', 'view')
 """
 _PARTITIONS = """
 SELECT p.partition_values, p.rows, p.as_of, m.commit_seq, e.commit_seq, p.commit_seq, p.doubt, p.origins,
@@ -95,7 +95,7 @@ WHERE p.table_id = :table_id AND p.key >= :first AND p.key < :last
 
 @dataclass(frozen=True)
 class Object:
-    """A table, cube or fact as a commit saw it: ``definition`` is the JSON of the catalog."""
+    """A table, cube, fact or view as a commit saw it: ``definition`` is the JSON of the catalog."""
 
     id: int
     name: str
@@ -138,7 +138,7 @@ class CatalogRecords:
         return objects
 
     def find(self, kind: str, name: str) -> Object | None:
-        """Returns the ``table``, ``cube`` or ``fact`` of a name, if the commit saw one."""
+        """Returns the ``table``, ``cube``, ``fact`` or ``view`` of a name, if the commit saw one."""
         return self._objects.get((kind, name.lower()))
 
     def facts_of(self, cube: str) -> list[str]:
@@ -157,7 +157,7 @@ class CatalogRecords:
 
     def has_cube_or_fact(self, name: str) -> bool:
         """Tests whether a cube or a fact of any database has a name, given without its database."""
-        return any(kind != "table" and key.rpartition(".")[2] == name.lower() for kind, key in self._objects)
+        return any(kind in ("cube", "fact") and key.rpartition(".")[2] == name.lower() for kind, key in self._objects)
 
     def versions(self, table: Object, first: str | None = None, last: str | None = None) -> list[Record]:
         """Returns all versions of a table's partitions. ``first`` and ``last`` bound the text in its first partition

@@ -42,7 +42,13 @@ _INTERVAL_UNITS = (*_LENGTHS, *_MONTHS, "DAY", "WEEK")
 _FIELDS: Mapping[type[exp.Expr], Callable[[datetime], int]] = {
     exp.Year: lambda at: at.year, exp.Quarter: lambda at: (at.month + 2) // 3, exp.Month: lambda at: at.month,
     exp.Day: lambda at: at.day, exp.DayOfMonth: lambda at: at.day, exp.Hour: lambda at: at.hour,
-    exp.Minute: lambda at: at.minute,
+    exp.Minute: lambda at: at.minute, exp.DayOfWeek: lambda at: at.isoweekday() % 7 + 1,
+    exp.DayOfYear: lambda at: at.timetuple().tm_yday, exp.WeekOfYear: lambda at: at.isocalendar().week,
+}  # fmt: skip
+#: The letters of ``date_format`` that show fields of a fixed width, the longest unit first.
+_SHOWN: Mapping[str, Callable[[datetime], str]] = {
+    "yyyy": lambda at: f"{at.year:04}", "MM": lambda at: f"{at.month:02}", "dd": lambda at: f"{at.day:02}",
+    "HH": lambda at: f"{at.hour:02}", "mm": lambda at: f"{at.minute:02}", "ss": lambda at: f"{at.second:02}",
 }  # fmt: skip
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
@@ -80,7 +86,7 @@ class ComputedExpressions:
     def read(self, node: exp.Expr) -> Compute:
         """Returns a function that computes an expression from values. Raises ``NotUnderstood``."""
         kind = type(node)
-        if isinstance(node, exp.Paren):
+        if isinstance(node, exp.Paren | exp.TimeStrToTime | exp.TsOrDsToTimestamp):
             return self.read(node.this)
         if isinstance(node, exp.Column):
             return self._column(node)
@@ -280,7 +286,26 @@ class ComputedExpressions:
             return self._call(self._timestamp if target == "timestamp" else self._date, node.this)
         if target != "string":
             raise _not_understood(node)
-        return self._call(_text, node.this)
+        return self._call(self._as_text, node.this)
+
+    def _as_text(self, value: Any) -> str:
+        if isinstance(value, datetime):
+            shown = self._shown(value)
+            fraction = f"{shown.microsecond:06}".rstrip("0")
+            return f"{shown.isoformat(' ', 'seconds')}{'.' if fraction else ''}{fraction}"
+        return value.isoformat() if isinstance(value, date) else _text(value)
+
+    def _formatted(self, node: exp.TimeToStr) -> Compute:
+        pattern = pattern_of(node)
+        parts = re.findall(r"yyyy|MM|dd|HH|mm|ss|[^A-Za-z']", pattern or "")
+        if not pattern or "".join(parts) != pattern:
+            raise _not_understood(node)
+
+        def formatted(value: Any) -> str:
+            shown = self._shown(value)
+            return "".join(_SHOWN[part](shown) if part in _SHOWN else part for part in parts)
+
+        return self._call(formatted, node.this)
 
     def _parsed(self, node: exp.StrToTime) -> Compute:
         pattern = pattern_of(node)
@@ -376,6 +401,7 @@ class ComputedExpressions:
         exp.TsOrDsToDate: lambda self, node: self._call(self._date, node.this),
         exp.Date: lambda self, node: self._call(self._date, node.this),
         exp.StrToTime: _parsed,
+        exp.TimeToStr: _formatted,
         exp.Concat: lambda self, node: self._call(lambda *parts: "".join(map(_text, parts)), *node.expressions),
         exp.Substring: lambda self, node: self._substring(node),
         exp.RegexpLike: lambda self, node: self._matches(node),
@@ -473,6 +499,15 @@ def pattern_of(node: exp.StrToTime | exp.TimeToStr) -> str | None:
     # sqlglot keeps the pattern in another notation: its own text has Spark's.
     matched = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
     return None if matched is None else matched[1].replace("''", "'")
+
+
+def is_ordered_text(node: exp.Expr) -> bool:
+    """Tests for a text of a time whose order is that of the times: its fields from the year on, apart or together."""
+    if isinstance(node, exp.Cast):
+        return node.to.sql("spark").lower() == "string"
+    pattern = pattern_of(node) if isinstance(node, exp.TimeToStr) else None
+    fields = re.findall(r"yyyy|MM|dd|HH|mm|ss|[A-Za-z']", pattern or "")
+    return bool(fields) and fields == [*_SHOWN][: len(fields)]
 
 
 def period_of_unit(node: exp.Expr) -> str | None:

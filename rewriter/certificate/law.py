@@ -10,9 +10,9 @@ A certificate is accepted if all of this is so:
 4. The requested time is the one that the conditions of the query ask for. An open end is the end of what is stored.
 5. Where a piece is no base, the query adds up measures only as their kind allows (SUM and COUNT by SUM, MIN by MIN, MAX
    by MAX), and its other parts use only what each piece has: dimensions, and time in units of whole periods.
-6. The executed text is the user's text but for the listed edits. The cube's name is replaced by a union of queries that
-   select exactly the partitions of the pieces, under the names of their columns; a count of events is the sum of the
-   COUNT measure; an average is a sum by a sum.
+6. The executed text is the user's text, with the queries of views in their places, but for the listed edits. The
+   cube's name is replaced by a union of queries that select exactly the partitions of the pieces, under the names of
+   their columns; a count of events is the sum of the COUNT measure; an average is a sum by a sum.
 
 Anything that the program does not understand, it does not accept: it says NOT_UNDERSTOOD. Where the evidence
 contradicts the certificate it says REFUTED, and where the catalog no longer shows it, OUT_OF_SIGHT.
@@ -36,6 +36,7 @@ from rewriter.certificate.edits import (
     TextComparison,
     bound_query,
     check_name,
+    check_views,
     counterpart,
     refuse_counts_of_rows,
     refuse_renamed_times,
@@ -70,7 +71,7 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, offset_of_name
+from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, is_named, offset_of_name
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
@@ -137,6 +138,8 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
             if all(are_there):
                 passes(reference.place, reference.check_query)
         passes("text", lambda: _check_edits(certificate, references, catalog))
+        if not certificate["is_typed"]:
+            passes("views", lambda: check_views(certificate, catalog))
     return Verdict(tuple(findings))
 
 
@@ -145,8 +148,8 @@ def _check_frame(certificate: Mapping[str, Any]) -> None:
         raise NotUnderstood(f"the format {certificate.get('format')!r}")
     if not certificate["references"]:
         raise NotUnderstood("the query names no cube")
-    if not certificate["is_typed"]:
-        raise NotUnderstood("a query over views, or one that its text repeats")
+    if not certificate["is_typed"] and "typed" not in certificate:
+        raise NotUnderstood("a query over views, without its own text")
     if not isinstance(certificate["commit"], int):
         raise NotUnderstood(f"the commit {certificate['commit']!r}")
 
@@ -197,8 +200,8 @@ class _Reference:
             self._read_fact(name)
         of_pieces = [self.tables[piece["table"].lower()] for piece in self.stated["pieces"]] or [*self.tables.values()]
         times = {str(stored.definition["time"]).lower() for stored in of_pieces}
-        if len(times) != 1 or (self.stated["missing"] and len(cube.definition["times"]) > 1):
-            raise NotUnderstood("a cube with several times, where none leads all tables or time is missing")
+        if len(times) != 1:
+            raise NotUnderstood(f"tables that {len(times)} times of the cube lead")
         (self.time,) = times
         self.requested = read_ranges(self.stated["requested"])
         edges = [edge for piece in self.stated["pieces"] for edge in extent_of_piece(piece)]
@@ -476,12 +479,12 @@ class _Reference:
 
     def _check_source(self, node: exp.Table) -> None:
         """The query names the cube there, or the fact of all pieces."""
-        name = node.name.lower()
-        is_fact = name != self.stated["cube"].lower().rpartition(".")[2]
+        database = self.certificate.get("database")
+        is_fact = not is_named(node, self.stated["cube"], database)
         if is_fact and (self.stated["missing"] or not self.stated["pieces"]):
             raise NotUnderstood(f"missing time of {node.name}")
         for fact in {piece["fact"].lower() for piece in self.stated["pieces"]} if is_fact else ():
-            if name != fact.rpartition(".")[2]:
+            if not is_named(node, fact, database):
                 raise Refuted(f"the query names {node.name} there")
         # Of a query inside of another one, the planner states the name in the outer one.
         outer = [*enclosing_nodes(node, exp.Subquery), *enclosing_nodes(node, exp.CTE)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from rewriter.certificate.expressions import UNITS, ComputedExpressions, pattern_of
+from rewriter.certificate.expressions import UNITS, ComputedExpressions, is_ordered_text, pattern_of
 from rewriter.certificate.periods import (
     FIRST,
     LAST,
@@ -20,6 +21,7 @@ from rewriter.certificate.periods import (
     floor,
     following,
     from_clocks,
+    instant,
     intersection,
     moment,
     offset,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
 #: Expressions that compute a value from values alone.
-_PURE = (
+PURE = (
     exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
     exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
     exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Length, exp.Add, exp.Sub,
@@ -73,7 +75,7 @@ class TimeCondition:
 
 @dataclass
 class WantedTime:
-    """The times of a block's rows that the query uses: ``bounded`` by the block's own bounds, ``enclosed`` by those of
+    """The times of a block's rows that the query uses: ``bounded`` by the block's own WHERE, ``enclosed`` by joins and
     the queries around it as well, and the ``ranges`` that conditions on the calendar leave of these. Unless
     ``is_exact``, something else in the block may leave less; unless ``is_alone``, something around it.
     """
@@ -138,20 +140,39 @@ class QueryBlock:
         ranges, is_exact = ([(FIRST, LAST)], True) if where is None else condition.read(where.this)
         bounded = enclosed = ranges
         if where is not None and not is_exact:
-            ranges, is_exact = condition.read_days(where.this, ranges)
-        # The time in the condition of a join, and a query around this one, may narrow the time further.
-        joins = [join for join in self.select.find_all(exp.Join) if join.find_ancestor(exp.Select) is self.select]
-        is_joined = any(self._joins_time(join) for join in joins)
+            ranges, is_exact = condition.read_calendar(where.this, ranges)
         is_alone = self.select.find_ancestor(exp.Select, exp.With) is None
-        if not is_alone:
-            of_outer = _EnclosingQueries(self).ranges()
-            enclosed, ranges = intersection(enclosed, of_outer), intersection(ranges, of_outer)
+        of_joins, is_joined = self._joined(condition)
+        around = of_joins if is_alone else intersection(of_joins, _EnclosingQueries(self).ranges())
+        enclosed, ranges = intersection(enclosed, around), intersection(ranges, around)
         return WantedTime(bounded, enclosed, ranges, is_exact and not is_joined, is_alone)
 
-    def _joins_time(self, join: exp.Join) -> bool:
-        on, using = join.args.get("on"), join.args.get("using") or ()
-        names = {column.name.lower() for column in on.find_all(exp.Column)} if on is not None else set()
-        return bool(join.method) or self.time in names | {name.name.lower() for name in using}
+    def _joined(self, condition: _Condition) -> tuple[list[Range], bool]:
+        """Returns the times of rows that joins may leave, and whether they may leave less."""
+        ranges, is_joined = [(FIRST, LAST)], False
+        for join in self.select.find_all(exp.Join):
+            on, using = join.args.get("on"), join.args.get("using") or ()
+            if join.find_ancestor(exp.Select) is not self.select:
+                continue
+            if on is None or join.parent is not self.select or not self._filters(join):
+                names = {column.name.lower() for column in on.find_all(exp.Column)} if on is not None else set()
+                is_joined |= bool(join.method) or self.time in names | {name.name.lower() for name in using}
+                continue
+            for part in _conjuncts(on):
+                of_part, is_exact = condition.read(part)
+                ranges, is_joined = intersection(ranges, of_part), is_joined or not is_exact
+        return ranges, is_joined
+
+    def _filters(self, join: exp.Join) -> bool:
+        """Tests whether rows of the cube for which the condition of a join is not true are used nowhere."""
+        if join.method or join.kind not in ("", "INNER", "OUTER", "SEMI", "ANTI"):
+            return False
+        if join.this is self.source:
+            return join.side in ("", "LEFT")
+        if self.source.find_ancestor(exp.Join) not in (None, *self.select.args["joins"][: join.index]):
+            return False  # Of a later join.
+        is_inner = join.side == "" and join.kind in ("", "INNER")
+        return is_inner or join.side == "RIGHT" or join.kind == "SEMI"
 
     def used_columns(self) -> Set[str] | None:
         """Returns the dimensions and measures that the block may read, in lower case; ``None`` for all of ``*``."""
@@ -255,7 +276,7 @@ class QueryBlock:
             self.of_time(other)._check_unit(node)
         elif isinstance(node, exp.Column):
             self._check_column(node, output)
-        elif isinstance(node, (*_PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
+        elif isinstance(node, (*PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
             if isinstance(node, exp.Div) and not any(isinstance(child, exp.AggFunc) for child in node.walk()):
                 raise NotUnderstood(f"{node.sql('spark')}, over rollups")
             for child in node.iter_expressions():
@@ -306,24 +327,24 @@ class QueryBlock:
         """Returns the period on which a function of time depends; ``None`` for anything else."""
         if isinstance(node, exp.Cast) and self.is_time(node.this) and node.is_type("date"):
             return "DAILY"
-        if isinstance(node, exp.TsOrDsToDate | exp.Date) and self._is_time_argument(node.this):
+        if isinstance(node, exp.TsOrDsToDate | exp.Date) and self.is_time_argument(node.this):
             return "DAILY"
-        if isinstance(node, exp.Extract) and self._is_time_argument(node.expression):
+        if isinstance(node, exp.Extract) and self.is_time_argument(node.expression):
             return _EXTRACTED.get(node.name.upper())
         for kind, unit in (
             (exp.LastDay, "MONTHLY"), (exp.Year, "YEARLY"), (exp.Quarter, "QUARTERLY"), (exp.Month, "MONTHLY"),
             (exp.Day, "DAILY"), (exp.DayOfMonth, "DAILY"), (exp.DayOfWeek, "DAILY"), (exp.DayOfYear, "DAILY"),
             (exp.Hour, "HOURLY"), (exp.Minute, "MINUTELY"), (exp.WeekOfYear, "WEEKLY"), (exp.TsOrDsAdd, "DAILY"),
         ):  # fmt: skip
-            if isinstance(node, kind) and self._is_time_argument(node.this):
+            if isinstance(node, kind) and self.is_time_argument(node.this):
                 return unit
-        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self._is_time_argument(node.this):
+        if isinstance(node, exp.TimestampTrunc | exp.DateTrunc) and self.is_time_argument(node.this):
             return UNITS.get(node.text("unit").upper())
-        if isinstance(node, exp.TimeToStr) and self._is_time_argument(node.this):
+        if isinstance(node, exp.TimeToStr) and self.is_time_argument(node.this):
             return _unit_of_pattern(node)
         return None
 
-    def _is_time_argument(self, node: exp.Expr | None) -> bool:
+    def is_time_argument(self, node: exp.Expr | None) -> bool:
         while isinstance(node, exp.TsOrDsToDate | exp.TsOrDsToTimestamp | exp.TimeStrToTime | exp.Paren):
             node = node.this
         return self.is_time(node)
@@ -431,8 +452,8 @@ _EXTRACTED = {
     "MINUTE": "MINUTELY",
 }
 _WHOLE_DAYS = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
-#: Ten years, in microseconds.
-_MOST_DAYS = 3_660 * 86_400_000_000
+#: The time whose days and hours are tested one by one, in microseconds: ten years, and one.
+_MOST_TIME = {"DAILY": 3_660 * 86_400_000_000, "HOURLY": 366 * 86_400_000_000}
 #: A comparison → the one with the sides exchanged.
 _MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
@@ -468,39 +489,42 @@ class _Condition:
         ranges_of_leaf = self._leaf(node)
         return everything if ranges_of_leaf is None else (ranges_of_leaf, True)
 
-    def read_days(self, node: exp.Expr, within: list[Range]) -> tuple[list[Range], bool]:
-        """Returns the days of a bounded time for which conditions on the calendar are true, such as month(t) = 2, and
-        whether nothing else is said about time.
+    def read_calendar(self, node: exp.Expr, within: list[Range]) -> tuple[list[Range], bool]:
+        """Returns the days and hours of a bounded time for which conditions on the calendar are true, such as
+        month(t) = 2, and whether nothing else is said about time.
         """
-        is_bounded = all(start > FIRST and end < LAST and end - start <= _MOST_DAYS for start, end in within)
-        is_exact = True
-        for part in node.unnest().flatten() if isinstance(node.unnest(), exp.And) else [node]:
-            if self.read(part)[1]:
-                continue
-            are_of_days = all(self._is_of_days(column, part) for column in part.find_all(exp.Column))
-            if not is_bounded or not self._is_only_time(part) or not are_of_days:
-                is_exact = False
-                continue
-            test = self._constants.read(part)
-            days = [day for day in self._days(within) if test({self._block.time: moment(day[0])})]
-            within = intersection(within, days)
-        return within, is_exact
+        parts = [part for part in _conjuncts(node) if not self.read(part)[1]]
+        for period, units in (("DAILY", _WHOLE_DAYS), ("HOURLY", (*_WHOLE_DAYS, "HOURLY"))):
+            length = sum(end - start for start, end in within)
+            if not all(start > FIRST and end < LAST for start, end in within) or length > _MOST_TIME[period]:
+                break
+            of_period = [part for part in parts if self._is_only_time(part) and self._is_of_units(part, units)]
+            parts = [part for part in parts if part not in of_period]
+            tests = [self._constants.read(part) for part in of_period]
+            stretches = (
+                stretch
+                for stretch in self._stretches(period, within if tests else ())
+                if all(test({self._block.time: moment(stretch[0])}) for test in tests)
+            )
+            within = intersection(within, [*stretches]) if tests else within
+        return within, not parts
 
-    def _days(self, ranges: Sequence[Range]) -> Iterator[Range]:
+    def _stretches(self, period: str, ranges: Sequence[Range]) -> Iterator[Range]:
         for start, end in ranges:
-            day = floor("DAILY", self._zone, start)
-            while day < end:
-                begin, day = day, following("DAILY", self._zone, day)
-                yield begin, day
+            at = floor(period, self._zone, start)
+            while at < end:
+                begin, at = at, following(period, self._zone, at)
+                yield begin, at
 
-    def _is_of_days(self, column: exp.Column, condition: exp.Expr) -> bool:
-        """Tests whether a condition uses a time only by a function that has one value for a day."""
-        node: exp.Expr = column
-        while node is not condition and node.parent is not None:
-            node = node.parent
-            if self._block.unit(node) in _WHOLE_DAYS:
-                return True
-        return False
+    def _is_of_units(self, condition: exp.Expr, units: Sequence[str]) -> bool:
+        """Tests whether a condition uses the time only by functions that have one value for such a unit."""
+        for column in condition.find_all(exp.Column):
+            node: exp.Expr = column
+            while node is not condition and node.parent is not None and self._block.unit(node) not in units:
+                node = node.parent
+            if node is condition:
+                return False
+        return True
 
     def _is_only_time(self, node: exp.Expr) -> bool:
         return all(self._block.is_time(column) for column in node.find_all(exp.Column)) and self._block.uses_time(node)
@@ -515,6 +539,9 @@ class _Condition:
         if isinstance(node, exp.In) and not node.args.get("query") and node.expressions:
             equals = [self._compare(exp.EQ, node.this, option) for option in node.expressions]
             return None if None in equals else union([range_ for ranges in equals for range_ in ranges or ()])
+        if isinstance(node, exp.NEQ):
+            equal = self._leaf(exp.EQ(this=node.this, expression=node.expression))
+            return None if equal is None else complement(equal)
         if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ):
             ranges = self._compare(type(node), node.this, node.expression)
             return self._compare(_MIRRORED[type(node)], node.expression, node.this) if ranges is None else ranges
@@ -539,6 +566,8 @@ class _Condition:
     def _compare(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
         """Returns the times of ``time operator literal``, and of a function that cuts time to a unit."""
         left = left.unnest()
+        if is_ordered_text(left) and self._block.is_time_argument(left.this):
+            return self._compare_text(operator, left, right)
         unit = None if self._block.is_time(left) else self._block.unit(left)
         if unit is not None and isinstance(left, exp.Year) and isinstance(right, exp.Literal) and not right.is_string:
             at = read_time(right.name.zfill(4), self._zone)
@@ -562,6 +591,19 @@ class _Condition:
                 is_before = operator in (exp.LT, exp.LTE)
                 return [] if operator is exp.EQ else [(FIRST, end)] if is_before else [(end, LAST)]
         return _beside(operator, begin, end)
+
+    def _compare_text(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
+        """Returns the times of ``date_format(time, 'yyyy-MM') operator text``: texts have the order of times."""
+        if not isinstance(right, exp.Literal) or not right.is_string or self._zone != "UTC":
+            return None
+        text_at = self._constants.read(left)
+        times = range(*(instant(at) for at in (datetime.min, datetime.max)))
+        first, behind = (
+            bisect(times, right.name, key=lambda at: text_at({self._block.time: moment(at)}))
+            for bisect in (bisect_left, bisect_right)
+        )
+        begin, end = (FIRST if at == 0 else LAST if at == len(times) else times[at] for at in (first, behind))
+        return [(start, stop) for start, stop in _beside(operator, begin, end) if start < stop]
 
     def _compare_date(self, operator: type[exp.Expr], right: exp.Expr) -> list[Range] | None:
         """Returns the times of ``date operator literal``. A day that the zone's clocks skipped has none."""
@@ -684,6 +726,13 @@ def enclosing_nodes(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     while ancestor is not None:
         yield ancestor
         ancestor = ancestor.find_ancestor(kind)
+
+
+def is_named(node: exp.Table, name: str, database: str | None) -> bool:
+    """Tests whether a name in the query is that of an object of the catalog. ``None`` for an unknown database."""
+    of, _, last = name.lower().rpartition(".")
+    is_there = database is None or (node.db or database).lower() == (of or "default")
+    return node.name.lower() == last and is_there
 
 
 def offset_of_name(table: exp.Table) -> int | None:

@@ -330,6 +330,7 @@ def _planned(query: CubeQuery) -> PlannedReference:
         asked=query.demand.requested,
         edits=tuple(edit.what for edit in query.edits if edit.what),
         position=text.place(source.span),
+        offset=source.span.start,
         cost=choice.cost,
         secondary_ranges=tuple((use.time, use.requested) for use in choice.secondary_uses if use.requested is not None),
         calendar=query.cube.calendar,

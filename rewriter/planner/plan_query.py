@@ -62,7 +62,7 @@ from rewriter.planner.scope.joins import filters
 from rewriter.planner.scope.pushdown import Pushdown
 from rewriter.planner.scope.unparsed_query import plan_verbatim
 from rewriter.planner.table_pruning import Pruner, Pruning
-from rewriter.planner.text.derived_text import DerivedText, in_view, with_table_queries
+from rewriter.planner.text.derived_text import in_view, with_table_queries
 from rewriter.planner.text.literals import date_literal, timestamp_literal
 from rewriter.planner.text.query_text import Edit, QueryText
 from rewriter.planner.text.quoted_names import quoted_name_warnings
@@ -270,9 +270,7 @@ def _plan(text: QueryText, reader: CatalogReader, settings: Settings, parameters
         None if settings.derive else _row_limit(text, query.resolved, parameters),
         () if settings.derive else _table_aggregates(text, query.resolved, query.prunings),
         clock_readings(text, query.resolved) if settings.clocks and query.planned else (),
-        TextEdits(text.text, not isinstance(text, DerivedText), text.replacements(query.edits))
-        if settings.certify
-        else None,
+        TextEdits(text.text, text.typed, text.replacements(query.edits)) if settings.certify else None,
     )
 
 

@@ -272,7 +272,8 @@ class OpenEnd:
 
 @dataclass(frozen=True)
 class ReferencePlan:
-    """The plan of one reference to a ``cube`` in the query, at ``position``. ``alias`` is what the query calls it.
+    """The plan of one reference to a ``cube``, at ``position`` in the statement, and at ``offset`` in the planned text,
+    which has views in their places. ``alias`` is what the query calls it.
 
     ``requested`` is the time range asked for (snapped to the base period), ``parts`` the cover coarse to fine,
     ``missing`` what no partition covers, ``outdated`` the share of it that exists only outdated. ``reasons`` say why
@@ -302,6 +303,7 @@ class ReferencePlan:
     warnings: tuple[str, ...]
     edits: tuple[str, ...]
     position: Span
+    offset: int
     cost: str = ""
     secondary_ranges: tuple[tuple[str, RangeSet], ...] = ()
     calendar: Calendar = UTC
@@ -440,11 +442,12 @@ class Replacement:
 class TextEdits:
     """The differences of the executed text from ``text``: ``replacements``, in order, which do not overlap.
 
-    ``is_typed`` says that ``text`` is the one that the user typed: it names no view, and repeats no query.
+    ``text`` is the user's text ``typed``, or has the queries of views and repeated queries in the places of their
+    names.
     """
 
     text: str
-    is_typed: bool
+    typed: str
     replacements: tuple[Replacement, ...]
 
 

@@ -43,6 +43,10 @@ class DerivedText(QueryText):
         super().__init__("".join(piece.text for piece in self._pieces), base.origin)
         self._piece_starts = list(accumulate((len(piece.text) for piece in self._pieces), initial=0))[:-1]
 
+    @property
+    def typed(self) -> str:
+        return self._base.typed
+
     def place(self, span: Span) -> Span:
         """Returns the span in the statement's text. O(log n) in the pieces."""
         first, last = self._stands_for(span.start), self._stands_for(max(span.start, span.end - 1))

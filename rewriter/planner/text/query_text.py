@@ -221,6 +221,11 @@ class QueryText:
                 places.setdefault(token.text, []).append(token.span)
         return places
 
+    @property
+    def typed(self) -> str:
+        """The text as the user typed it."""
+        return self.text
+
     def place(self, span: Span) -> Span:
         """The stretch in the statement's text."""
         return span.shifted(self.origin)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
+from rewriter.catalog.model.temporary_views import with_typed_names
 from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
@@ -49,7 +50,7 @@ def certificate_of(plan: Plan, query: Query, context: Context) -> dict[str, Any]
             position=query.span,
             hint="COMMIT first.",
         )
-    return _certificate(plan, query, context)
+    return _certificate(plan, context)
 
 
 def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
@@ -58,7 +59,7 @@ def verify_plan(plan: Plan, query: Query, context: Context) -> Verification:
     Costs a read of the records of the cover's partitions. Raises ``IntegrityError`` CERTIFICATE_REFUTED if the catalog
     contradicts the plan: one of both is wrong.
     """
-    certificate = _certificate(plan, query, context)
+    certificate = _certificate(plan, context)
     verdict = check(certificate, context.catalog.database.select, _records(context))
     if verdict.is_refuted:
         finding = next(finding for finding in verdict.findings if finding.kind is FindingKind.REFUTED)
@@ -152,7 +153,7 @@ def _records(context: Context) -> CatalogRecords:
     return records
 
 
-def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
+def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
     assert plan.text_edits is not None
     records = _records(context)
     edits = [[r.span.start, r.span.end, own_text(r.template)] for r in plan.text_edits.replacements]
@@ -163,7 +164,10 @@ def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
         "sql": plan.sql,
         "edits": edits,
         "parameters": {name: str(value) for name, value in plan.parameters.items()},
-        "is_typed": plan.text_edits.is_typed,
+        "is_typed": plan.text_edits.typed == plan.text_edits.text,
+        "typed": plan.text_edits.typed,
+        "database": context.snapshot.current,
+        "temporary_views": _temporary_views(plan.text_edits.typed, context),
         "warehouse": context.catalog.identity,
         "commit": context.snapshot.sequence,
         "now": _text(int(planning.now)),
@@ -173,15 +177,33 @@ def _certificate(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
             "periods": None if planning.periods is None else sorted(period.name for period in planning.periods),
             "cover_cost": "bytes" if planning.cost_in_bytes else "partitions",
         },
-        "references": [_reference(reference, query, records, context) for reference in plan.coverage.references],
+        "references": [_reference(reference, records, context) for reference in plan.coverage.references],
     }
 
 
-def _reference(reference: ReferencePlan, query: Query, records: CatalogRecords, context: Context) -> dict[str, Any]:
+def _temporary_views(typed: str, context: Context) -> dict[str, Any]:
+    """Returns the temporary views whose names a text, or the query of such a view, contains: only the session has
+    them.
+    """
+    views = {with_typed_names(view.name).lower(): view for view in context.snapshot.temporary_views.by_name.values()}
+    texts, named = [typed.lower()], dict[str, Any]()
+    while texts:
+        text = texts.pop()
+        for name in [name for name in views.keys() - named.keys() if name in text]:
+            named[name] = {
+                "query": views[name].query,
+                "columns": [column for column, _ in views[name].columns],
+                "database": views[name].database,
+            }
+            texts.append(views[name].query.lower())
+    return named
+
+
+def _reference(reference: ReferencePlan, records: CatalogRecords, context: Context) -> dict[str, Any]:
     return {
         "cube": reference.cube,
         "alias": reference.alias,
-        "start": reference.position.start - query.span.start,
+        "start": reference.offset,
         "zone": reference.calendar.zone,
         "requested": _ranges(reference.requested),
         "missing": _ranges(reference.missing),
