@@ -7,9 +7,9 @@ have the same values: at each change of the clocks in the time that is read, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sqlglot
@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from rewriter.certificate.expressions import ComputedExpressions, period_of_unit
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
-from rewriter.certificate.query_block import PURE
+from rewriter.certificate.query_block import PURE, enclosing_nodes, offset_of_name
 from rewriter.certificate.verdicts import NotUnderstood, Refuted
 from rewriter.lazy_dataclass import dataclass
 
@@ -48,6 +48,151 @@ def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:
             return value
         placeholder.replace(value)
     return tree
+
+
+class Texts:
+    """The trees of a certificate's query and of its executed text, where a query that only projects and filters a cube
+    is merged into the one around it: ``SELECT SUM(x) FROM (SELECT n AS x FROM flights) AS v`` as
+    ``SELECT SUM(v.n) FROM flights AS v``.
+    """
+
+    def __init__(self, certificate: Mapping[str, Any]) -> None:
+        self._certificate = certificate
+
+    @cached_property
+    def trees(self) -> tuple[exp.Expr, exp.Expr]:
+        """The trees, in this order. They are not to be changed."""
+        places = {reference["start"] for reference in self._certificate["references"]}
+        query, executed = bound_query(self._certificate), bound_query(self._certificate, "sql")
+        sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
+        if all(_Projection.of(source) is None for source in sources):
+            return query, executed
+        query, executed = query.copy(), executed.copy()
+        sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
+        for source, in_place in [(source, counterpart(source, executed)) for source in sources]:
+            while (typed := _Projection.of(source)) is not None and (made := _Projection.of(in_place)) is not None:
+                typed.merge()
+                made.merge()
+        return query, executed
+
+
+class _Projection:
+    """A query that only projects and filters ``source``, and the place ``use`` in the query ``outer`` that names it."""
+
+    def __init__(self, source: exp.Expr, use: exp.Expr, inner: exp.Select, outer: exp.Select) -> None:
+        self._source, self._use, self._inner, self._outer = source, use, inner, outer
+        self._name = use.alias_or_name or source.alias_or_name
+        self._is_alone = not outer.args.get("joins")
+        #: Values of columns, by name, and whether all other columns of the source are columns, too.
+        self._has_all = any(isinstance(item, exp.Star) for item in inner.expressions)
+        self._items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
+        names = use.alias_column_names or [item.alias_or_name for item in self._items]
+        self._values = {
+            name.lower(): self._qualified(item.unalias()) for name, item in zip(names, self._items, strict=False)
+        }
+
+    @classmethod
+    def of(cls, source: exp.Expr) -> _Projection | None:
+        """Returns the query of a source, if it can be merged into the one around it."""
+        inner = source.find_ancestor(exp.Select)
+        if inner is None or source.parent is not inner.args.get("from_"):
+            return None
+        clauses = clauses_of(inner) - {"expressions", "from_", "where"}
+        more = clauses_of(source) - {"this", "db", "alias"}
+        parts = [*inner.expressions, *filter(None, [inner.args.get("where")])]
+        is_computed = any(isinstance(n, exp.AggFunc | exp.Window | exp.Query) for part in parts for n in part.walk())
+        use = _place_of(inner)
+        if clauses or more or is_computed or use is None or source.alias_column_names:
+            return None
+        outer = use.find_ancestor(exp.Select)
+        if outer is None or clauses_of(use) - {"this", "alias"} or outer.args.get("laterals"):
+            return None
+        joins: list[exp.Join] = outer.args.get("joins") or []
+        is_first = use.parent is outer.args["from_"]
+        is_joined = any(j is use.parent and j.side == "" and j.kind in ("", "INNER", "CROSS") for j in joins)
+        keeps = all(j.side in ("", "LEFT") and not j.method and not j.args.get("using") for j in joins)
+        projection = cls(source, use, inner, outer)
+        return projection if (is_first or is_joined) and keeps and projection._is_mergeable() else None
+
+    def _is_mergeable(self) -> bool:
+        names = len(self._use.alias_column_names)
+        if len(self._values) != len(self._items) or (names and (names != len(self._items) or self._has_all)):
+            return False
+        output = {item.alias.lower() for item in self._outer.expressions if item.alias}
+        for node in self._own_nodes():
+            is_nested = isinstance(node, exp.Table | exp.Subquery) and node.find_ancestor(exp.Select) is not self._outer
+            if is_nested and node.alias_or_name.lower() == self._name.lower():
+                return False
+            is_all = isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not self._has_all
+            if is_all and not (self._is_alone and node.parent is self._outer):
+                return False
+            if not isinstance(node, exp.Column):
+                continue
+            is_known = self._has_all or node.name.lower() in self._values
+            if node.table.lower() == self._name.lower() and not (is_known and not isinstance(node.this, exp.Star)):
+                return False
+            is_own = not node.table and is_known
+            if is_own and node.find_ancestor(exp.Select) is not self._outer:
+                return False
+            clause = node.find_ancestor(exp.Group, exp.Having)
+            if is_own and clause is not None and node.name.lower() in output:
+                return False
+        return True
+
+    def _own_nodes(self) -> Iterator[exp.Expr]:
+        """Yields the nodes of the outer query that are not of this one."""
+        return self._outer.walk(prune=lambda node: node is self._use)
+
+    def _qualified(self, value: exp.Expr) -> exp.Expr:
+        value = value.copy()
+        for column in value.find_all(exp.Column):
+            column.set("table", exp.to_identifier(self._name))
+        return value
+
+    def merge(self) -> None:
+        """Puts the source in the place of the query, and the values of its columns in the places of their names."""
+        output = {item.alias.lower() for item in self._outer.expressions if item.alias}
+        for node in [*self._own_nodes()]:
+            if isinstance(node, exp.Star) and node.parent is self._outer and not self._has_all:
+                names = self._use.alias_column_names or [item.alias_or_name for item in self._items]
+                items = [exp.alias_(self._values[name.lower()].copy(), name) for name in names]
+                self._outer.set(
+                    "expressions", [i for item in self._outer.expressions for i in (items if item is node else [item])]
+                )
+            if not isinstance(node, exp.Column) or node.name.lower() not in self._values:
+                continue
+            is_of_result = node.find_ancestor(exp.Order) is not None and node.name.lower() in output
+            if node.table.lower() == self._name.lower() or not (node.table or is_of_result):
+                value = self._values[node.name.lower()].copy()
+                node.replace(exp.alias_(value, node.name) if node.parent is self._outer else value)
+        where = self._inner.args.get("where")
+        if where is not None:
+            own, condition = self._outer.args.get("where"), self._qualified(where.this)
+            both = condition if own is None else exp.And(this=condition, expression=own.this)
+            self._outer.set("where", exp.Where(this=both))
+        query = self._use.parent if isinstance(self._use, exp.Subquery) else self._inner.parent
+        self._source.meta.setdefault("names", []).append(self._source.alias_or_name)
+        self._source.set("alias", exp.TableAlias(this=exp.to_identifier(self._name)))
+        self._use.replace(self._source)
+        if isinstance(query, exp.CTE):
+            scope = query.parent
+            query.pop()
+            if isinstance(scope, exp.With) and not scope.expressions:
+                scope.pop()
+
+
+def _place_of(query: exp.Select) -> exp.Expr | None:
+    """Returns the only place in FROM or JOIN that uses the rows of a query; ``None`` where there is none."""
+    parent = query.parent
+    if isinstance(parent, exp.Subquery):
+        return parent if isinstance(parent.parent, exp.From | exp.Join) else None
+    if not isinstance(parent, exp.CTE) or parent.alias_column_names:
+        return None
+    name, root = parent.alias.lower(), query.root()
+    uses = [table for table in root.find_all(exp.Table) if table.name.lower() == name]
+    is_unique = sum(cte.alias.lower() == name for cte in root.find_all(exp.CTE)) == 1
+    is_only = is_unique and len(uses) == 1 and not uses[0].db and parent not in enclosing_nodes(uses[0], exp.CTE)
+    return uses[0] if is_only and isinstance(uses[0].parent, exp.From | exp.Join) else None
 
 
 #: What the query of a repeated WITH may have in it, beside expressions that compute a value from values alone.
@@ -125,7 +270,7 @@ def _copy_queries(tree: exp.Expr, kept: Set[str]) -> None:
     ctes = [cte for cte in tree.find_all(exp.CTE) if cte.alias.lower() not in kept]
     names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
     for cte in ctes:
-        query, clauses = cte.this, {name for name, value in cte.this.args.items() if value}
+        query, clauses = cte.this, clauses_of(cte.this)
         is_plain = all(isinstance(node, (*PURE, *_PROJECTION)) for node in query.walk())
         if names.count(cte.alias.lower()) > 1 or not is_plain or clauses - {"expressions", "from_", "where"}:
             raise NotUnderstood(f"copies of the query {cte.alias}")
@@ -522,3 +667,22 @@ def uncast(value: exp.Expr, type: str) -> exp.Expr:
     while isinstance(value, exp.Cast) and value.to.sql("spark").lower() == type.lower():
         value = value.this.unnest()
     return value
+
+
+def union_arms(tree: exp.Expr) -> list[exp.Select]:
+    """Returns the queries of a union, in their order."""
+    arms, left = [], [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, exp.Union) and clauses_of(node) == {"this", "expression"}:
+            left += [node.expression, node.this]
+        elif isinstance(node, exp.Select):
+            arms.append(node)
+        else:
+            raise NotUnderstood(f"{type(node).__name__} in place of the cube")
+    return arms
+
+
+def clauses_of(node: exp.Expr) -> set[str]:
+    """Returns the names of the parts that a node has."""
+    return {name for name, value in node.args.items() if value}

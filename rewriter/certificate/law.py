@@ -34,15 +34,17 @@ from sqlglot import exp
 from rewriter.certificate.edits import (
     Clocks,
     TextComparison,
-    bound_query,
+    Texts,
     check_name,
     check_views,
+    clauses_of,
     counterpart,
     refuse_counts_of_rows,
     refuse_renamed_times,
     sql_of_count,
     tree_of,
     uncast,
+    union_arms,
     unmarked,
 )
 from rewriter.certificate.evidence import (
@@ -123,7 +125,8 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
     if passes("certificate", lambda: _check_frame(certificate)):
         catalog = read or CatalogRecords(rows, certificate["commit"])
         passes("certificate", lambda: _check_commit(catalog))
-        references = [_Reference(certificate, stated, catalog) for stated in certificate["references"]]
+        texts = Texts(certificate)
+        references = [_Reference(certificate, stated, catalog, texts) for stated in certificate["references"]]
         are_read = [passes(reference.place, reference.read_catalog) for reference in references]
         for reference in (reference for reference, is_read in zip(references, are_read, strict=True) if is_read):
             passes(reference.place, reference.check_ranges)
@@ -137,8 +140,8 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
             passes(reference.place, reference.check_open_ends)
             if all(are_there):
                 passes(reference.place, reference.check_query)
-        passes("text", lambda: _check_edits(certificate, references, catalog))
-        if not certificate["is_typed"]:
+        passes("text", lambda: _check_edits(certificate, references, catalog, texts))
+        if certificate.get("typed") is not None:
             passes("views", lambda: check_views(certificate, catalog))
     return Verdict(tuple(findings))
 
@@ -148,7 +151,7 @@ def _check_frame(certificate: Mapping[str, Any]) -> None:
         raise NotUnderstood(f"the format {certificate.get('format')!r}")
     if not certificate["references"]:
         raise NotUnderstood("the query names no cube")
-    if not certificate["is_typed"] and "typed" not in certificate:
+    if "typed" not in certificate and not certificate["is_typed"]:  # A certificate of 0.2.
         raise NotUnderstood("a query over views, without its own text")
     if not isinstance(certificate["commit"], int):
         raise NotUnderstood(f"the commit {certificate['commit']!r}")
@@ -165,8 +168,10 @@ def _check_commit(catalog: CatalogRecords) -> None:
 class _Reference:
     """One reference to a cube, as the certificate states it."""
 
-    def __init__(self, certificate: Mapping[str, Any], stated: Mapping[str, Any], catalog: CatalogRecords) -> None:
-        self.certificate, self.stated, self.catalog = certificate, stated, catalog
+    def __init__(
+        self, certificate: Mapping[str, Any], stated: Mapping[str, Any], catalog: CatalogRecords, texts: Texts
+    ) -> None:
+        self.certificate, self.stated, self.catalog, self.texts = certificate, stated, catalog, texts
         self.zone: str = stated.get("zone") or "UTC"
         #: What findings call it: the cube, and where the query names it.
         self.place = f"{stated.get('cube')} at {stated.get('start')}"
@@ -196,12 +201,13 @@ class _Reference:
         named = {piece["fact"] for piece in self.stated["pieces"]}
         for name in sorted(named):
             self._read_fact(name)
-        for name in self.catalog.facts_of(cube.name) if self.stated["missing"] else ():
+        is_whole = self.stated["pieces"] and not self.stated["missing"]
+        for name in () if is_whole else self.catalog.facts_of(cube.name):
             self._read_fact(name)
         of_pieces = [self.tables[piece["table"].lower()] for piece in self.stated["pieces"]] or [*self.tables.values()]
         times = {str(stored.definition["time"]).lower() for stored in of_pieces}
         if len(times) != 1:
-            raise NotUnderstood(f"tables that {len(times)} times of the cube lead")
+            raise NotUnderstood("tables that several times of the cube lead, or none")
         (self.time,) = times
         self.requested = read_ranges(self.stated["requested"])
         edges = [edge for piece in self.stated["pieces"] for edge in extent_of_piece(piece)]
@@ -263,9 +269,9 @@ class _Reference:
                 raise Refuted(f"{ranges_text(ranges)} {text}")
         if missing and not self.certificate["settings"]["partial_data"]:
             raise Refuted("time is missing, and partial_data is off")
-        self._check_missing(read_ranges(missing))
+        self._refuse_stored(read_ranges(missing))
 
-    def _check_missing(self, missing: Sequence[Range]) -> None:
+    def _refuse_stored(self, missing: Sequence[Range]) -> None:
         """Nothing is stored in missing time. An outdated or unproven rollup there is not understood."""
         for stored in self.tables.values() if missing else ():
             check_listed(stored)
@@ -455,7 +461,7 @@ class _Reference:
         """The requested time is that of the conditions, and what is added up may be added up."""
         if self.cube is None:
             return
-        tree = bound_query(self.certificate)
+        tree, executed = self.texts.trees
         place = self.stated["start"]
         node = next((table for table in tree.find_all(exp.Table) if offset_of_name(table) == place), None)
         select = node.find_ancestor(exp.Select) if node is not None else None
@@ -474,7 +480,7 @@ class _Reference:
             block = replace(block, pieces={} if have_rows else pieces)
             self._refuse_joined_cubes(select, node)
             block.check_additive()
-            refuse_counts_of_rows(select, tree_of(self.certificate["sql"]))
+            refuse_counts_of_rows(select, executed)
         _check_arms(self, block)
 
     def _check_source(self, node: exp.Table) -> None:
@@ -488,7 +494,8 @@ class _Reference:
                 raise Refuted(f"the query names {node.name} there")
         # Of a query inside of another one, the planner states the name in the outer one.
         outer = [*enclosing_nodes(node, exp.Subquery), *enclosing_nodes(node, exp.CTE)]
-        if self.stated["alias"].lower() not in {source.alias_or_name.lower() for source in (node, *outer)}:
+        names = [*node.meta.get("names", ()), *(source.alias_or_name for source in (node, *outer))]
+        if self.stated["alias"].lower() not in {name.lower() for name in names}:
             raise NotUnderstood(f"the name {self.stated['alias']}: the query calls the cube {node.alias_or_name}")
 
     def _refuse_joined_cubes(self, select: exp.Select, node: exp.Table) -> None:
@@ -516,7 +523,9 @@ class _Reference:
         if not self.stated["pieces"] and not self.stated["missing"]:
             if self.requested:
                 raise Refuted("time is requested, and no piece covers it")
-            raise NotUnderstood("a query of a time in which nothing is stored")
+            if time.ranges:
+                raise NotUnderstood("a query of a time in which nothing is stored")
+            return
         # A plan may leave the conditions of the queries around the block to them.
         try:
             self._check_edges(self._cut(time.enclosed), base, time.is_exact)
@@ -591,13 +600,15 @@ class _Reference:
 # -- 6: the executed text ---------------------------------------------------------------------------------------------
 
 
-def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference], catalog: CatalogRecords) -> None:
+def _check_edits(
+    certificate: Mapping[str, Any], references: Sequence[_Reference], catalog: CatalogRecords, texts: Texts
+) -> None:
     """The executed text is the user's text with the listed edits, each of a known kind. Each place where the query
     names a cube has one reference.
     """
     text, made, position = certificate["query"], "", 0
     places = [reference.stated["start"] for reference in references]
-    tree = bound_query(certificate)
+    tree, executed = texts.trees
     clocks = _clocks(references, read_instant(certificate["now"]))
     if any(catalog.has_cube_or_fact(cte.alias) for cte in tree.find_all(exp.CTE)):
         raise NotUnderstood("a query in WITH that has the name of a cube or a fact")
@@ -623,7 +634,7 @@ def _check_edits(certificate: Mapping[str, Any], references: Sequence[_Reference
         raise Refuted("the executed text differs from the query at other places than the listed ones")
     refuse_renamed_times(tree, clocks)
     sources = [table for table in tree.find_all(exp.Table) if offset_of_name(table) in places]
-    TextComparison(list(cubes.values()), clocks, sources).check(tree, bound_query(certificate, "sql"))
+    TextComparison(list(cubes.values()), clocks, sources).check(tree, executed)
 
 
 def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
@@ -649,10 +660,10 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     if edit is None:
         raise Refuted("no edit puts the pieces in place of the cube")
     # The comparison of both texts shows that nothing else was put there.
-    source = counterpart(block.source, tree_of(certificate["sql"]))
+    source = counterpart(block.source, reference.texts.trees[1])
     is_union_alone = (
         isinstance(source, exp.Subquery)
-        and _clauses(source) <= {"this", "alias"}
+        and clauses_of(source) <= {"this", "alias"}
         and source.alias.lower() in ("", block.source.alias_or_name.lower())
         and not source.alias_column_names
         and "--" not in edit[2]
@@ -660,7 +671,7 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     )
     if not is_union_alone:
         raise NotUnderstood("what stands in place of the cube")
-    arms = _arms(source.this)
+    arms = union_arms(source.this)
     names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
@@ -703,28 +714,10 @@ def _is_excluded(
     return False
 
 
-def _arms(tree: exp.Expr) -> list[exp.Select]:
-    """Returns the queries of a union, in their order."""
-    arms, left = [], [tree]
-    while left:
-        node = left.pop()
-        if isinstance(node, exp.Union) and _clauses(node) == {"this", "expression"}:
-            left += [node.expression, node.this]
-        elif isinstance(node, exp.Select):
-            arms.append(node)
-        else:
-            raise NotUnderstood(f"{type(node).__name__} in place of the cube")
-    return arms
-
-
-def _clauses(node: exp.Expr) -> set[str]:
-    return {name for name, value in node.args.items() if value}
-
-
 def _check_arm(
     arm: exp.Select, reference: _Reference, block: QueryBlock, selected: dict[str, set[tuple[str | None, ...]]]
 ) -> None:
-    if _clauses(arm) - {"expressions", "from_", "where"}:
+    if clauses_of(arm) - {"expressions", "from_", "where"}:
         raise NotUnderstood("a clause in place of the cube")
     if arm.args.get("from_") is None and not reference.selected:
         if arm.args["where"].this.sql() != "1 = 0":
@@ -736,7 +729,7 @@ def _check_arm(
         if table.sql("spark").lower() in reference.catalog.tables_of(reference.stated["cube"]):
             raise NotUnderstood(f"rows of {table.sql('spark')}, which no piece has: its partitions may name no time")
         raise Refuted(f"{table.sql('spark')} is no table of the facts")
-    if _clauses(table) - {"this", "db"}:
+    if clauses_of(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
     for item in arm.expressions:
         _check_item(item, stored, block)

@@ -91,6 +91,8 @@ class Lifetime:
         self.rollups: dict[str, Rollup] = {}
         self.retain: int | None = None
         self.refreshes_on_commit = False
+        #: After another declaration, CHECK FACT compares what was outdated, too: it counts as unproven.
+        self.is_redeclared = False
         self.now = START
         #: The first unit that was never loaded.
         self.loaded = 0

@@ -406,7 +406,7 @@ def test_the_command(session: Session, tmp_path: Path, capsys: pytest.CaptureFix
     file.write_text(json.dumps(stated))
     assert main.main(["verify", str(file), *where]) == 1
     assert capsys.readouterr().out.endswith("The certificate is refuted.\n")
-    file.write_text(json.dumps({**stated, "is_typed": False}))
+    file.write_text(json.dumps({**stated, "format": "another one"}))
     assert main.main(["verify", str(file), *where]) == 3
     capsys.readouterr()
     file.write_text("[]")
