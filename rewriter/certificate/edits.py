@@ -69,10 +69,18 @@ class Texts:
             return query, executed
         query, executed = query.copy(), executed.copy()
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
-        for source, in_place in [(source, counterpart(source, executed)) for source in sources]:
-            while (typed := _Projection.of(source)) is not None and (made := _Projection.of(in_place)) is not None:
-                typed.merge()
-                made.merge()
+        pairs = [(source, counterpart(source, executed)) for source in sources]
+        for node in (node for pair in pairs for node in pair):
+            node.meta["is_source"] = True
+        is_merged = True
+        while is_merged:
+            is_merged = False
+            for source, in_place in pairs:
+                typed, made = _Projection.of(source), _Projection.of(in_place)
+                if typed is not None and made is not None:
+                    typed.merge()
+                    made.merge()
+                    is_merged = True
         return query, executed
 
 
@@ -141,7 +149,7 @@ class _Projection:
 
     def _own_nodes(self) -> Iterator[exp.Expr]:
         """Yields the nodes of the outer query that are not of this one."""
-        return self._outer.walk(prune=lambda node: node is self._use)
+        return self._outer.walk(prune=lambda node: node is self._use or "is_source" in node.meta)
 
     def _qualified(self, value: exp.Expr) -> exp.Expr:
         value = value.copy()

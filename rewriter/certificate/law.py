@@ -41,11 +41,7 @@ from rewriter.certificate.edits import (
     counterpart,
     refuse_counts_of_rows,
     refuse_renamed_times,
-    sql_of_count,
-    tree_of,
-    uncast,
     union_arms,
-    unmarked,
 )
 from rewriter.certificate.evidence import (
     INCOMPLETE,
@@ -79,6 +75,7 @@ from rewriter.certificate.stored_tables import (
     StoredTable,
     carrying,
     check_inexact,
+    check_item,
     check_listed,
     checked_starts,
     extent_of_piece,
@@ -272,14 +269,31 @@ class _Reference:
         self._refuse_stored(read_ranges(missing))
 
     def _refuse_stored(self, missing: Sequence[Range]) -> None:
-        """Nothing is stored in missing time. An outdated or unproven rollup there is not understood."""
+        """No partition could serve missing time: those that are stored there reach beyond the request, or do not hold
+        their base.
+        """
         for stored in self.tables.values() if missing else ():
             check_listed(stored)
             for period, layout in stored.layouts.items():
+                by_start: dict[int, list[Record]] = {}
                 for start, record in self._located(stored, layout, (missing[0][0], missing[-1][1])):
+                    if record.is_seen(self.catalog.commit):
+                        by_start.setdefault(start, []).append(record)
+                for start, records in by_start.items():
                     stretch = [(start, following(period, self.zone, start))]
-                    if record.is_seen(self.catalog.commit) and intersection(stretch, missing):
+                    is_whole = stored.is_raw or not difference(stretch, self.requested)
+                    if is_whole and intersection(stretch, missing) and self._is_usable(stored, period, start, records):
                         raise NotUnderstood(f"{stored.name} has {time_text(start)}, which is called missing")
+
+    def _is_usable(self, stored: StoredTable, period: str, start: int, records: Sequence[Record]) -> bool:
+        ranges = [[time_text(start), time_text(following(period, self.zone, start))]]
+        piece = {"fact": stored.fact.name, "table": stored.name, "period": period, "ranges": ranges}
+        try:
+            self._check_presence(stored, piece, start, records)
+            self._rests_on(stored, piece, {start: records})
+        except Refuted:
+            return False
+        return True
 
     def check_piece(self, piece: Mapping[str, Any]) -> None:
         """The partitions of a piece are there, with the content that the certificate states, and hold their base."""
@@ -480,7 +494,8 @@ class _Reference:
             block = replace(block, pieces={} if have_rows else pieces)
             self._refuse_joined_cubes(select, node)
             block.check_additive()
-            refuse_counts_of_rows(select, executed)
+            if block.semi_join() is None:
+                refuse_counts_of_rows(select, executed)
         _check_arms(self, block)
 
     def _check_source(self, node: exp.Table) -> None:
@@ -541,9 +556,10 @@ class _Reference:
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
         if lost:
             raise Refuted(f"the conditions ask for {ranges_text(lost)}, too")
+        # A plan may leave conditions of a query inside of this one to it.
         if added and not is_exact:
             raise NotUnderstood(f"a condition on time, beside {ranges_text(added)}")
-        if added:
+        if added and not block.source.meta.get("names"):
             raise Refuted(f"the conditions do not ask for {ranges_text(added)}")
 
     def _cut(self, ranges: Sequence[Range]) -> list[Range]:
@@ -719,7 +735,7 @@ def _check_arm(
 ) -> None:
     if clauses_of(arm) - {"expressions", "from_", "where"}:
         raise NotUnderstood("a clause in place of the cube")
-    if arm.args.get("from_") is None and not reference.selected:
+    if arm.args.get("from_") is None:
         if arm.args["where"].this.sql() != "1 = 0":
             raise Refuted("rows stand in place of the cube, and no piece has any")
         return
@@ -732,7 +748,7 @@ def _check_arm(
     if clauses_of(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
     for item in arm.expressions:
-        _check_item(item, stored, block)
+        check_item(item, stored, block)
     where = arm.args.get("where")
     columns = stored.table.definition["partition_columns"]
     test = (lambda _: True) if where is None else ComputedExpressions().read(where.this)
@@ -765,29 +781,3 @@ def _check_arm(
     if chosen & selected.get(stored.name, set()):
         raise Refuted(f"partitions of {stored.name} are read twice")
     selected.setdefault(stored.name, set()).update(chosen)
-
-
-def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
-    """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
-    of the partition's period.
-    """
-    name, value = unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
-    raw = stored.definition.get("raw")
-    if (name == block.time and raw is None) or name in stored.others:
-        return  # Computed for each partition.
-    if name in block.other_times and raw is None:
-        raise NotUnderstood(f"{name} of {stored.name}, which no partition column names")
-    if name != block.time and not stored.has_column(name):
-        raise Refuted(f"{stored.name} does not have the column {name} of its cube")
-    if name not in block.measures.keys() | block.dimensions.keys() | {block.time} | block.other_times:
-        raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
-    declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
-    value = uncast(value, block.type_of(name))
-    if isinstance(value, exp.Column) and declared is None:
-        if value.name.lower() != name:
-            raise Refuted(f"{value.name} of {stored.name} stands for {name}")
-        return
-    if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
-        declared = sql_of_count(name, raw, block.measures.values())
-    if declared is None or uncast(tree_of(declared), block.type_of(name)) != value:
-        raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")

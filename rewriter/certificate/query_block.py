@@ -199,12 +199,17 @@ class QueryBlock:
             raise NotUnderstood("LATERAL VIEW or WINDOW, over rollups")
         if any(table.args.get("joins") for table in select.find_all(exp.Table, exp.Subquery)):
             raise NotUnderstood("a join within FROM, over rollups")
+        semi_join = self.semi_join()
+        if semi_join is not None:
+            self._check(semi_join, set(), in_where=False)
+            return
         for join in select.args.get("joins") or ():
             self._check_join(join)
         # Not those of subqueries.
         calls = [node for node in select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is select]
         is_aggregate = any(not isinstance(node.parent, exp.Window) for node in calls)
-        if not is_aggregate and not select.args.get("group") and not select.args.get("distinct"):
+        is_of_groups = is_aggregate or select.args.get("group") or select.args.get("distinct")
+        if not is_of_groups and not self._is_of_values():
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
             raise Refuted("the query returns rows, and a piece holds sums")
@@ -216,6 +221,29 @@ class QueryBlock:
                     if name in ("having", "group"):
                         self._refuse_ambiguous(clause, output)
                     self._check(clause, names, in_where=name == "where")
+
+    def _check_on(self, condition: exp.Expr, filters: bool) -> None:
+        """Checks a condition of a join. Bounds of time are those of the block where the join filters its rows."""
+        if self.uses_time(condition) and filters and _Condition(self).read(condition)[1]:
+            return
+        is_of_time = self.uses_time(condition) or self._other_time(condition) is not None
+        if is_of_time and not self._is_of_units(condition):
+            raise NotUnderstood(f"time in the condition {condition.sql('spark')[:80]} of a join, over rollups")
+        self._check(condition, set(), in_where=False)
+
+    def semi_join(self) -> exp.Join | None:
+        """Returns the SEMI or ANTI JOIN that tests for rows of the cube: how many there are does not matter."""
+        join = self.source.parent
+        is_tested = isinstance(join, exp.Join) and join.kind in ("SEMI", "ANTI") and join.parent is self.select
+        return join if is_tested and isinstance(join, exp.Join) else None
+
+    def _is_of_values(self) -> bool:
+        """Tests for a query in IN or EXISTS: how often it returns a row does not matter."""
+        parent = self.select.parent
+        while isinstance(parent, exp.Subquery | exp.Paren):
+            parent = parent.parent
+        has_own_order = self.select.args.get("limit") or self.select.args.get("offset")
+        return isinstance(parent, exp.In | exp.Exists) and not has_own_order
 
     def _check_join(self, join: exp.Join) -> None:
         """Each row of a rollup joins the rows that its events join: the condition is one on what all pieces have. In an
@@ -253,14 +281,10 @@ class QueryBlock:
                 self._check(part, output, in_where=False)
         elif isinstance(node, exp.Join):
             on = node.args.get("on")
-            if (
-                on is not None
-                and (self.uses_time(on) or self._other_time(on) is not None)
-                and not self._is_of_units(on)
-            ):
-                raise NotUnderstood(f"time in the condition {on.sql('spark')[:80]} of a join, over rollups")
-            if on is not None:
-                self._check(on, set(), in_where=False)
+            for part in _conjuncts(on) if on is not None else ():
+                self._check_on(part, self._filters(node))
+        elif isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
+            self._check_subquery(node)
         elif _is_logical(node):
             for child in node.iter_expressions():
                 if self._measure(child) is not None:
@@ -283,6 +307,18 @@ class QueryBlock:
                 self._check(child, output, in_where=False)
         else:
             raise NotUnderstood(f"{type(node).__name__.upper()} {node.sql('spark')[:80]}, over rollups")
+
+    def _check_subquery(self, node: exp.Expr) -> None:
+        """A subquery that knows only dimensions of the row has one value for all events of a row of sums."""
+        own_names = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
+        for column in node.find_all(exp.Column):
+            is_own = self.is_own(column) and (column.table or column.name.lower() in own_names)
+            if is_own and column.name.lower() not in self.dimensions:
+                raise NotUnderstood(f"{column.sql('spark')} in a subquery, over rollups")
+            if is_own:
+                self._check_column(column, set())
+        if any(isinstance(part, exp.Rand | exp.Anonymous) for part in node.walk()):
+            raise NotUnderstood(f"a function in the subquery {node.sql('spark')[:80]}, over rollups")
 
     def _is_of_units(self, condition: exp.Expr) -> bool:
         """Tests whether a condition depends on time through units that no piece splits alone."""
@@ -398,6 +434,15 @@ class QueryBlock:
             self._check_sum(node.this)
         elif isinstance(node, exp.Mul) and (_is_number(node.this) or _is_number(node.expression)):
             self._check_sum(node.expression if _is_number(node.this) else node.this)
+        elif isinstance(node, exp.Mul) and self._has_no_measure(node.this):
+            self._check(node.this, set(), in_where=False)
+            self._check_sum(node.expression)
+        elif isinstance(node, exp.Mul) and self._has_no_measure(node.expression):
+            self._check(node.expression, set(), in_where=False)
+            self._check_sum(node.this)
+        elif isinstance(node, exp.Add | exp.Sub) and self._is_never_null(node):
+            self._check_sum(node.this)
+            self._check_sum(node.expression)
         elif isinstance(node, exp.Case) and node.this is None:
             for branch in node.args["ifs"]:
                 self._check(branch.this, set(), in_where=False)
@@ -411,6 +456,15 @@ class QueryBlock:
             raise Refuted(f"SUM({node.sql('spark')}) counts single rows")
         else:
             raise NotUnderstood(f"SUM({node.sql('spark')[:80]})")
+
+    def _has_no_measure(self, node: exp.Expr) -> bool:
+        return all(self._measure(column) is None for column in node.find_all(exp.Column))
+
+    def _is_never_null(self, node: exp.Expr) -> bool:
+        """Tests for sums and multiples of measures that are NOT NULL: a NULL in one event would drop all of its sum."""
+        parts = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal)
+        measures = [self._measure(column) for column in node.find_all(exp.Column)]
+        return all(isinstance(part, parts) for part in node.walk()) and all(m is not None and m[4] for m in measures)
 
     def _check_value(self, value: exp.Expr | None) -> None:
         is_nothing = value is None or isinstance(value, exp.Null)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
+from rewriter.certificate.edits import sql_of_count, tree_of, uncast, unmarked
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -22,6 +25,7 @@ from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import CatalogRecords, Object, Record
+    from rewriter.certificate.query_block import QueryBlock
 
 
 @dataclass
@@ -183,3 +187,29 @@ def ranges_text(ranges: Sequence[Range]) -> str:
     return ", ".join(
         f"{time_text(start) or 'the beginning'} to {time_text(end) or 'the end'}" for start, end in ranges[:3]
     )
+
+
+def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
+    """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
+    of the partition's period.
+    """
+    name, value = unmarked(item.alias_or_name, block.cube), item.this if isinstance(item, exp.Alias) else item
+    raw = stored.definition.get("raw")
+    if (name == block.time and raw is None) or name in stored.others:
+        return  # Computed for each partition.
+    if name in block.other_times and raw is None:
+        raise NotUnderstood(f"{name} of {stored.name}, which no partition column names")
+    if name != block.time and not stored.has_column(name):
+        raise Refuted(f"{stored.name} does not have the column {name} of its cube")
+    if name not in block.measures.keys() | block.dimensions.keys() | {block.time} | block.other_times:
+        raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}, which the cube does not have")
+    declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
+    value = uncast(value, block.type_of(name))
+    if isinstance(value, exp.Column) and declared is None:
+        if value.name.lower() != name:
+            raise Refuted(f"{value.name} of {stored.name} stands for {name}")
+        return
+    if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":
+        declared = sql_of_count(name, raw, block.measures.values())
+    if declared is None or uncast(tree_of(declared), block.type_of(name)) != value:
+        raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}")
