@@ -480,6 +480,15 @@ class TextComparison:
             return False
 
 
+def _is_used(name: str, query: exp.Select) -> bool:
+    """Tests whether a query around this one may use the column of a name."""
+    columns = (
+        column for column in query.root().find_all(exp.Column) if query not in enclosing_nodes(column, exp.Select)
+    )
+    stars = (star for star in query.root().find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+    return any(column.name.lower() == name.lower() for column in columns) or any(stars)
+
+
 def refuse_renamed_times(query: exp.Expr, clocks: Clocks) -> None:
     """Refuses times of a zone that a query inside of another one gives another name."""
     if clocks.zone is None:
@@ -489,7 +498,7 @@ def refuse_renamed_times(query: exp.Expr, clocks: Clocks) -> None:
     for select in query.find_all(exp.Select):
         is_inner = select.find_ancestor(exp.Select, exp.With) is not None
         for item in select.expressions if is_inner else ():
-            is_named = item.alias_or_name.lower() in clocks.times
+            is_named = item.alias_or_name.lower() in clocks.times or not _is_used(item.alias_or_name, select)
             times = [column for column in item.find_all(exp.Column) if clocks.is_time(column)]
             if not is_named and any(not _is_read_on_clocks(time) for time in times):
                 raise NotUnderstood(f"{item.sql('spark')[:80]} of a query inside of another one, in a zone")

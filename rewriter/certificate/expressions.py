@@ -438,7 +438,7 @@ class ComputedExpressions:
 
     def _matches(self, node: exp.RegexpLike) -> Compute:
         pattern = node.expression.name if node.expression.is_string else ""
-        if not re.fullmatch(r"\^(?:[\w\-: ]|\[0-9\]\{\d\})+\$", pattern):
+        if not re.fullmatch(r"\^(?:[\w\-: ]|\[\d-\d\](?:\{\d\})?)+\$", pattern):
             raise _not_understood(node)
         compiled = re.compile(pattern)
         return self._call(lambda text: compiled.fullmatch(_text(text)) is not None, node.this)

@@ -69,7 +69,7 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, is_named, offset_of_name
+from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, offset_of_name
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
@@ -79,6 +79,7 @@ from rewriter.certificate.stored_tables import (
     check_listed,
     checked_starts,
     extent_of_piece,
+    is_named,
     may_share,
     ranges_text,
     read_instant,
@@ -182,6 +183,8 @@ class _Reference:
         #: where time is called missing.
         self.tables: dict[str, StoredTable] = {}
         self.bases: dict[str, str] = {}
+        #: By name of the table: the time in which it is used.
+        self.windows: dict[str, Range] = {}
         #: The time of all pieces.
         self._read: Range = (LAST, FIRST)
         #: By name of the table and values of the partition: the start of the period of each one in a piece.
@@ -218,6 +221,8 @@ class _Reference:
             raise Refuted(f"{name} is a fact of {fact.definition['cube']}")
         of_fact = {str(stored.definition["table"]).lower(): stored for stored in tables_of(fact, self.catalog)}
         self.tables |= of_fact
+        now = read_instant(self.certificate["now"])
+        self.windows |= {table: stored.window(self.zone, now) for table, stored in of_fact.items()}
         periods = {period for stored in of_fact.values() for period in stored.layouts}
         self.bases[fact.name.lower()] = min(periods, key=FINEST_FIRST.index)
 
@@ -282,6 +287,7 @@ class _Reference:
                 for start, records in by_start.items():
                     stretch = [(start, following(period, self.zone, start))]
                     is_whole = stored.is_raw or not difference(stretch, self.requested)
+                    is_whole = is_whole and not difference(stretch, [self.windows[stored.name]])
                     if is_whole and intersection(stretch, missing) and self._is_usable(stored, period, start, records):
                         raise NotUnderstood(f"{stored.name} has {time_text(start)}, which is called missing")
 
@@ -303,6 +309,9 @@ class _Reference:
         if piece["period"] not in stored.layouts:
             raise Refuted(f"{piece['table']} has no {piece['period']} partitions")
         check_listed(stored)
+        outside = difference(read_ranges(piece["ranges"]), [self.windows[stored.name]])
+        if outside:
+            raise Refuted(f"{ranges_text(outside)} is outside of the time in which {stored.name} is used")
         wanted = [
             start
             for range_ in read_ranges(piece["ranges"])
@@ -465,7 +474,9 @@ class _Reference:
             for stored in self.tables.values():
                 for period, layout in stored.layouts.items():
                     for start, record in self._located(stored, layout, (FIRST, LAST)):
-                        beyond = start < at if is_begin else following(period, self.zone, start) > at
+                        stop = following(period, self.zone, start)
+                        is_used = not difference([(start, stop)], [self.windows[stored.name]])
+                        beyond = is_used and (start < at if is_begin else stop > at)
                         if beyond and record.is_seen(self.catalog.commit):
                             raise NotUnderstood(
                                 f"{stored.name} has {time_text(start)} beyond the open end {time_text(at)}"
@@ -535,12 +546,6 @@ class _Reference:
     def _check_time(self, block: QueryBlock, base: str) -> None:
         time = block.wanted()
         is_exact = time.is_exact and time.is_alone
-        if not self.stated["pieces"] and not self.stated["missing"]:
-            if self.requested:
-                raise Refuted("time is requested, and no piece covers it")
-            if time.ranges:
-                raise NotUnderstood("a query of a time in which nothing is stored")
-            return
         # A plan may leave the conditions of the queries around the block to them.
         try:
             self._check_edges(self._cut(time.enclosed), base, time.is_exact)
@@ -551,6 +556,9 @@ class _Reference:
             union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))
             for ranges in (time.ranges, time.bounded)
         )
+        is_nothing = not self.stated["pieces"] and not self.stated["missing"]
+        if is_nothing and (self.requested or any(start < end for start, end in wanted)):
+            raise (Refuted if self.requested else NotUnderstood)("a query of a time that no piece covers")
         lost, added = difference(wanted, self.requested), difference(self.requested, most)
         if lost and not is_exact:
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")

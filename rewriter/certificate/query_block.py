@@ -272,7 +272,8 @@ class QueryBlock:
             for condition in node.iter_expressions():
                 self._check(condition, output, in_where=True)
         elif in_where and self.uses_time(node):
-            if self._other_time(node) is not None or not (_Condition(self).read(node)[1] or self._is_of_units(node)):
+            is_read = _Condition(self).read(node)[1] or _Condition(self).is_implied(node) or self._is_of_units(node)
+            if self._other_time(node) is not None or not is_read:
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
         elif in_where and self._other_time(node) is not None:
             self.of_time(self._other_time(node) or "").check_whole(node)
@@ -563,6 +564,12 @@ class _Condition:
             within = intersection(within, [*stretches]) if tests else within
         return within, not parts
 
+    def is_implied(self, node: exp.Expr) -> bool:
+        """Tests whether a condition on the calendar is true on all days of the pieces."""
+        ranges = union([range_ for ranges in self._block.pieces.values() for range_ in ranges])
+        days, is_read = self.read_calendar(node, ranges)
+        return bool(ranges) and is_read and days == ranges
+
     def _stretches(self, period: str, ranges: Sequence[Range]) -> Iterator[Range]:
         for start, end in ranges:
             at = floor(period, self._zone, start)
@@ -780,13 +787,6 @@ def enclosing_nodes(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     while ancestor is not None:
         yield ancestor
         ancestor = ancestor.find_ancestor(kind)
-
-
-def is_named(node: exp.Table, name: str, database: str | None) -> bool:
-    """Tests whether a name in the query is that of an object of the catalog. ``None`` for an unknown database."""
-    of, _, last = name.lower().rpartition(".")
-    is_there = database is None or (node.db or database).lower() == (of or "default")
-    return node.name.lower() == last and is_there
 
 
 def offset_of_name(table: exp.Table) -> int | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from rewriter.certificate.edits import sql_of_count, tree_of, uncast, unmarked
+from rewriter.certificate.expressions import ComputedExpressions
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -40,6 +41,19 @@ class StoredTable:
     layouts: Mapping[str, Layout]
     #: By another time and by period.
     others: Mapping[str, Mapping[str, Layout]]
+    #: The windows of time of the storage and of the table: their first and last bounds, as texts of ``time_range_in``.
+    windows: tuple[tuple[str | None, ...], ...]
+
+    def window(self, zone: str, now: int) -> Range:
+        """Returns the time in which the table is used. A period that reaches beyond it is not used."""
+        computed = ComputedExpressions(zone, now)
+        begin, end = FIRST, LAST
+        for window in self.windows:
+            first, last = (None if bound is None else computed.bound(exp.Literal.string(bound)) for bound in window)
+            if (first is None and window[0] is not None) or (last is None and window[1] is not None):
+                raise NotUnderstood(f"the window of time of {self.name}")
+            begin, end = max(begin, FIRST if first is None else first), min(end, LAST if last is None else last)
+        return begin, end
 
     @property
     def name(self) -> str:
@@ -83,8 +97,9 @@ class StoredTable:
 
 def tables_of(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
     """Yields the tables of a fact. Raises ``OutOfSight`` if the commit saw one of them no more."""
-    for storage, tables, *_ in fact.definition["storages"]:
+    for storage, tables, *bounds in fact.definition["storages"]:
         for definition in tables:
+            own = (definition.get("start"), definition.get("end"))
             table = catalog.find("table", definition["table"])
             if table is None:
                 raise OutOfSight(f"the catalog has no table {definition['table']}")
@@ -94,7 +109,7 @@ def tables_of(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
                 time.lower(): {data["period"]: Layout(data["period"], data["parts"], columns) for data in listed}
                 for time, listed in definition["others"]
             }
-            yield StoredTable(table, fact, storage, definition, columns, layouts, others)
+            yield StoredTable(table, fact, storage, definition, columns, layouts, others, ((*bounds,), own))
 
 
 @dataclass
@@ -155,6 +170,13 @@ def check_inexact(inside: Sequence[int], stated: Sequence[str], zone: str) -> No
     # A bound that is included ends behind it.
     if any(at not in times and at - 1 not in times for at in inside):
         raise NotUnderstood("the bounds inside base periods are others than the certificate names")
+
+
+def is_named(node: exp.Table, name: str, database: str | None) -> bool:
+    """Tests whether a name in the query is that of an object of the catalog. ``None`` for an unknown database."""
+    of, _, last = name.lower().rpartition(".")
+    is_there = database is None or (node.db or database).lower() == (of or "default")
+    return node.name.lower() == last and is_there
 
 
 def extent_of_piece(piece: Mapping[str, Any]) -> Range:
