@@ -180,6 +180,8 @@ class _Projection:
             self._outer.set("where", exp.Where(this=both))
         query = self._use.parent if isinstance(self._use, exp.Subquery) else self._inner.parent
         self._source.meta.setdefault("names", []).append(self._source.alias_or_name)
+        columns = {column.name.lower() for column in self._inner.find_all(exp.Column)}
+        self._source.meta.setdefault("columns", set()).update(columns)
         self._source.set("alias", exp.TableAlias(this=exp.to_identifier(self._name)))
         self._use.replace(self._source)
         if isinstance(query, exp.CTE):

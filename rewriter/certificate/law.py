@@ -533,13 +533,19 @@ class _Reference:
 
     def _base_rows(self, block: QueryBlock) -> BaseRows:
         """Returns what the rows of the cube are for the query; of a fact, if the query names one."""
-        of_pieces = [stored.fact for stored in self.tables.values()]
+        of_pieces = [self.tables[piece["table"].lower()].fact for piece in self.stated["pieces"]]
         is_of_cube = block.source.name.lower() == block.cube.name.lower().rpartition(".")[2]
         facts = [self.catalog.find("fact", name) for name in self.catalog.facts_of(block.cube.name) if is_of_cube]
         others = [fact for fact in facts if fact is not None]
         used = block.used_columns()
-        rows = BaseRows.among([*of_pieces, *others] if used is None else [*of_pieces, *carrying(others, used)])
-        if (used is None or block.other_times) and rows != BaseRows.among(of_pieces):
+        # A query that was merged into this one may name more columns than this one uses.
+        most = None if used is None else used | block.source.meta.get("columns", set())
+        candidates = [[*of_pieces, *(others if names is None else carrying(others, names))] for names in (used, most)]
+        rows, of_most = (BaseRows.among(among or others) for among in candidates)
+        is_unsure = rows != of_most or (
+            (used is None or block.other_times) and rows != BaseRows.among(of_pieces or others)
+        )
+        if is_unsure:
             raise NotUnderstood("a fact with shorter base periods, which may not have all columns of the query")
         return rows
 
