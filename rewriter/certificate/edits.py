@@ -33,8 +33,10 @@ def tree_of(text: str) -> exp.Expr:
 
 def bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
     """Returns the tree of the query, or of the executed text (``sql``), with the values of the parameters."""
-    tree = tree_of(certificate[member])
-    names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)}
+    text = certificate[member]
+    tree = tree_of(text)
+    has_places = certificate["parameters"] or re.search(r":\s*[A-Za-z_`]|\?", text) is not None
+    names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)} if has_places else set()
     if names != certificate["parameters"].keys() and (member == "query" or names - certificate["parameters"].keys()):
         raise Refuted("the parameters are not those of the query")
     return _bind(tree.copy(), certificate["parameters"]) if names else tree

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -72,6 +73,10 @@ def count_rows(records: Sequence[Record]) -> int | None:
     return None if None in counts else sum(count or 0 for count in counts)
 
 
+def _first_value(record: Record) -> str:
+    return record.values[0] or ""
+
+
 @lru_cache(maxsize=100_000)
 def _values(text: str) -> tuple[str | None, ...]:
     return tuple(json.loads(text))
@@ -90,6 +95,7 @@ FROM partitions AS p
 LEFT JOIN write_ids AS m ON m.object_id = p.table_id AND m.write_id = p.made
 LEFT JOIN write_ids AS e ON e.object_id = p.table_id AND e.write_id = p.ended
 WHERE p.table_id = :table_id AND p.key >= :first AND p.key < :last
+ORDER BY p.key
 """
 
 
@@ -175,6 +181,17 @@ class CatalogRecords:
             self.ordinals.clear()
             self.checked_rollups.clear()
         return versions
+
+    def versions_in(self, table: Object, ranges: Sequence[tuple[str, str | None]]) -> Iterator[Record]:
+        """Yields the versions whose first partition column, a text, lies in one of ``text_ranges``."""
+        if ranges == [("", None)]:
+            yield from self.versions(table)
+            return
+        versions = self.versions(table, ranges[0][0] or None, ranges[-1][1]) if ranges else []
+        for low, high in ranges:
+            first = bisect_left(versions, low, key=_first_value)
+            behind = len(versions) if high is None else bisect_right(versions, high, key=_first_value)
+            yield from (version for version in versions[first:behind] if version.values[0] is not None)
 
     def _read_versions(self, table_id: int, first: str | None, last: str | None) -> list[Record]:
         prefix = b"\x01" + (table_id + (1 << 63)).to_bytes(8, "big")

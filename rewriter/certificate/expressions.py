@@ -9,7 +9,6 @@ from __future__ import annotations
 import calendar
 import operator
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from operator import itemgetter
@@ -472,15 +471,6 @@ def text_ranges(node: exp.Expr, column: str) -> list[tuple[str, str | None]]:
             texts[0] if isinstance(node, exp.LT | exp.LTE) else None,
         )
     ]
-
-
-def is_within(text: str | None, ranges: Sequence[tuple[str, str | None]]) -> bool:
-    """Tests whether a text lies in one of ``text_ranges``; NULL lies in that of all texts alone."""
-    if text is None:
-        return ranges == [("", None)]
-    index = bisect_right(ranges, text, key=itemgetter(0)) - 1
-    high = ranges[index][1] if index >= 0 else ""
-    return index >= 0 and (high is None or text <= high)
 
 
 def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -54,7 +55,7 @@ from rewriter.certificate.evidence import (
     count_rows,
     digest,
 )
-from rewriter.certificate.expressions import ComputedExpressions, is_within, text_ranges, typed_values
+from rewriter.certificate.expressions import ComputedExpressions, text_ranges, typed_values
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -552,11 +553,13 @@ class _Reference:
     def _check_time(self, block: QueryBlock, base: str) -> None:
         time = block.wanted()
         is_exact = time.is_exact and time.is_alone
-        # A plan may leave the conditions of the queries around the block to them.
-        try:
-            self._check_edges(self._cut(time.enclosed), base, time.is_exact)
-        except Unaccepted:
-            self._check_edges(self._cut(time.bounded), base, time.is_exact)
+        # A plan may leave conditions of the queries around the block to them, and those on the calendar to the text.
+        for ranges in (time.enclosed, time.bounded):
+            with suppress(Unaccepted):
+                self._check_edges(self._cut(ranges), base, time.is_exact)
+                break
+        else:
+            self._check_edges(self._cut(time.ranges), base, time.is_exact)
         # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
         wanted, most = (
             union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))
@@ -778,9 +781,8 @@ def _check_arm(
     # The catalog reads partitions by the text of the first column.
     name, type, *_ = columns[0]
     ranges = text_ranges(where.this, name.lower()) if where is not None and type == "string" else [("", None)]
-    hull = (ranges[0][0] or None, ranges[-1][1]) if ranges else ("", "")
-    for version in reference.catalog.versions(stored.table, *hull):
-        if not version.is_seen(reference.catalog.commit) or not is_within(version.values[0], ranges):
+    for version in reference.catalog.versions_in(stored.table, ranges):
+        if not version.is_seen(reference.catalog.commit):
             continue
         values = typed_values(columns, version.values)
         if not test(values):

@@ -655,15 +655,19 @@ class _Condition:
 
     def _compare_text(self, operator: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> list[Range] | None:
         """Returns the times of ``date_format(time, 'yyyy-MM') operator text``: texts have the order of times."""
-        if not isinstance(right, exp.Literal) or not right.is_string or self._zone != "UTC":
+        shows_hours = isinstance(left, exp.Cast) or "H" in (pattern_of(left) or "")  # type: ignore[arg-type]
+        if not isinstance(right, exp.Literal) or not right.is_string or (shows_hours and self._zone != "UTC"):
             return None
-        text_at = self._constants.read(left)
-        times = range(*(instant(at) for at in (datetime.min, datetime.max)))
+        text_at = ComputedExpressions().read(left)
+        clocks = range(*(instant(at) for at in (datetime.min, datetime.max)))
         first, behind = (
-            bisect(times, right.name, key=lambda at: text_at({self._block.time: moment(at)}))
+            bisect(clocks, right.name, key=lambda at: text_at({self._block.time: moment(at)}))
             for bisect in (bisect_left, bisect_right)
         )
-        begin, end = (FIRST if at == 0 else LAST if at == len(times) else times[at] for at in (first, behind))
+        begin, end = (
+            FIRST if at == 0 else LAST if at == len(clocks) else from_clocks(moment(clocks[at]), self._zone)
+            for at in (first, behind)
+        )
         return [(start, stop) for start, stop in _beside(operator, begin, end) if start < stop]
 
     def _compare_date(self, operator: type[exp.Expr], right: exp.Expr) -> list[Range] | None:
