@@ -258,7 +258,7 @@ class ComputedExpressions:
     def _in(self, node: exp.In) -> Compute:
         if node.args.get("query") or node.args.get("unnest"):
             raise _not_understood(node)
-        equals = [self.read(exp.EQ(this=node.this, expression=option)) for option in node.expressions]
+        equals = [self.read(exp.EQ(this=node.this.copy(), expression=option.copy())) for option in node.expressions]
 
         def compute(values: Values) -> bool | None:
             results = [equal(values) for equal in equals]
@@ -267,8 +267,9 @@ class ComputedExpressions:
         return compute
 
     def _between(self, node: exp.Between) -> Compute:
-        low = exp.GTE(this=node.this, expression=node.args["low"])
-        return self.read(exp.And(this=low, expression=exp.LTE(this=node.this, expression=node.args["high"])))
+        low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+        return self.read(exp.And(this=low, expression=high))
 
     def _case(self, node: exp.Case) -> Compute:
         if node.this is not None:

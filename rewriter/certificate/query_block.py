@@ -600,12 +600,11 @@ class _Condition:
         if isinstance(node, exp.In) and not node.args.get("query") and node.expressions:
             equals = [self._compare(exp.EQ, node.this, option) for option in node.expressions]
             return None if None in equals else union([range_ for ranges in equals for range_ in ranges or ()])
-        if isinstance(node, exp.NEQ):
-            equal = self._leaf(exp.EQ(this=node.this, expression=node.expression))
-            return None if equal is None else complement(equal)
-        if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ):
-            ranges = self._compare(type(node), node.this, node.expression)
-            return self._compare(_MIRRORED[type(node)], node.expression, node.this) if ranges is None else ranges
+        if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE | exp.EQ | exp.NEQ):
+            kind = exp.EQ if isinstance(node, exp.NEQ) else type(node)
+            ranges = self._compare(kind, node.this, node.expression)
+            ranges = self._compare(_MIRRORED[kind], node.expression, node.this) if ranges is None else ranges
+            return complement(ranges) if isinstance(node, exp.NEQ) and ranges is not None else ranges
         return None
 
     def _time_range_in(self, call: exp.Anonymous) -> list[Range] | None:
