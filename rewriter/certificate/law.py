@@ -559,7 +559,6 @@ class _Reference:
                 self._check_edges(self._cut(ranges), base, time.is_exact)
                 break
         else:
-            # Conditions on the calendar around the block may exclude such a bound.
             self._check_edges(self._cut(time.ranges), base, is_exact)
         # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
         wanted, most = (
@@ -598,8 +597,8 @@ class _Reference:
         inside = [edge for edge in edges if floor(base, self.zone, edge) != edge]
         of_sums = [edge for edge in inside if not self._is_of_events(base, edge)]
         if of_sums and self._is_raw():
-            kind = Refuted if is_exact else NotUnderstood
-            raise kind(f"{time_text(of_sums[0])} lies inside a base period, and its events are not read")
+            text = f"{time_text(of_sums[0])} lies inside a base period, and its events are not read"
+            raise Refuted(text) if is_exact else NotUnderstood(text)
         # The time of a base row is the start of its period: t <= '01:00' takes the hour, and says nothing inexact.
         # A bound in the last second is the end of its period: BETWEEN … AND '23:59:59'.
         inexact = [
