@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 def select(statement: s.Select, context: Context) -> Result:
     """Runs a query. Starts the engine if none has started; rows are read as they are fetched."""
     started = time.perf_counter()
-    context, proof = _proven(statement.query, context)
+    context, proof = with_proof(statement.query, context)
     prepared, stream = _started(statement, context)
     if proof is not None and proof.is_pending:
-        stream.on_end(partial(_start_proof, proof, prepared.plan, context))
+        stream.on_end(partial(start_proof, proof, prepared.plan, context))
     stream.hold(context.snapshot)
     stream.convert_errors(lambda error: _later(error, statement.query, prepared, context.snapshot))
     seconds = time.perf_counter() - started - prepared.planning_seconds
@@ -150,7 +150,7 @@ def _noted(query: Query, plan: Plan, context: Context) -> Iterator[str]:
         yield warning
 
 
-def _proven(query: Query, context: Context) -> tuple[Context, ShadowProof | None]:
+def with_proof(query: Query, context: Context) -> tuple[Context, ShadowProof | None]:
     """Draws whether the query gets a shadow proof. One that comes before the query ends here: where rollups differ, the
     query reads the state without them.
     """
@@ -159,13 +159,13 @@ def _proven(query: Query, context: Context) -> tuple[Context, ShadowProof | None
         return context, None
     proof = ShadowProof()
     if settings.is_before:
-        _start_proof(proof, prepare(query, context).plan, context, None)
+        start_proof(proof, prepare(query, context).plan, context)
         proof.wait_cancellable()
     return context.renewed() if proof.differing else context, proof
 
 
-def _start_proof(proof: ShadowProof, plan: Plan, context: Context, failure: Failure | None) -> None:
-    """Starts the proof of a query, which ends at once where the query has failed."""
+def start_proof(proof: ShadowProof, plan: Plan, context: Context, failure: Failure | None = None) -> None:
+    """Starts the proof of a query that has ended. It ends at once where the query has failed."""
     assert context.shadow_proofs is not None
     references = plan.coverage.references if failure is None else ()
     parts = [part for reference in references for part in reference.parts]

@@ -24,12 +24,12 @@ from rewriter.grammar.families import tables as s
 from rewriter.grammar.terms import ColumnDef
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.runtime.result import Result
+from rewriter.runtime.result import Result, ShadowProof
 from rewriter.runtime.statement_runners import runs
 from rewriter.safe_removal import remove_empty
 from rewriter.statements.define.tables import CreationTarget, referred, split_columns
 from rewriter.statements.query.engine_errors import with_position
-from rewriter.statements.query.select import prepare
+from rewriter.statements.query.select import prepare, start_proof, with_proof
 from rewriter.statements.resolve.locations import refuse_external_write
 from rewriter.statements.resolve.partition_specs import Spec
 from rewriter.statements.write.insert import move, staging_directory, take_back_files, write_query
@@ -85,6 +85,8 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
     creation = CreationTarget.of(statement, context)
     if creation.is_there and statement.if_not_exists:
         return Result("CREATE TABLE", rowcount=0)
+    context, proof = with_proof(statement.query, context)
+    creation = CreationTarget.of(statement, context)
     context = _required(creation, context)
     prepared = prepare(statement.query, context)
     creation = creation.on(prepared.route.cluster or creation.cluster)
@@ -107,7 +109,9 @@ def create_table_as(statement: s.CreateTableAs, context: Context) -> Result:
             files = create(statement, target, query, commit, context)
         except Error as error:
             raise error.at(statement.table.span) from None
-    return _result(table, prepared, files, time.perf_counter() - started)
+    if proof is not None and proof.is_pending:
+        start_proof(proof, prepared.plan, context)
+    return _result(table, prepared, files, time.perf_counter() - started, proof)
 
 
 def _required(creation: CreationTarget, context: Context) -> Context:
@@ -250,12 +254,14 @@ def _emptied_on_failure(table: Table) -> Iterator[None]:
         raise
 
 
-def _result(table: Table, prepared: Prepared, files: Sequence[WrittenFile], seconds: float) -> Result:
+def _result(
+    table: Table, prepared: Prepared, files: Sequence[WrittenFile], seconds: float, proof: ShadowProof | None
+) -> Result:
     return Result(
         "CREATE TABLE",
         rowcount=rows_of(files),
         coverage=prepared.plan.coverage,
         plan=prepared.plan,
         warnings=(*prepared.plan.warnings, *tiny_files_warning(table, files)),
-        stats=stats_of(files, seconds, prepared),
+        stats=stats_of(files, seconds, prepared, proof),
     )

@@ -48,7 +48,7 @@ from rewriter.safe_removal import discard_tree, make_directory, move_file, remov
 from rewriter.statements.define.mark_complete import check_window, loaded_window
 from rewriter.statements.query.engine_errors import with_position
 from rewriter.statements.query.not_null_measures import check_not_null
-from rewriter.statements.query.select import prepare, the_partition
+from rewriter.statements.query.select import prepare, start_proof, the_partition, with_proof
 from rewriter.statements.query.words_relied_on import first_write
 from rewriter.statements.resolve.default_values import default_sql
 from rewriter.statements.resolve.location_conflicts import check_table_location
@@ -201,6 +201,7 @@ def check_insert(statement: s.Insert, context: Context, at: Span | None = None) 
 
 def _insert(statement: s.Insert, context: Context) -> Result:
     started = time.perf_counter()
+    context, proof = with_proof(statement.query, context)
     checked_insert = check_insert(statement, context)
     if checked_insert is not None and note_changed(checked_insert.listings(context), context):
         context = context.renewed()
@@ -215,6 +216,8 @@ def _insert(statement: s.Insert, context: Context) -> Result:
         # The commit may refuse what the query produced, such as a partition that fits no layout.
         raise error.at(statement.query.span) from None
     plan = checked_insert.prepared.plan
+    if proof is not None and proof.is_pending:
+        start_proof(proof, plan, context)
     return Result(
         "INSERT",
         rowcount=rows_of(files),
@@ -227,7 +230,10 @@ def _insert(statement: s.Insert, context: Context) -> Result:
             *first_write(checked_insert.target.table, plan.readings, context),
         ),
         stats=stats_of(
-            files, time.perf_counter() - started - checked_insert.prepared.planning_seconds, checked_insert.prepared
+            files,
+            time.perf_counter() - started - checked_insert.prepared.planning_seconds,
+            checked_insert.prepared,
+            proof,
         ),
     )
 

@@ -29,7 +29,7 @@ from rewriter.errors import CommitUnknownError, Error, OperationalError, disk_fu
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.cover.validity import is_bounded, window
 from rewriter.runtime.heartbeat import heartbeat
-from rewriter.runtime.result import Stats
+from rewriter.runtime.result import ShadowProof, Stats
 from rewriter.safe_removal import discard_tree, make_directory
 from rewriter.scratch_directories import ScratchDirectory
 from rewriter.statements.query.select import selected_partitions
@@ -395,10 +395,12 @@ def removed_on_refusal(directory: WriteDirectory) -> Iterator[None]:
 _TINY_BYTES, _MANY_FILES = 1024 * 1024, 1000
 
 
-def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None) -> Stats:
+def stats_of(
+    files: Sequence[WrittenFile], seconds: float, prepared: Prepared | None = None, proof: ShadowProof | None = None
+) -> Stats:
     """Returns the statistics of a statement that wrote these files into one table.
 
-    ``prepared`` is the query that produced the files.
+    ``prepared`` is the query that produced the files, ``proof`` its shadow proof.
     """
     return Stats(
         prepared.scans if prepared is not None else (),
@@ -407,6 +409,8 @@ def stats_of(files: Sequence[WrittenFile], seconds: float, prepared: Prepared | 
         written_bytes=sum([file.bytes for file in files]),
         planning_seconds=prepared.planning_seconds if prepared is not None else 0.0,
         execution_seconds=seconds,
+        verification=prepared.verification if prepared is not None else None,
+        shadow_proof=proof,
     )
 
 

@@ -281,3 +281,21 @@ def test_a_difference_is_told_where_the_catalog_cannot_be_written(
     connection.execute("SET rewriter.verify_when = before")
     with pytest.warns(rewriter.Warning, match=r"2024-01-01 differs .* still used, because the commit failed \(The cat"):
         assert connection.execute(QUERY).fetchall() == WRONG
+
+
+@pytest.mark.filterwarnings("ignore:days DAILY")
+@pytest.mark.parametrize("moment", ["after", "before"])
+@pytest.mark.parametrize(
+    "statement", ["INSERT INTO billed SELECT depot, n FROM ({}) AS q", "CREATE OR REPLACE TABLE billed AS {}"]
+)
+def test_rows_that_are_written_get_a_proof(connection: Connection, statement: str, moment: str) -> None:
+    """Before the statement, a wrong row is never written; after it, the statement says so."""
+    connection.execute("CREATE TABLE billed (depot STRING, n BIGINT)")
+    corrupt(connection)
+    connection.execute("SET rewriter.verify = 100%")
+    connection.execute(f"SET rewriter.verify_when = {moment}")
+    proof = proof_of(connection.execute(statement.format(QUERY.partition(" ORDER BY")[0])))
+    assert proof.wait(300)
+    assert proof.differing == ("days DAILY 2024-01-01",)
+    rows = connection.execute("SELECT depot, n FROM billed ORDER BY depot").fetchall()
+    assert rows == (RIGHT if moment == "before" else WRONG)
