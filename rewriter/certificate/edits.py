@@ -7,7 +7,7 @@ have the same values: at each change of the clocks in the time that is read, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,33 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import exp
 
+from rewriter.certificate.evidence import NotUnderstood, Refuted
 from rewriter.certificate.expressions import ComputedExpressions, period_of_unit
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
-from rewriter.certificate.query_block import PURE, enclosing_nodes, offset_of_name
-from rewriter.certificate.verdicts import NotUnderstood, Refuted
+from rewriter.certificate.subqueries import (
+    PROJECTION,
+    PURE,
+    Projection,
+    clauses_of,
+    counterpart,
+    enclosing_nodes,
+    offset_of_name,
+)
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import CatalogRecords, Object
 
 
+#: What sqlglot reads in another way than Spark: years of weeks in patterns, and the ends of such comments.
+_UNCLEAR = re.compile(r"'[yMdHhmsS/:T. -]*Y[YyMdHhmsS/:T. -]*'|--[^\n]*\\\n")
+
+
 @lru_cache(maxsize=64)
 def tree_of(text: str) -> exp.Expr:
     """Returns the tree of a text. It is not to be changed: each text is read once."""
+    if _UNCLEAR.search(text):
+        raise NotUnderstood("a pattern of years of weeks, or a comment that ends in a backslash")
     return sqlglot.parse_one(text, dialect="spark")
 
 
@@ -67,7 +81,7 @@ class Texts:
         places = {reference["start"] for reference in self._certificate["references"]}
         query, executed = bound_query(self._certificate), bound_query(self._certificate, "sql")
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
-        if all(_Projection.of(source) is None for source in sources):
+        if all(Projection.of(source) is None for source in sources):
             return query, executed
         query, executed = query.copy(), executed.copy()
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
@@ -78,141 +92,12 @@ class Texts:
         while is_merged:
             is_merged = False
             for source, in_place in pairs:
-                typed, made = _Projection.of(source), _Projection.of(in_place)
+                typed, made = Projection.of(source), Projection.of(in_place)
                 if typed is not None and made is not None:
                     typed.merge()
                     made.merge()
                     is_merged = True
         return query, executed
-
-
-class _Projection:
-    """A query that only projects and filters ``source``, and the place ``use`` in the query ``outer`` that names it."""
-
-    def __init__(self, source: exp.Expr, use: exp.Expr, inner: exp.Select, outer: exp.Select) -> None:
-        self._source, self._use, self._inner, self._outer = source, use, inner, outer
-        self._name = use.alias_or_name or source.alias_or_name
-        self._is_alone = not outer.args.get("joins")
-        #: Values of columns, by name, and whether all other columns of the source are columns, too.
-        self._has_all = any(isinstance(item, exp.Star) for item in inner.expressions)
-        self._items = [item for item in inner.expressions if not isinstance(item, exp.Star)]
-        names = use.alias_column_names or [item.alias_or_name for item in self._items]
-        self._values = {
-            name.lower(): self._qualified(item.unalias()) for name, item in zip(names, self._items, strict=False)
-        }
-
-    @classmethod
-    def of(cls, source: exp.Expr) -> _Projection | None:
-        """Returns the query of a source, if it can be merged into the one around it."""
-        inner = source.find_ancestor(exp.Select)
-        if inner is None or source.parent is not inner.args.get("from_"):
-            return None
-        clauses = clauses_of(inner) - {"expressions", "from_", "where"}
-        more = clauses_of(source) - {"this", "db", "alias"}
-        parts = [*inner.expressions, *filter(None, [inner.args.get("where")])]
-        is_computed = any(isinstance(n, exp.AggFunc | exp.Window | exp.Query) for part in parts for n in part.walk())
-        use = _place_of(inner)
-        if clauses or more or is_computed or use is None or source.alias_column_names:
-            return None
-        outer = use.find_ancestor(exp.Select)
-        if outer is None or clauses_of(use) - {"this", "alias"} or outer.args.get("laterals"):
-            return None
-        joins: list[exp.Join] = outer.args.get("joins") or []
-        is_first = use.parent is outer.args["from_"]
-        is_joined = any(j is use.parent and j.side == "" and j.kind in ("", "INNER", "CROSS") for j in joins)
-        keeps = all(j.side in ("", "LEFT") and not j.method and not j.args.get("using") for j in joins)
-        projection = cls(source, use, inner, outer)
-        return projection if (is_first or is_joined) and keeps and projection._is_mergeable() else None
-
-    def _is_mergeable(self) -> bool:
-        names = len(self._use.alias_column_names)
-        if len(self._values) != len(self._items) or (names and (names != len(self._items) or self._has_all)):
-            return False
-        output = {item.alias.lower() for item in self._outer.expressions if item.alias}
-        for node in self._own_nodes():
-            is_nested = isinstance(node, exp.Table | exp.Subquery) and node.find_ancestor(exp.Select) is not self._outer
-            if is_nested and node.alias_or_name.lower() == self._name.lower():
-                return False
-            is_all = isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count) and not self._has_all
-            if is_all and not (self._is_alone and node.parent is self._outer):
-                return False
-            if not isinstance(node, exp.Column):
-                continue
-            is_known = self._has_all or node.name.lower() in self._values
-            if node.table.lower() == self._name.lower() and not (is_known and not isinstance(node.this, exp.Star)):
-                return False
-            is_own = not node.table and is_known
-            if is_own and node.find_ancestor(exp.Select) is not self._outer:
-                return False
-            clause = node.find_ancestor(exp.Group, exp.Having)
-            if is_own and clause is not None and node.name.lower() in output:
-                return False
-        return True
-
-    def _own_nodes(self) -> Iterator[exp.Expr]:
-        """Yields the nodes of the outer query that are not of this one."""
-        return self._outer.walk(prune=lambda node: node is self._use or "is_source" in node.meta)
-
-    def _qualified(self, value: exp.Expr) -> exp.Expr:
-        value = value.copy()
-        for column in value.find_all(exp.Column):
-            column.set("table", exp.to_identifier(self._name))
-        return value
-
-    def merge(self) -> None:
-        """Puts the source in the place of the query, and the values of its columns in the places of their names."""
-        output = {item.alias.lower() for item in self._outer.expressions if item.alias}
-        for node in [*self._own_nodes()]:
-            if isinstance(node, exp.Star) and node.parent is self._outer and not self._has_all:
-                names = self._use.alias_column_names or [item.alias_or_name for item in self._items]
-                items = [exp.alias_(self._values[name.lower()].copy(), name) for name in names]
-                self._outer.set(
-                    "expressions", [i for item in self._outer.expressions for i in (items if item is node else [item])]
-                )
-            if not isinstance(node, exp.Column) or node.name.lower() not in self._values:
-                continue
-            is_of_result = node.find_ancestor(exp.Order) is not None and node.name.lower() in output
-            if node.table.lower() == self._name.lower() or not (node.table or is_of_result):
-                value = self._values[node.name.lower()].copy()
-                node.replace(exp.alias_(value, node.name) if node.parent is self._outer else value)
-        where = self._inner.args.get("where")
-        if where is not None:
-            own, condition = self._outer.args.get("where"), self._qualified(where.this)
-            both = condition if own is None else exp.And(this=condition, expression=own.this)
-            self._outer.set("where", exp.Where(this=both))
-        query = self._use.parent if isinstance(self._use, exp.Subquery) else self._inner.parent
-        self._source.meta.setdefault("names", []).append(self._source.alias_or_name)
-        columns = {column.name.lower() for column in self._inner.find_all(exp.Column)}
-        self._source.meta.setdefault("columns", set()).update(columns)
-        self._source.set("alias", exp.TableAlias(this=exp.to_identifier(self._name)))
-        self._use.replace(self._source)
-        if isinstance(query, exp.CTE):
-            scope = query.parent
-            query.pop()
-            if isinstance(scope, exp.With) and not scope.expressions:
-                scope.pop()
-
-
-def _place_of(query: exp.Select) -> exp.Expr | None:
-    """Returns the only place in FROM or JOIN that uses the rows of a query; ``None`` where there is none."""
-    parent = query.parent
-    if isinstance(parent, exp.Subquery):
-        return parent if isinstance(parent.parent, exp.From | exp.Join) else None
-    if not isinstance(parent, exp.CTE) or parent.alias_column_names:
-        return None
-    name, root = parent.alias.lower(), query.root()
-    uses = [table for table in root.find_all(exp.Table) if table.name.lower() == name]
-    is_unique = sum(cte.alias.lower() == name for cte in root.find_all(exp.CTE)) == 1
-    is_only = is_unique and len(uses) == 1 and not uses[0].db and parent not in enclosing_nodes(uses[0], exp.CTE)
-    return uses[0] if is_only and isinstance(uses[0].parent, exp.From | exp.Join) else None
-
-
-#: What the query of a repeated WITH may have in it, beside expressions that compute a value from values alone.
-_PROJECTION = (
-    exp.Select, exp.From, exp.Where, exp.Table, exp.TableAlias, exp.Star, exp.TimestampTrunc, exp.DateTrunc, exp.Year,
-    exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.Hour, exp.Minute, exp.WeekOfYear,
-    exp.LastDay, exp.TimeToStr, exp.TimeStrToTime, exp.TsOrDsToTimestamp, exp.Extract, exp.Interval, exp.Subquery,
-)  # fmt: skip
 
 
 def check_views(certificate: Mapping[str, Any], catalog: CatalogRecords) -> None:
@@ -221,8 +106,8 @@ def check_views(certificate: Mapping[str, Any], catalog: CatalogRecords) -> None
     """
     database, temporary = certificate["database"], certificate["temporary_views"]
     expansion = _ViewExpansion(catalog, temporary)
-    typed = expansion.expanded(tree_of(certificate["typed"]).copy(), database, ())
-    query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(tree_of(certificate["query"]).copy(), database, ())
+    typed = expansion.expanded(tree_of(certificate["typed"]).copy(), database)
+    query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(tree_of(certificate["query"]).copy(), database)
     _copy_queries(typed, {cte.alias.lower() for cte in query.find_all(exp.CTE)})
     if _plain(typed, expansion.qualified) != _plain(query, expansion.qualified):
         raise NotUnderstood("a query that is not the typed one with its views in their places")
@@ -238,29 +123,35 @@ class _ViewExpansion:
         #: Databases and names of the views that were replaced.
         self.qualified: set[tuple[str, str]] = set()
 
-    def expanded(self, tree: exp.Expr, database: str, chain: tuple[str, ...]) -> exp.Expr:
-        """Changes a tree, whose names without a database are of ``database``."""
+    def expanded(
+        self, tree: exp.Expr, database: str, chain: tuple[str, ...] = (), *, is_stored: bool = False
+    ) -> exp.Expr:
+        """Changes a tree, whose names without a database are of ``database``. A stored view reads no temporary one."""
         of_query = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+        if any(clause.parent is not tree for clause in tree.find_all(exp.With)):
+            raise NotUnderstood("a WITH inside of a query, beside a view")
         for table in [*tree.find_all(exp.Table)]:
             name = table.name.lower()
             if not table.db and name in of_query:
                 continue
             if table.args.get("catalog") or not isinstance(table.this, exp.Identifier):
                 raise NotUnderstood(f"{table.sql('spark')[:80]}, beside a view")
-            view = None if self._is_expanded else self._view(table, database)
+            is_temporary = not table.db and name in self._temporary and not is_stored
+            view = None if self._is_expanded else self._view(table, database, is_temporary)
             if view is None:
                 table.set("db", exp.to_identifier(table.db or database))
                 continue
             if name in chain or any(value and key not in ("this", "db", "alias") for key, value in table.args.items()):
                 raise NotUnderstood(f"the view {table.sql('spark')[:80]}")
-            body = self.expanded(tree_of(view["query"]).copy(), view.get("database") or "default", (*chain, name))
+            body = tree_of(view["query"]).copy()
+            self.expanded(body, view.get("database") or "default", (*chain, name), is_stored=not is_temporary)
             columns = table.alias_column_names or [column for column, *_ in view["columns"]]
             self.qualified.add((table.db.lower(), name))
             _put_query(table, body, columns)
         return tree
 
-    def _view(self, table: exp.Table, database: str) -> Mapping[str, Any] | None:
-        if not table.db and table.name.lower() in self._temporary:
+    def _view(self, table: exp.Table, database: str, is_temporary: bool) -> Mapping[str, Any] | None:
+        if is_temporary:
             of_session = self._temporary[table.name.lower()]
             return {**of_session, "columns": [[column] for column in of_session["columns"]]}
         of = table.db.lower() or database
@@ -283,7 +174,7 @@ def _copy_queries(tree: exp.Expr, kept: Set[str]) -> None:
     names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
     for cte in ctes:
         query, clauses = cte.this, clauses_of(cte.this)
-        is_plain = all(isinstance(node, (*PURE, *_PROJECTION)) for node in query.walk())
+        is_plain = all(isinstance(node, (*PURE, *PROJECTION)) for node in query.walk())
         if names.count(cte.alias.lower()) > 1 or not is_plain or clauses - {"expressions", "from_", "where"}:
             raise NotUnderstood(f"copies of the query {cte.alias}")
     for cte in ctes:
@@ -308,6 +199,14 @@ def _plain(tree: exp.Expr, views: Set[tuple[str, str]]) -> exp.Expr:
     return tree
 
 
+def refuse_counts_of_sums(block: exp.Select, executed: exp.Expr, cube: Object) -> None:
+    """Refuses COUNT(*) of a block over base rows that hold several events each, where a measure counts them."""
+    executed_block = counterpart(block, executed)
+    for node in executed_block.find_all(exp.Count) if _counters_of_events(cube) else ():
+        if isinstance(node.this, exp.Star | exp.Literal) and node.find_ancestor(exp.Select) is executed_block:
+            raise NotUnderstood(f"{node.sql('spark')} over rows that hold several events each")
+
+
 def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr) -> None:
     """Refuses a count or an average of a block over rollups that no edit replaced: they have fewer rows than events."""
     executed_block = counterpart(block, executed)
@@ -315,22 +214,6 @@ def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr) -> None:
         is_of_rows = isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct)
         if is_of_rows and node.find_ancestor(exp.Select) is executed_block:
             raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
-
-
-def counterpart(block: exp.Expr, executed: exp.Expr) -> exp.Expr:
-    """Returns the node of the executed text in the place of one of the query's."""
-    path = [block]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
-    for node in reversed(path[:-1]):
-        value = executed.args.get(node.arg_key or "")
-        if isinstance(value, list):
-            value = value[node.index or 0] if (node.index or 0) < len(value) else None
-        if not isinstance(value, exp.Expr):
-            raise NotUnderstood("an executed text of another form than the query")
-        # An edit may have given an item its name.
-        executed = value.this if isinstance(value, exp.Alias) and not isinstance(node, exp.Alias) else value
-    return executed
 
 
 def check_name(before: str, inserted: str) -> None:
@@ -358,6 +241,14 @@ _INSTANT_READERS = (
     exp.UnixSeconds, exp.UnixMillis, exp.UnixMicros, exp.Coalesce, exp.If, exp.Case,
 )  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.NullSafeEQ)
+
+
+#: What an edit makes of a time on the clocks of a zone: shifts between literals, and the beginning of a unit.
+_SHIFTS = (
+    exp.Case, exp.If, exp.Column, exp.Identifier, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Literal,
+    exp.Cast, exp.DataType, exp.TimestampAdd, exp.TsOrDsAdd, exp.Add, exp.Sub, exp.Interval, exp.Var, exp.Paren,
+    exp.TimestampTrunc, exp.DateTrunc, exp.Neg, exp.TimeStrToTime, exp.TsOrDsToTimestamp,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -404,7 +295,8 @@ class TextComparison:
             return
         if old.arg_key == "expressions" and isinstance(old.parent, exp.Select) and not isinstance(old, exp.Alias):
             if isinstance(new, exp.Alias):
-                new = new.this  # A name that an edit gives an item.
+                self._check_given_name(old, new.alias.lower())
+                new = new.this
             elif old != new and not isinstance(old, exp.Column):
                 raise NotUnderstood(f"{new.sql('spark')[:80]} has not the name of {old.sql('spark')[:60]}")
         is_now = isinstance(new, exp.Anonymous) and new.name.lower() == "now"
@@ -425,6 +317,13 @@ class TextComparison:
                 elif part != changed:
                     raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]}")
 
+    def _check_given_name(self, old: exp.Expr, name: str) -> None:
+        """A name that an edit gives an item is that of its column, and not that of a column in it."""
+        columns = {column.name.lower() for column in old.find_all(exp.Column)}
+        is_other = name != old.name.lower() if isinstance(old, exp.Column) else name in columns
+        if is_other or not re.search(r"\w", name):
+            raise NotUnderstood(f"the name {name[:80]!r} of {old.sql('spark')[:60]}")
+
     def _check_clocks(self, old: exp.Expr, new: exp.Expr) -> None:
         """Refuses what is read on the clocks of the zone, and has another value on those of UTC, edited or not."""
         zone, clocks = self._clocks.zone, self._clocks
@@ -437,20 +336,34 @@ class TextComparison:
         )
         if clocks.is_time(old) and old == new and not isinstance(_parent(old), _INSTANT_READERS) and not is_local:
             raise NotUnderstood(f"{old.sql('spark')} in {type(_parent(old)).__name__.upper()} on the clocks of {zone}")
+        if clocks.is_time(old) and old == new and not _is_kept_whole(old):
+            raise NotUnderstood(f"{old.sql('spark')} in an expression, on the clocks of {zone}")
+        if isinstance(old, _COMPARISONS) and not all(self._is_known_side(side) for side in old.iter_expressions()):
+            sides = [side.unnest() for side in old.iter_expressions()]
+            if any(clocks.is_first_time(side) for side in sides):
+                raise NotUnderstood(f"{old.sql('spark')[:80]}, on the clocks of {zone}")
         if is_local and not self._is_same_time(old, new.this if isinstance(new, exp.Alias) else new.unnest()):
             raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]} on the clocks of {zone}")
+
+    def _is_known_side(self, side: exp.Expr) -> bool:
+        """Tests for a constant, and for a time or the beginning of its unit."""
+        return side.find(exp.Column, exp.Query) is None or self._clocks.is_first_time(side.unnest())
 
     def _is_known(self, old: exp.Expr, new: exp.Expr) -> bool:
         if isinstance(old, exp.Table) and isinstance(new, exp.Table):
             return _is_named(old, new)
         if isinstance(old, exp.Column) and isinstance(new, exp.Column):
-            return old.name.lower() == new.name.lower() and _ends_with(_parts(old), _parts(new))
+            # A database before the name of the table is left out.
+            is_short = len(_parts(old)) == 3 and len(_parts(new)) == 2 and _ends_with(_parts(old), _parts(new))
+            return _parts(old) == _parts(new) or is_short
         if isinstance(old, exp.AggFunc) and isinstance(new, exp.Cast) and type(new.this.unnest()) is type(old):
             # A sum over wider columns, with the type of the base's: it fails where it does not fit.
             return bool(old == new.this.unnest()) and self._is_exact_type(old, new.to.sql("spark").lower())
         value = new.unnest()
         if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in":
             return value == old or _is_range(old, value, self._clocks)
+        if isinstance(old, exp.Count | exp.Avg | exp.Filter) and not self._is_of_cube(old, value):
+            return False
         if self._cube is not None and isinstance(old, exp.Count) and isinstance(value, exp.Coalesce):
             return _is_count_of_events(old, value, self._cube)
         if self._cube is not None and isinstance(old, exp.Filter) and isinstance(value, exp.Coalesce):
@@ -464,6 +377,14 @@ class TextComparison:
         zone = self._clocks.zone
         is_value = isinstance(old, exp.Column | exp.Literal | exp.Add | exp.Sub | exp.Func)
         return zone is not None and is_value and old != new and self._is_same_time(old, value)
+
+    def _is_of_cube(self, old: exp.Expr, new: exp.Expr) -> bool:
+        """Tests whether an aggregate is one of the SELECT that names the cube, and its new columns are the cube's."""
+        select = old.find_ancestor(exp.Select)
+        names = {s.alias_or_name.lower() for s in self._sources if s.find_ancestor(exp.Select) is select}
+        added = {column.sql() for column in new.find_all(exp.Column)} - {c.sql() for c in old.find_all(exp.Column)}
+        columns = [column for column in new.find_all(exp.Column) if column.sql() in added or isinstance(old, exp.Avg)]
+        return len(names) == 1 and all(column.table.lower() in ("", *names) for column in columns)
 
     def _is_exact_type(self, aggregate: exp.AggFunc, type: str) -> bool:
         """Tests whether a type holds each sum of a measure or fails: an integer, or a decimal of as many digits behind
@@ -533,6 +454,8 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bo
     """Tests whether an expression on the clocks of the zone is another one on those of UTC."""
     local, utc = ComputedExpressions(zone, clocks.now), ComputedExpressions(now=clocks.now)
     columns = [*old.find_all(exp.Column), *new.find_all(exp.Column)]
+    if not columns and not (_is_compared(old, clocks.is_first_time) or _is_compared(old, _is_date)):
+        return False
     if not columns:
         before, after = local.constant(old), utc.constant(new)
         if type(before) is type(after) and not isinstance(before, str):
@@ -544,6 +467,8 @@ def _is_same_time(old: exp.Expr, new: exp.Expr, clocks: Clocks, zone: str) -> bo
         return False
     name = columns[0].name.lower()
     if {column.name.lower() for column in columns} != {name} or name not in clocks.ranges:
+        return False
+    if zone == "UTC" or not all(isinstance(node, _SHIFTS) for node in new.walk()):
         return False
     computed = utc.read(new)
     if isinstance(old, exp.Column):
@@ -572,6 +497,18 @@ def _parent(time: exp.Expr) -> exp.Expr | None:
 def _is_read_on_clocks(time: exp.Expr) -> bool:
     parent = _parent(time)
     return isinstance(parent, _CLOCK_READERS) or (isinstance(parent, exp.Cast) and parent.is_type("date"))
+
+
+def _is_kept_whole(time: exp.Expr) -> bool:
+    """Tests whether a time that an aggregate or a CASE returns is read as an instant, too."""
+    node, parent = time, _parent(time)
+    while isinstance(parent, exp.Min | exp.Max | exp.Coalesce | exp.If | exp.Case | exp.Paren):
+        if isinstance(parent, exp.If | exp.Case) and node.arg_key in ("this", "ifs") and isinstance(parent, exp.If):
+            return True  # In a condition, which is looked at itself.
+        node, parent = parent, parent.parent
+    is_plain = node is time
+    readers = (exp.Select, exp.Alias, exp.Group, exp.Ordered, exp.Tuple, exp.Count, exp.Distinct, exp.Is, exp.Window)
+    return is_plain or isinstance(parent, readers)
 
 
 def _is_date(node: exp.Expr) -> bool:
@@ -610,13 +547,17 @@ def _is_count_of_events(count: exp.Count, node: exp.Coalesce, cube: Object) -> b
     column = value
     if not isinstance(column, exp.Column):
         return False
+    return _counters_of_events(cube) == [unmarked(column.name, cube)]
+
+
+def _counters_of_events(cube: Object) -> list[str]:
+    """Returns the measures that may count the events, in lower case."""
     measures = cube.definition["measures"]
     # A measure is its name, type, kind, counter, NOT NULL and EVENTS.
     of_values = {measure[3].lower() for measure in measures if measure[3] and not measure[4]}
     counters = [measure for measure in measures if measure[2] == "COUNT"]
     marked = [measure for measure in counters if measure[5]]
-    of_events = marked or [measure for measure in counters if measure[0].lower() not in of_values]
-    return len(of_events) == 1 and of_events[0][0].lower() == unmarked(column.name, cube)
+    return [m[0].lower() for m in marked or [m for m in counters if m[0].lower() not in of_values]]
 
 
 def unmarked(name: str, cube: Object) -> str:
@@ -702,8 +643,3 @@ def union_arms(tree: exp.Expr) -> list[exp.Select]:
         else:
             raise NotUnderstood(f"{type(node).__name__} in place of the cube")
     return arms
-
-
-def clauses_of(node: exp.Expr) -> set[str]:
-    """Returns the names of the parts that a node has."""
-    return {name for name, value in node.args.items() if value}

@@ -11,13 +11,14 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
 
+from rewriter.certificate.evidence import NotUnderstood
 from rewriter.certificate.periods import floor, from_clocks, instant, moment, read_pattern, read_time, to_clocks
-from rewriter.certificate.verdicts import NotUnderstood
 from rewriter.lazy_dataclass import dataclass
 
 #: Values by column, in lower case.
@@ -281,7 +282,7 @@ class ComputedExpressions:
     def _cast(self, node: exp.Cast) -> Compute:
         target = node.to.sql("spark").lower()
         if target in _INTEGERS:
-            return self._call(int, node.this)
+            return self._call(partial(_whole_number, target), node.this)
         if target in ("timestamp", "date"):
             return self._call(self._timestamp if target == "timestamp" else self._date, node.this)
         if target != "string":
@@ -432,7 +433,7 @@ class ComputedExpressions:
         if node.args.get("length") is None:
             raise _not_understood(node)
         return self._call(
-            lambda text, start, length: _text(text)[start - 1 : start - 1 + length],
+            lambda text, start, length: _text(text)[_positive(start) - 1 : start - 1 + _positive(length)],
             node.this, node.args["start"], node.args["length"],
         )  # fmt: skip
 
@@ -524,6 +525,21 @@ def _divided(dividend: Any, divisor: Any) -> tuple[int, int]:
         raise NotUnderstood("a division by zero")
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return quotient, a - b * quotient
+
+
+def _positive(value: Any) -> int:
+    if _integer(value) < 1:
+        raise NotUnderstood(f"{value!r} as a position")
+    return int(value)
+
+
+def _whole_number(type: str, value: Any) -> int:
+    """Returns a number or its digits as an integer of a type; what Spark refuses or cuts is not understood."""
+    is_digits = isinstance(value, str) and re.fullmatch(r"-?\d+", value) is not None
+    number = int(value) if is_digits else _integer(value)
+    if abs(number) >= 1 << (7, 15, 31, 63)[_INTEGERS.index(type)]:
+        raise NotUnderstood(f"{value!r} as a number")
+    return number
 
 
 def _integer(value: Any) -> int:

@@ -38,9 +38,8 @@ from rewriter.certificate.edits import (
     Texts,
     check_name,
     check_views,
-    clauses_of,
-    counterpart,
     refuse_counts_of_rows,
+    refuse_counts_of_sums,
     refuse_renamed_times,
     union_arms,
 )
@@ -49,9 +48,16 @@ from rewriter.certificate.evidence import (
     OPEN,
     REGISTERED,
     CatalogRecords,
+    Finding,
+    FindingKind,
+    NotUnderstood,
     Object,
+    OutOfSight,
     Record,
+    Refuted,
     Rows,
+    Unaccepted,
+    Verdict,
     count_rows,
     digest,
 )
@@ -70,7 +76,7 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock, TimeCondition, enclosing_nodes, offset_of_name
+from rewriter.certificate.query_block import QueryBlock, WantedTime
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
@@ -88,15 +94,7 @@ from rewriter.certificate.stored_tables import (
     reasons_as_words,
     tables_of,
 )
-from rewriter.certificate.verdicts import (
-    Finding,
-    FindingKind,
-    NotUnderstood,
-    OutOfSight,
-    Refuted,
-    Unaccepted,
-    Verdict,
-)
+from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
 
 FORMAT = "rewriter certificate 1"
 _LAST_SECOND = 1_000_000
@@ -115,7 +113,7 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
             findings.append(Finding(error.kind, place, str(error)))
         except sqlglot.errors.SqlglotError:
             findings.append(Finding(FindingKind.NOT_UNDERSTOOD, place, "a text that cannot be read"))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, re.error) as error:
             findings.append(Finding(FindingKind.NOT_UNDERSTOOD, place, f"{type(error).__name__}: {error}"))
         else:
             return True
@@ -148,7 +146,8 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
 def _check_frame(certificate: Mapping[str, Any]) -> None:
     if certificate.get("format") != FORMAT:
         raise NotUnderstood(f"the format {certificate.get('format')!r}")
-    if not certificate["references"]:
+    references = certificate["references"]
+    if not references or not all(isinstance(reference, dict) for reference in references):
         raise NotUnderstood("the query names no cube")
     if "typed" not in certificate and not certificate["is_typed"]:  # A certificate of 0.2.
         raise NotUnderstood("a query over views, without its own text")
@@ -499,20 +498,27 @@ class _Reference:
             pieces.setdefault(piece["period"], []).extend(read_ranges(piece["ranges"]))
         block = QueryBlock(select, node, self.cube, self.zone, pieces, read_instant(self.certificate["now"]), self.time)
         rows = self._base_rows(block)
-        self._check_time(block, rows.period)
+        time = block.wanted()
+        self._check_time(block, time, rows.period)
         have_rows = all(self._has_rows(piece, rows) for piece in self.stated["pieces"])
         # Rows of several facts are added up, too.
         if not have_rows or len({piece["fact"] for piece in self.stated["pieces"]}) > 1:
             block = replace(block, pieces={} if have_rows else pieces)
             self._refuse_joined_cubes(select, node)
             block.check_additive()
+            for ranges in (time.bounded, time.enclosed):
+                block.refuse_split(ranges, rows.period)
             if block.semi_join() is None:
                 refuse_counts_of_rows(select, executed)
+        elif not all(self.tables[piece["table"].lower()].is_raw for piece in self.stated["pieces"]):
+            refuse_counts_of_sums(select, executed, self.cube)
         _check_arms(self, block)
 
     def _check_source(self, node: exp.Table) -> None:
         """The query names the cube there, or the fact of all pieces."""
         database = self.certificate.get("database")
+        if clauses_of(node) - {"this", "db", "catalog", "alias"} or node.alias_column_names:
+            raise NotUnderstood(node.sql("spark")[:80])
         is_fact = not is_named(node, self.stated["cube"], database)
         if is_fact and (self.stated["missing"] or not self.stated["pieces"]):
             raise NotUnderstood(f"missing time of {node.name}")
@@ -550,8 +556,7 @@ class _Reference:
             raise NotUnderstood("a fact with shorter base periods, which may not have all columns of the query")
         return rows
 
-    def _check_time(self, block: QueryBlock, base: str) -> None:
-        time = block.wanted()
+    def _check_time(self, block: QueryBlock, time: WantedTime, base: str) -> None:
         is_exact = time.is_exact and time.is_alone
         # A plan may leave conditions of the queries around the block to them, and those on the calendar to the text.
         for ranges in (time.enclosed, time.bounded):
@@ -587,7 +592,10 @@ class _Reference:
         first = FIRST if begin is None else read_instant(begin["at"])
         last = LAST if end is None else read_instant(end["at"])
         return [
-            (start if stop <= first else max(start, first), stop if start >= last else min(stop, last))
+            (
+                max(start, first) if start == FIRST < first < stop else start,
+                min(stop, last) if stop == LAST and start < last else stop,
+            )
             for start, stop in ranges
         ]
 
@@ -709,12 +717,18 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
+    lost = block.own_names() - set(names[0])
+    if lost:
+        raise NotUnderstood(f"the column {min(lost)} of the cube, which stands not in its place")
+    marked = {name for name in names[0] if name.startswith("rw_")}
+    if any(column.name.lower() in marked for column in reference.texts.trees[0].find_all(exp.Column)):
+        raise NotUnderstood(f"the name {min(marked)} in the query")
     selected: dict[str, set[tuple[str | None, ...]]] = {}
     for arm in arms:
         _check_arm(arm, reference, block, selected)
     others = {time: block.condition_on(time) for time in block.other_times}
     wanted = {
-        table: {values for values in starts if not _is_excluded(reference, others, reference.tables[table], values)}
+        table: {values for values in starts if not reference.tables[table].is_excluded(values, others, reference.zone)}
         for table, starts in reference.selected.items()
     }
     for table, partitions in selected.items():
@@ -729,23 +743,6 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
         if not is_more and not all(condition.is_exact for condition in others.values()):
             raise NotUnderstood(f"a condition on another time, which may leave out partitions of {', '.join(tables)}")
         raise Refuted(f"the executed text selects other partitions of {', '.join(tables)} than the pieces name")
-
-
-def _is_excluded(
-    reference: _Reference, others: Mapping[str, TimeCondition], stored: StoredTable, values: tuple[str | None, ...]
-) -> bool:
-    """Tests whether the query's condition on another time is true for no row of a partition."""
-    for time, layouts in stored.others.items():
-        start = stored.other_start(time, values, reference.zone)
-        if start is None:
-            if others[time].excludes_null:
-                return True
-            continue
-        # A row of sums has the time of its start, an event any time of the period.
-        end = max(following(period, reference.zone, start) for period in layouts) if stored.is_raw else start + 1
-        if not intersection([(start, end)], others[time].ranges):
-            return True
-    return False
 
 
 def _check_arm(

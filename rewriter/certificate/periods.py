@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from rewriter.certificate.verdicts import NotUnderstood
+from rewriter.certificate.evidence import NotUnderstood
 
 FIRST, LAST = -(1 << 62), 1 << 62
 #: A range of times: the first, and the first behind it.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from rewriter.certificate.evidence import NotUnderstood, Refuted
 from rewriter.certificate.expressions import UNITS, ComputedExpressions, is_ordered_text, pattern_of
 from rewriter.certificate.periods import (
     FIRST,
@@ -29,29 +30,18 @@ from rewriter.certificate.periods import (
     transitions,
     union,
 )
-from rewriter.certificate.verdicts import NotUnderstood, Refuted
+from rewriter.certificate.subqueries import PURE, EnclosingQueries, conjuncts
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import Object
 
-#: Expressions that compute a value from values alone.
-PURE = (
-    exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT,
-    exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.Between, exp.In, exp.Like, exp.ILike, exp.Is, exp.Case, exp.If,
-    exp.Coalesce, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Length, exp.Add, exp.Sub,
-    exp.Mul, exp.Neg, exp.Abs, exp.Identifier, exp.Tuple, exp.Cast, exp.DataType, exp.Alias, exp.Ordered, exp.Var,
-    exp.Round, exp.Floor, exp.Ceil, exp.Sign, exp.Sqrt, exp.Ln, exp.Exp, exp.Pow, exp.Mod, exp.Nullif, exp.Greatest,
-    exp.Least, exp.Left, exp.Right, exp.Pad, exp.Replace, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace,
-    exp.StartsWith, exp.EndsWith, exp.Contains, exp.Initcap, exp.Reverse, exp.StrPosition, exp.Distinct,
-    exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateDiff, exp.StrToUnix,
-)  # fmt: skip
 #: Aggregates that are the same however often a value occurs.
 _LOGICAL, _LOGICAL_NAMES = (exp.LogicalAnd, exp.LogicalOr, exp.Any), ("every", "some")
 #: What may stand around them in a block that adds up.
 _CLAUSES = (
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Having, exp.Order, exp.Limit,
-    exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Star, exp.Div,
+    exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Div,
 )  # fmt: skip
 #: Functions of the rows of the result, which are computed after everything is added up.
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
@@ -143,7 +133,11 @@ class QueryBlock:
             ranges, is_exact = condition.read_calendar(where.this, ranges)
         is_alone = self.select.find_ancestor(exp.Select, exp.With) is None
         of_joins, is_joined = self._joined(condition)
-        around = of_joins if is_alone else intersection(of_joins, _EnclosingQueries(self).ranges())
+        around = (
+            of_joins
+            if is_alone
+            else intersection(of_joins, EnclosingQueries(self.select, self.source, self.time, condition.read).ranges())
+        )
         enclosed, ranges = intersection(enclosed, around), intersection(ranges, around)
         return WantedTime(bounded, enclosed, ranges, is_exact and not is_joined, is_alone)
 
@@ -158,7 +152,7 @@ class QueryBlock:
                 names = {column.name.lower() for column in on.find_all(exp.Column)} if on is not None else set()
                 is_joined |= bool(join.method) or self.time in names | {name.name.lower() for name in using}
                 continue
-            for part in _conjuncts(on):
+            for part in conjuncts(on):
                 of_part, is_exact = condition.read(part)
                 ranges, is_joined = intersection(ranges, of_part), is_joined or not is_exact
         return ranges, is_joined
@@ -182,6 +176,17 @@ class QueryBlock:
         names = {column.name.lower() for column in self.select.find_all(exp.Column) if self.is_own(column)}
         return names & (self.dimensions.keys() | self.measures.keys())
 
+    def own_names(self) -> set[str]:
+        """Returns the columns of the cube, in lower case, that the block and its subqueries name; of ``*`` none."""
+        own = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
+        columns = (column for column in self.select.find_all(exp.Column) if self.is_own(column))
+        return {column.name.lower() for column in columns if column.table or not self._is_hidden(column)} & own
+
+    def _is_hidden(self, column: exp.Column) -> bool:
+        """Tests for a name that a table of a subquery, or an item of the block, may give a meaning."""
+        items = {item.alias.lower() for item in self.select.expressions if item.alias}
+        return column.find_ancestor(exp.Select) is not self.select or column.name.lower() in items
+
     def condition_on(self, time: str) -> TimeCondition:
         """Returns what the conditions leave of a time that is not the leading one."""
         block = self.of_time(time)
@@ -201,15 +206,13 @@ class QueryBlock:
             raise NotUnderstood("a join within FROM, over rollups")
         semi_join = self.semi_join()
         if semi_join is not None:
+            if semi_join.method or semi_join.args.get("using"):
+                raise NotUnderstood(f"{semi_join.sql('spark')[:80].strip()}, over rollups")
             self._check(semi_join, set(), in_where=False)
             return
         for join in select.args.get("joins") or ():
             self._check_join(join)
-        # Not those of subqueries.
-        calls = [node for node in select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is select]
-        is_aggregate = any(not isinstance(node.parent, exp.Window) for node in calls)
-        is_of_groups = is_aggregate or select.args.get("group") or select.args.get("distinct")
-        if not is_of_groups and not self._is_of_values():
+        if not self._adds_up() and not select.args.get("distinct") and not self._is_of_values():
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
             raise Refuted("the query returns rows, and a piece holds sums")
@@ -218,9 +221,24 @@ class QueryBlock:
             for clause in value if isinstance(value, list) else [value]:
                 if isinstance(clause, exp.Expr):
                     names = output if name in ("order", "having", "group") else set()
-                    if name in ("having", "group"):
-                        self._refuse_ambiguous(clause, output)
+                    for part in [clause] if name in ("having", "group") else clause.find_all(exp.AggFunc):
+                        if name in ("having", "group", "order"):
+                            self._refuse_ambiguous(part, output)
                     self._check(clause, names, in_where=name == "where")
+
+    def _adds_up(self) -> bool:
+        """Tests for a block of groups, or of one sum. Aggregates of subqueries are not its own."""
+        calls = [node for node in self.select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is self.select]
+        return bool(self.select.args.get("group")) or any(not isinstance(node.parent, exp.Window) for node in calls)
+
+    def refuse_split(self, ranges: Sequence[Range], base: str | None = None) -> None:
+        """Refuses bounds inside a period of a piece; rows of the ``base`` period have the time of their start."""
+        edges = [edge for range_ in ranges for edge in range_ if edge not in (FIRST, LAST)]
+        for period, covered in self.pieces.items():
+            for edge in edges if period != base else ():
+                is_inside = any(start <= edge < end for start, end in covered)
+                if is_inside and floor(period, self.zone, edge) != edge:
+                    raise NotUnderstood(f"a bound inside a {period} period, over rollups")
 
     def _check_on(self, condition: exp.Expr, filters: bool) -> None:
         """Checks a condition of a join. Bounds of time are those of the block where the join filters its rows."""
@@ -239,11 +257,11 @@ class QueryBlock:
 
     def _is_of_values(self) -> bool:
         """Tests for a query in IN or EXISTS: how often it returns a row does not matter."""
-        parent = self.select.parent
-        while isinstance(parent, exp.Subquery | exp.Paren):
-            parent = parent.parent
-        has_own_order = self.select.args.get("limit") or self.select.args.get("offset")
-        return isinstance(parent, exp.In | exp.Exists) and not has_own_order
+        node: exp.Expr = self.select
+        while isinstance(node.parent, exp.Subquery | exp.Paren):
+            node = node.parent
+        is_set = isinstance(node.parent, exp.Exists) or (isinstance(node.parent, exp.In) and node.arg_key == "query")
+        return is_set and not self.select.args.get("limit") and not self.select.args.get("offset")
 
     def _check_join(self, join: exp.Join) -> None:
         """Each row of a rollup joins the rows that its events join: the condition is one on what all pieces have. In an
@@ -277,12 +295,12 @@ class QueryBlock:
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
         elif in_where and self._other_time(node) is not None:
             self.of_time(self._other_time(node) or "").check_whole(node)
-        elif isinstance(node, exp.Window) and isinstance(node.this, _RANKS):
+        elif isinstance(node, exp.Window) and isinstance(node.this, _RANKS) and self._adds_up():
             for part in [*node.args.get("partition_by", ()), *filter(None, [node.args.get("order")])]:
                 self._check(part, output, in_where=False)
         elif isinstance(node, exp.Join):
             on = node.args.get("on")
-            for part in _conjuncts(on) if on is not None else ():
+            for part in conjuncts(on) if on is not None else ():
                 self._check_on(part, self._filters(node))
         elif isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
             self._check_subquery(node)
@@ -299,6 +317,11 @@ class QueryBlock:
             if self.zone != "UTC" and self.pieces.keys() & {"HOURLY", "MINUTELY"}:
                 raise NotUnderstood(f"units of {other} on the clocks of a zone, over hours")
             self.of_time(other)._check_unit(node)
+        elif isinstance(node, (*_MIRRORED, exp.NEQ, exp.Between)) and self.uses_time(node):
+            ranges, is_exact = _Condition(self).read(node)
+            if not is_exact or self._other_time(node) is not None:
+                raise NotUnderstood(f"{node.sql('spark')[:80]}, over rollups")
+            self.refuse_split(ranges)
         elif isinstance(node, exp.Column):
             self._check_column(node, output)
         elif isinstance(node, (*PURE, *_CLAUSES)) and not isinstance(node, exp.Subquery):
@@ -318,7 +341,8 @@ class QueryBlock:
                 raise NotUnderstood(f"{column.sql('spark')} in a subquery, over rollups")
             if is_own:
                 self._check_column(column, set())
-        if any(isinstance(part, exp.Rand | exp.Anonymous) for part in node.walk()):
+        known = (*PURE, exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
+        if any(isinstance(part, exp.Func) and not isinstance(part, known) for part in node.walk()):
             raise NotUnderstood(f"a function in the subquery {node.sql('spark')[:80]}, over rollups")
 
     def _is_of_units(self, condition: exp.Expr) -> bool:
@@ -332,8 +356,9 @@ class QueryBlock:
     def _check_column(self, column: exp.Column, output: set[str]) -> None:
         name = column.name.lower()
         own_names = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
-        if self.select.args.get("joins") and (not self.is_own(column) or (not column.table and name not in own_names)):
-            return  # A column of a joined table, which is a function of dimensions.
+        is_joined = self.select.args.get("joins") and not column.table and name not in own_names
+        if is_joined or not self.is_own(column):
+            return  # Of a joined table, a function of dimensions; of a query around this one, the same for all rows.
         if name in self.dimensions:
             if self.dimensions[name].lower() in ("double", "float", "timestamp") or "<" in self.dimensions[name]:
                 raise NotUnderstood(f"the dimension {name} of type {self.dimensions[name]}")
@@ -540,7 +565,9 @@ class _Condition:
             return ([(FIRST, LAST)], True) if is_of_time else everything
         if isinstance(node, exp.Not):
             ranges, is_exact = self.read(node.this)
-            return (complement(ranges), True) if is_exact and self._is_only_time(node.this) else everything
+            # The opposite of IS NOT NULL is true for rows without the time.
+            is_exact = is_exact and self._is_only_time(node.this) and node.find(exp.Is) is None
+            return (complement(ranges), True) if is_exact else everything
         ranges_of_leaf = self._leaf(node)
         return everything if ranges_of_leaf is None else (ranges_of_leaf, True)
 
@@ -548,11 +575,13 @@ class _Condition:
         """Returns the days and hours of a bounded time for which conditions on the calendar are true, such as
         month(t) = 2, and whether nothing else is said about time.
         """
-        parts = [part for part in _conjuncts(node) if not self.read(part)[1]]
+        parts = [part for part in conjuncts(node) if not self.read(part)[1]]
         for period, units in (("DAILY", _WHOLE_DAYS), ("HOURLY", (*_WHOLE_DAYS, "HOURLY"))):
             length = sum(end - start for start, end in within)
             if not all(start > FIRST and end < LAST for start, end in within) or length > _MOST_TIME[period]:
                 break
+            if period == "HOURLY" and self._zone != "UTC":
+                break  # Its hours may begin at other minutes.
             of_period = [part for part in parts if self._is_only_time(part) and self._is_of_units(part, units)]
             parts = [part for part in parts if part not in of_period]
             tests = [self._constants.read(part) for part in of_period]
@@ -682,97 +711,6 @@ class _Condition:
         return _beside(operator, begin, end)
 
 
-class _EnclosingQueries:
-    """Reads the conditions of the queries around a block on the times that the block's columns give them.
-
-    A row that such a condition drops may as well be left out of the block: its columns have the values that the
-    condition is about, and no condition that is read is true for NULL.
-    """
-
-    def __init__(self, block: QueryBlock) -> None:
-        self._block, self._condition = block, _Condition(block)
-
-    def ranges(self) -> list[Range]:
-        """Returns times that contain all whose rows the queries around the block use."""
-        select, name = self._block.select, self._block.source.alias_or_name
-        if {clause for clause, value in self._block.source.args.items() if value} - {"this", "db", "catalog", "alias"}:
-            return [(FIRST, LAST)]
-        return self._around(select, _output(select, name, {self._block.time: exp.column(self._block.time, name)}))
-
-    def _around(self, query: exp.Select, columns: Mapping[str, exp.Expr]) -> list[Range]:
-        """``columns`` are the values of those columns of the query that are functions of the block's, by name."""
-        has_own_order = query.args.get("limit") or query.args.get("offset") or query.args.get("laterals")
-        parent = query.parent
-        if not columns or has_own_order or query.find(exp.Window) or not isinstance(parent, exp.Subquery | exp.CTE):
-            return [(FIRST, LAST)]
-        uses: list[exp.Expr] = [parent]
-        if isinstance(parent, exp.CTE):
-            name, root = parent.alias.lower(), query.root()
-            uses = [table for table in root.find_all(exp.Table) if table.name.lower() == name]
-            is_unique = sum(cte.alias.lower() == name for cte in root.find_all(exp.CTE)) == 1
-            if not is_unique or any(parent in enclosing_nodes(table, exp.CTE) for table in uses):
-                return [(FIRST, LAST)]
-        return union([range_ for use in uses for range_ in self._in_use(use, columns)])
-
-    def _in_use(self, source: exp.Expr, columns: Mapping[str, exp.Expr]) -> list[Range]:
-        """Returns the times that a query leaves of one of its sources."""
-        select = source.find_ancestor(exp.Select)
-        is_source = isinstance(source.parent, exp.From | exp.Join) and source.parent.parent is select
-        clauses = {name for name, value in source.args.items() if value} - {"this", "alias"}
-        if select is None or not is_source or clauses or source.alias_column_names or select.args.get("laterals"):
-            return [(FIRST, LAST)]
-        ranges, name = [(FIRST, LAST)], source.alias_or_name
-        where = select.args.get("where")
-        for condition in _conjuncts(where.this) if where is not None else ():
-            value = _in_terms_of(condition, select, name, columns)
-            if value is not None:
-                ranges = intersection(ranges, self._condition.read(value)[0])
-        return intersection(ranges, self._around(select, _output(select, name, columns)))
-
-
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    condition = condition.unnest()
-    if isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
-    else:
-        yield condition
-
-
-def _output(select: exp.Select, source: str, columns: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
-    """Returns the values of a query's output columns, by name, where they are functions of columns of a source."""
-    values: dict[str, exp.Expr] = {}
-    names: list[str] = []
-    for item in select.expressions:
-        if item.is_star:
-            is_whole = isinstance(item, exp.Star) and not select.args.get("joins") and set(item.args.values()) <= {None}
-            if not is_whole:
-                return {}
-            names += columns
-            values |= columns
-            continue
-        names.append(item.alias_or_name.lower())
-        value = _in_terms_of(item.unalias(), select, source, columns)
-        if value is not None:
-            values[names[-1]] = value
-    return {name: value for name, value in values.items() if names.count(name) == 1}
-
-
-def _in_terms_of(node: exp.Expr, select: exp.Select, source: str, columns: Mapping[str, exp.Expr]) -> exp.Expr | None:
-    """Returns an expression of a query with the values of a source's columns in their places; ``None`` where it uses
-    anything else.
-    """
-    is_alone = not select.args.get("joins")
-    for part in node.walk():
-        if isinstance(part, exp.AggFunc | exp.Window | exp.Query):
-            return None
-        if isinstance(part, exp.Column):
-            is_own = part.table.lower() == source.lower() if part.table else is_alone
-            if not is_own or part.name.lower() not in columns:
-                return None
-    return node.copy().transform(lambda n: columns[n.name.lower()].copy() if isinstance(n, exp.Column) else n)
-
-
 def _beside(operator: type[exp.Expr], begin: int, end: int) -> list[Range]:
     """Returns the times that compare with a stretch of time."""
     if operator is exp.LT:
@@ -782,18 +720,3 @@ def _beside(operator: type[exp.Expr], begin: int, end: int) -> list[Range]:
     if operator is exp.GT:
         return [(end, LAST)]
     return [(begin, LAST)] if operator is exp.GTE else [(begin, end)]
-
-
-def enclosing_nodes(node: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
-    """Returns the nodes of a kind around a node, the nearest one first."""
-    ancestor = node.find_ancestor(kind)
-    while ancestor is not None:
-        yield ancestor
-        ancestor = ancestor.find_ancestor(kind)
-
-
-def offset_of_name(table: exp.Table) -> int | None:
-    """Returns the offset of a table's name in the text; ``None`` for one that is not in it."""
-    first = table.args.get("catalog") or table.args.get("db") or table.this
-    start: int | None = first.meta.get("start") if first is not None else None
-    return start

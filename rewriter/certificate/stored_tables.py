@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from rewriter.certificate.edits import sql_of_count, tree_of, uncast, unmarked
+from rewriter.certificate.evidence import NotUnderstood, OutOfSight, Refuted
 from rewriter.certificate.expressions import ComputedExpressions
 from rewriter.certificate.periods import (
     FINEST_FIRST,
@@ -21,12 +22,11 @@ from rewriter.certificate.periods import (
     starts,
     time_text,
 )
-from rewriter.certificate.verdicts import NotUnderstood, OutOfSight, Refuted
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from rewriter.certificate.evidence import CatalogRecords, Object, Record
-    from rewriter.certificate.query_block import QueryBlock
+    from rewriter.certificate.query_block import QueryBlock, TimeCondition
 
 
 @dataclass
@@ -79,6 +79,20 @@ class StoredTable:
     def has_time(self, values: Sequence[str | None], zone: str) -> bool:
         """Tests whether the values of a partition name a time."""
         return any(layout.start(values, zone) is not None for layout in self.layouts.values())
+
+    def is_excluded(self, values: Sequence[str | None], conditions: Mapping[str, TimeCondition], zone: str) -> bool:
+        """Tests whether the query's condition on another time is true for no row of a partition."""
+        for time, layouts in self.others.items():
+            start = self.other_start(time, values, zone)
+            if start is None:
+                if conditions[time].excludes_null:
+                    return True
+                continue
+            # A row of sums has the time of its start, an event any time of the period.
+            end = max(following(period, zone, start) for period in layouts) if self.is_raw else start + 1
+            if not intersection([(start, end)], conditions[time].ranges):
+                return True
+        return False
 
     def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
         """Returns the values of the partition columns that name no time, and the ranges of other times."""
@@ -228,7 +242,7 @@ def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     declared = {column.lower(): text for column, text in (raw or {}).items()}.get(name)
     value = uncast(value, block.type_of(name))
     if isinstance(value, exp.Column) and declared is None:
-        if value.name.lower() != name:
+        if value.name.lower() != name or value.table:
             raise Refuted(f"{value.name} of {stored.name} stands for {name}")
         return
     if raw is not None and declared is None and name in block.measures and block.measures[name][2] == "COUNT":

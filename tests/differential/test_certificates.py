@@ -13,7 +13,7 @@ import pytest
 import rotation
 
 import rewriter
-from rewriter.certificate.verdicts import Verdict
+from rewriter.certificate.evidence import Verdict
 from rewriter.errors import Error
 from rewriter.statements.query.certificates import check_certificate
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
 from rewriter.catalog.model.temporary_views import with_typed_names
-from rewriter.certificate.evidence import CatalogRecords, Record, count_rows, digest
+from rewriter.certificate.evidence import CatalogRecords, Finding, FindingKind, Record, Verdict, count_rows, digest
 from rewriter.certificate.law import FORMAT, check
 from rewriter.certificate.periods import FIRST, LAST, time_text
-from rewriter.certificate.verdicts import Finding, FindingKind, Verdict
 from rewriter.errors import DataError, IntegrityError, NotSupportedError
 from rewriter.planner.model.plan import own_text
 from rewriter.runtime.result import Verification
@@ -76,6 +75,8 @@ def check_certificate(certificate: Mapping[str, Any], catalog: Catalog) -> Verdi
     """Checks a certificate against a catalog. A certificate of another warehouse is refuted. One that was made before
     the catalog was restored from a dump is of this warehouse.
     """
+    if not isinstance(certificate, Mapping):
+        return Verdict((Finding(FindingKind.NOT_UNDERSTOOD, "certificate", "a value that is no JSON object"),))
     identity = read_identity(catalog.warehouse)
     former = () if identity is None else identity.formerly
     if certificate.get("warehouse") not in (catalog.identity, *former):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rewriter.certificate.verdicts import FindingKind
+from rewriter.certificate.evidence import FindingKind
 from rewriter.cli import main
 from rewriter.errors import NotSupportedError
 from rewriter.runtime.parameters import Parameters
