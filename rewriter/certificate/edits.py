@@ -24,7 +24,6 @@ from rewriter.certificate.subqueries import (
     Projection,
     clauses_of,
     counterpart,
-    enclosing_nodes,
     offset_of_name,
 )
 from rewriter.lazy_dataclass import dataclass
@@ -384,6 +383,10 @@ class TextComparison:
         names = {s.alias_or_name.lower() for s in self._sources if s.find_ancestor(exp.Select) is select}
         added = {column.sql() for column in new.find_all(exp.Column)} - {c.sql() for c in old.find_all(exp.Column)}
         columns = [column for column in new.find_all(exp.Column) if column.sql() in added or isinstance(old, exp.Avg)]
+        if select is not None and old.find_ancestor(exp.Order) is not None:
+            output = {item.alias.lower() for item in select.expressions if item.alias}
+            if any(column.name.lower() in output and not column.table for column in columns):
+                return False  # ORDER BY means the item of that name.
         return len(names) == 1 and all(column.table.lower() in ("", *names) for column in columns)
 
     def _is_exact_type(self, aggregate: exp.AggFunc, type: str) -> bool:
@@ -405,13 +408,13 @@ class TextComparison:
             return False
 
 
-def _is_used(name: str, query: exp.Select) -> bool:
-    """Tests whether a query around this one may use the column of a name."""
-    columns = (
-        column for column in query.root().find_all(exp.Column) if query not in enclosing_nodes(column, exp.Select)
-    )
-    stars = (star for star in query.root().find_all(exp.Star) if not isinstance(star.parent, exp.Count))
-    return any(column.name.lower() == name.lower() for column in columns) or any(stars)
+def _is_used(name: str, query: exp.Select, *, is_inner: bool) -> bool:
+    """Tests whether a query around this one may use the column of a name, or another item of this one."""
+    root = query.root()
+    keys = (exp.Ordered, exp.Group)
+    uses = (column for column in root.find_all(exp.Column) if column.name.lower() == name.lower())
+    stars = (star for star in root.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+    return any(not isinstance(column.parent, keys) or is_inner for column in uses) or (is_inner and any(stars))
 
 
 def refuse_renamed_times(query: exp.Expr, clocks: Clocks) -> None:
@@ -422,11 +425,13 @@ def refuse_renamed_times(query: exp.Expr, clocks: Clocks) -> None:
         return
     for select in query.find_all(exp.Select):
         is_inner = select.find_ancestor(exp.Select, exp.With) is not None
-        for item in select.expressions if is_inner else ():
-            is_named = item.alias_or_name.lower() in clocks.times or not _is_used(item.alias_or_name, select)
+        for item in select.expressions:
+            is_named = item.alias_or_name.lower() in clocks.times
+            if is_named or not _is_used(item.alias_or_name, select, is_inner=is_inner):
+                continue
             times = [column for column in item.find_all(exp.Column) if clocks.is_time(column)]
-            if not is_named and any(not _is_read_on_clocks(time) for time in times):
-                raise NotUnderstood(f"{item.sql('spark')[:80]} of a query inside of another one, in a zone")
+            if any(not _is_read_on_clocks(time) for time in times):
+                raise NotUnderstood(f"{item.sql('spark')[:80]}, whose name is used again, in a zone")
     if any(alias.columns for alias in query.find_all(exp.TableAlias)):
         raise NotUnderstood("columns that FROM names, in a zone")
 
