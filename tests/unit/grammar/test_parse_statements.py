@@ -838,6 +838,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
         RecommendRollups(cube=name("d", "c"), file="q.sql", within="2 GB"),
     ),
     ("SHOW ROLLUP USE OF d.f", ShowRollupUse(fact=name("d", "f"))),
+    ("show rollup use of f from 'q.sql'", ShowRollupUse(fact=name("f"), file="q.sql")),
     ("maintain fact d.f MAX 5 PARTITIONS DRY RUN", MaintainFact(fact=name("d", "f"), most=5, dry_run=True)),
     ("maintain table d.t DRY RUN", MaintainTable(table=name("d", "t"), dry_run=True)),
     ("REFRESH FACT f MAX 5 PARTITIONS", RefreshFact(fact=name("f"), most=5)),

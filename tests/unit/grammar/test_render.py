@@ -534,7 +534,7 @@ statements = some.one_of(
         file=optional(texts),
         within=optional(some.sampled_from(["2 GB", "1.5 mib", "7B"])),
     ),
-    some.builds(ShowRollupUse, fact=qualified),
+    some.builds(ShowRollupUse, fact=qualified, file=optional(texts)),
     some.builds(MaintainFact, fact=qualified, most=optional(some.integers(1, 99)), dry_run=flags),
     some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(
