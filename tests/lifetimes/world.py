@@ -270,7 +270,8 @@ class World:
                 (self.model.cube.get(m, "SUM") if function == "declared" else function, m) for function, m in calls
             )
             start, end = first * per_day, min(last * per_day, self.model.loaded)
-            if start < end:
+            fits = not any(self.model.cube.get(key) for key in keys) and all(function for function, _ in named)
+            if start < end and fits:
                 yield Question(keys, named, start, end, page)
 
     def ask(self, session: Session | None = None) -> None:
@@ -528,7 +529,11 @@ def add_column(world: World) -> None:
         if name not in model.table_columns:
             world.run(f"ALTER TABLE h ADD COLUMNS ({name} {world.types[name]})")
             model.table_columns.append(name)
-    roles = {name: world._role(name) for name in names}
+    # A name may come back in another role.
+    roles = {
+        name: "" if world.types[name] == "STRING" else rng.choice(("", "SUM", "MAX")) if rng.random() < 0.4 else role
+        for name, role in ((name, world._role(name)) for name in names)
+    }
     listed = ", ".join(f"{n} {world.types[n]}{f' MEASURE {role}' if role else ''}" for n, role in roles.items())
     world.run(f"ALTER CUBE v ADD ({listed})")
     model.cube.update(roles)
@@ -588,9 +593,6 @@ def again(world: World) -> None:
         late(world)
         model.retain, model.refreshes_on_commit = protected
     world.run(shown)
-    listed = shown.partition("ROLLUPS")[0].lower()
-    for rollup in world.model.rollups.values():
-        rollup.made = rollup.made and f".{rollup.table} " not in listed
 
 
 def redeclare(world: World) -> None:
