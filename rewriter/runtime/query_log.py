@@ -99,7 +99,7 @@ def without_literals(text: str) -> str:
 def _entries(text: str, plan: Plan, snapshot: Snapshot, now: float) -> Iterator[LoggedNeed]:
     for reference, period_reads in reads_of(plan):
         cube = snapshot.cube(reference.cube)
-        need = RollupNeed.of(reference, cube.times[1:]).as_text()
+        need = RollupNeed.of(reference, cube.times[1:]).under_names(cube.log_name).as_text()
         reads: dict[tuple[int, str], LoggedReads] = {}
         for read in period_reads:
             key = snapshot.table(read.table).id, read.period.name

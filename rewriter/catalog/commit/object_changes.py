@@ -321,7 +321,7 @@ class ObjectChanges:
         live = self._context.live(change.cube)
         own = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == change.cube.name.lower()]
         before = {fact.id: fact for fact, _ in change.facts}
-        if live != change.cube or {fact.id: fact for fact in own} != before:
+        if not isinstance(live, Cube) or live != change.cube or {fact.id: fact for fact in own} != before:
             raise ConflictError(
                 f"another transaction has changed the cube '{change.cube.name}' or its facts", object=change.cube.name
             )
@@ -329,7 +329,7 @@ class ObjectChanges:
             visible = self._context.snapshot.named(name)
             if isinstance(visible, Table):
                 self._context.check_columns(visible)  # The statement has compared them with those of the cube.
-        self.renew(change.altered)
+        self.renew(change.altered.with_log_names(live, change.renamed))
         self._context.log("ALTER_CUBE", change.altered)
         for fact, altered in change.facts:
             if altered != fact:

@@ -254,7 +254,8 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
         pairs.append((fact, replace(fact, columns=columns, storages=tuple(storages))))
     try:
         with context.catalog.begin(context.snapshot) as transaction:
-            transaction.commit([AlterCube(cube, altered, tuple(pairs)), *changes.values()])
+            renamed = {statement.column: statement.to}
+            transaction.commit([AlterCube(cube, altered, tuple(pairs), renamed), *changes.values()])
     except Error as error:
         raise error.at(statement.name.span) from None
     return Result("ALTER CUBE")

@@ -165,21 +165,20 @@ def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Nee
     log = _log_of(cube, context)
     weights: Counter[RollupNeed] = Counter()
     gone: Counter[str] = Counter()
-    own = {name.lower() for name in (*(d.name for d in cube.dimensions), *(m.name for m in cube.measures), *cube.times)}
     for entry in log.entries:
         need = RollupNeed.of_text(entry.need)
-        lacking = sorted({name.lower() for name in need.columns} - own)
-        if lacking:
-            gone[lacking[0]] += entry.queries
+        columns = {name: column for name in need.columns if (column := cube.column_logged_as(name)) is not None}
+        if len(columns) == len(need.columns):
+            weights[need.under_names(columns.__getitem__)] += entry.queries
         else:
-            weights[need] += entry.queries
+            gone[min({*need.columns} - columns.keys())] += entry.queries
     if not weights:
         of_file = f"; or name a file of queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'."
         raise log.is_empty(cube, statement.cube.span, of_file)
     served = frozenset(table_id for entry in log.entries for table_id, _ in entry.reads)
     notes = tuple(
-        f"{_queries(count)} of the query log {'names' if count == 1 else 'name'} {name}, which the cube does not have "
-        f"any more: not counted, and {_NO_DROP}"
+        f"{_queries(count)} of the query log {'needs' if count == 1 else 'need'} {name}, a column that was dropped: not "
+        f"counted, and {_NO_DROP}"
         for name, count in gone.items()
     )
     losses = tuple(f"{loss}; {_NO_DROP}" for loss in log.losses)

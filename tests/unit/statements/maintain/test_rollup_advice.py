@@ -4,7 +4,9 @@ what it promises.
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from rewriter.catalog.maintenance.dump import dump
 from rewriter.catalog.store import query_log, schema
 from rewriter.errors import Error
 from rewriter.runtime import query_log as session_log
@@ -320,10 +323,38 @@ def test_queries_of_columns_that_are_gone_are_told(session: Session) -> None:
         result(session, query)
     session.execute("ALTER FACT f ADD ROLLUP YEARLY (device)")
     session.execute("REFRESH FACT f")
-    session.execute("ALTER CUBE v RENAME COLUMN country TO land")
+    session.execute("ALTER CUBE v DROP (country)")
+    session.execute("ALTER CUBE v ADD (country STRING)")
     advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
-    assert not [row for row in advised if "land" in row["statement"] or " DROP " in row["statement"]]
-    assert "2 queries of the query log name country, which the cube does not have any more" in str(warnings)
+    assert not [row for row in advised if "country" in row["statement"] or " DROP " in row["statement"]]
+    assert "2 queries of the query log need country, a column that was dropped" in str(warnings)
+
+
+def test_queries_count_for_the_column_and_not_for_its_name(session: Session, tmp_path: Path) -> None:
+    """After a swap of two names, also for queries that another session had planned before, and wrote later."""
+    with Session(session.catalog.warehouse, engine="duckdb", catalog=session.catalog) as other:
+        for each in (session, other):
+            each.execute("SET rewriter.query_log = on")
+            result(each, BY_COUNTRY)
+        by_statement, _ = rows(session, "RECOMMEND ROLLUPS FOR v")
+        assert [row["statement"] for row in by_statement] == ["ALTER FACT f ADD ROLLUP MONTHLY (country)"]
+        for old, new in (("country", "x"), ("device", "country"), ("x", "device")):
+            session.execute(f"ALTER CUBE v RENAME COLUMN {old} TO {new}")
+    advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
+    assert [(row["statement"], row["queries"]) for row in advised] == [("ALTER FACT f ADD ROLLUP MONTHLY (device)", 2)]
+    result(session, BY_COUNTRY.replace("country", "device"))
+    result(session, BY_COUNTRY)
+    rows(session, "SHOW ROLLUP USE OF f")
+    assert Counter(json.loads(entry.need)[0][0] for entry in entries(session)) == {"country": 2, "device": 1}
+    # A column that comes back is another one, and so are its names.
+    session.execute("ALTER CUBE v DROP (device)")
+    session.execute("ALTER CUBE v ADD (device STRING)")
+    result(session, BY_COUNTRY.replace("country", "device"))
+    advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
+    assert [(row["statement"].partition("(")[2], row["queries"]) for row in advised] == [("country, device)", 2)]
+    assert "3 queries of the query log need country, a column that was dropped" in str(warnings)
+    lines = list(dump(session.catalog.database, session.catalog.warehouse))
+    assert '"log_names":[["country",""],["device","country"],["device_2","device"]]' in str(lines).replace("\\", "")
 
 
 def test_no_value_of_a_text_is_in_the_database(tmp_path: Path) -> None:
