@@ -177,8 +177,8 @@ def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Nee
         raise log.is_empty(cube, statement.cube.span, of_file)
     served = frozenset(table_id for entry in log.entries for table_id, _ in entry.reads)
     notes = tuple(
-        f"{_queries(count)} of the query log {'needs' if count == 1 else 'need'} {name}, a column that was dropped: not "
-        f"counted, and {_NO_DROP}"
+        f"{_queries(count)} of the query log {'needs' if count == 1 else 'need'} {name}, a column that was dropped: "
+        f"not counted, and {_NO_DROP}"
         for name, count in gone.items()
     )
     losses = tuple(f"{loss}; {_NO_DROP}" for loss in log.losses)

@@ -827,6 +827,17 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("alter cube d.c drop column city", DropCubeColumns(name=name("d", "c"), columns=("city",))),
     ("ALTER CUBE c RENAME COLUMN a TO `B c`", RenameCubeColumn(name=name("c"), column="a", to="B c")),
     ("alter cube d.c rename a to b", RenameCubeColumn(name=name("d", "c"), column="a", to="b")),
+    ("ALTER CUBE c DROP city CASCADE", DropCubeColumns(name=name("c"), columns=("city",), cascade=True)),
+    ("ALTER CUBE c DROP cascade", DropCubeColumns(name=name("c"), columns=("cascade",))),
+    (
+        "ALTER CUBE c RENAME COLUMN a TO cascade CASCADE",
+        RenameCubeColumn(name=name("c"), column="a", to="cascade", cascade=True),
+    ),
+    (
+        "alter table t rename column a to b cascade",
+        RenameColumn(table=name("t"), column="a", to="b", cascade=True),
+    ),
+    ("ALTER TABLE t DROP COLUMNS (a, b) CASCADE", DropColumns(table=name("t"), columns=("a", "b"), cascade=True)),
     ("ALTER TABLE t RENAME COLUMN a TO column", RenameColumn(table=name("t"), column="a", to="column")),
     ("alter table d.t drop column `A b`", DropColumns(table=name("d", "t"), columns=("A b",))),
     ("ALTER TABLE t DROP COLUMNS (a, b)", DropColumns(table=name("t"), columns=("a", "b"))),
