@@ -244,10 +244,10 @@ class _Readers:
         views = {view.name: view for view in context.snapshot.views()}
         queries = {name: view.query for name, view in views.items()}
         keys = {source.lower() for source in sources}
-        names = dict.fromkeys(name for source in sources for name in views_reading(source, queries))
+        names = dict.fromkeys(name for source in sources for name in _views_reading(source, queries))
         uses = {name: column_uses(views[name], keys, column, new_name, context.snapshot) for name in names}
         stars = [name for name in names if uses[name].shows_all]
-        return cls(views, uses, frozenset(reader for name in stars for reader in views_reading(name, queries)))
+        return cls(views, uses, frozenset(reader for name in stars for reader in _views_reading(name, queries)))
 
     def naming(self, names: Sequence[str]) -> Iterator[tuple[View, ColumnUses]]:
         """Yields the views that have one of the names as a word, or a NATURAL JOIN, with their uses."""
@@ -272,7 +272,7 @@ def _readers_of_view(name: str, column: str, span: Span, context: Context) -> li
     found, sources = dict[str, View](), [name]
     while sources:
         source = sources.pop()
-        for reader in views_reading(source, queries):
+        for reader in _views_reading(source, queries):
             view = views[reader]
             uses = column_uses(view, {source.lower()}, column, None, context.snapshot)
             if not uses.reads or reader in found:
@@ -291,7 +291,7 @@ def _check_no_view_reads(source: str, column: str, span: Span, context: Context,
     the name that it is to have: a name in a view could mean another column then. NATURAL JOIN names all columns.
     """
     queries = {view.name: view.query for view in context.snapshot.views()}
-    for view in views_reading(source, queries):
+    for view in _views_reading(source, queries):
         named = [name for name in (column, new_name) if name is not None and has_word(queries[view], name)]
         if not named and not has_word(queries[view], "natural"):
             continue
@@ -306,7 +306,7 @@ def _check_no_view_reads(source: str, column: str, span: Span, context: Context,
         )
 
 
-def views_reading(source: str, queries: Mapping[str, str]) -> list[str]:
+def _views_reading(source: str, queries: Mapping[str, str]) -> list[str]:
     """Returns the views whose queries, by name, name a table or cube, or such a view."""
     readers, sources = list[str](), [source]
     while sources:

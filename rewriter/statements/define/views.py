@@ -67,7 +67,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
             object=existing.name,
             hint="Choose a different name.",
         )
-    check_query(statement.query, statement.view, name, context, statement.columns)
+    _check_query(statement.query, statement.view, name, context, statement.columns)
     properties = dict(statement.properties)
     with context.begin() as transaction:
         view = View(
@@ -91,7 +91,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
 def alter_view(statement: s.AlterView, context: Context) -> Result:
     """ALTER VIEW … AS: another query. Comment and properties stay; columns are the new query's columns.
 
-    Raises VIEW_NOT_FOUND, EXPECT_VIEW_NOT_TABLE for an object that is not a view, and the errors of ``check_query``.
+    Raises VIEW_NOT_FOUND, EXPECT_VIEW_NOT_TABLE for an object that is not a view, and the errors of ``_check_query``.
     """
     object_ = context.named(statement.view)
     if object_ is not None and not isinstance(object_, View):
@@ -107,7 +107,7 @@ def alter_view(statement: s.AlterView, context: Context) -> Result:
     if isinstance(view, TemporaryView):
         _alter_temporary_view(view, statement, context)
         return Result("ALTER VIEW")
-    check_query(statement.query, statement.view, view.name, context)
+    _check_query(statement.query, statement.view, view.name, context)
     with context.begin() as transaction:
         query, database = statement.query.text, context.snapshot.current
         changed = replace(view, id=transaction.allocate_id(), query=query, columns=(), database=database)
@@ -159,11 +159,11 @@ def create_temporary_view(statement: CreateView, context: Context) -> None:
     """Creates or replaces a temporary view.
 
     Raises TEMP_TABLE_OR_VIEW_ALREADY_EXISTS 42P07 for the name of a temporary table or view, and the errors of
-    ``check_query``.
+    ``_check_query``.
     """
     name = plain_name(statement.view, "view")
     _check_free(statement.view, context, replaces=statement.or_replace)
-    reads = check_query(statement.query, statement.view, view_name(name), context, statement.columns, temporary=True)
+    reads = _check_query(statement.query, statement.view, view_name(name), context, statement.columns, temporary=True)
     view = TemporaryView(
         id=0,
         name=view_name(name),
@@ -177,8 +177,8 @@ def create_temporary_view(statement: CreateView, context: Context) -> None:
 
 
 def _alter_temporary_view(view: TemporaryView, statement: AlterView, context: Context) -> None:
-    """Gives a temporary view another query; its comment stays. Raises the errors of ``check_query``."""
-    reads = check_query(statement.query, statement.view, view.name, context, temporary=True)
+    """Gives a temporary view another query; its comment stays. Raises the errors of ``_check_query``."""
+    reads = _check_query(statement.query, statement.view, view.name, context, temporary=True)
     query, database = statement.query.text, context.snapshot.current
     changed = replace(view, query=query, columns=(), database=database, reads=reads)
     context.temporaries.views = context.temporaries.views.with_view(changed)
@@ -228,7 +228,7 @@ def _check_free(name: Name, context: Context, replaces: bool = False) -> None:
 # The query of a view, when the view is created or gets another one.
 
 
-def check_query(
+def _check_query(
     query: Query,
     view: Name,
     name: str,
