@@ -194,7 +194,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "entry_id": "the SHA-256 of the cube, the need and the text",
         "cube_id": "the `object_id` of the cube",
         "text": "the text with `?` for literals and parameters, at most 2,000 characters",
-        "need": "JSON: the columns that the query needs, the units in which it uses time, whether only base rows serve "
+        "need": "JSON: the columns that the query needs (under the names of the cube's `log_names`, which stay when a "
+        "column is renamed), the units in which it uses time, whether only base rows serve "
         "it, and the shapes of its ranges: unit, number of units, the period that begins at the start (or, if the next "
         "is true, at the end), and how often",
         "queries": "how many queries were run",

@@ -177,6 +177,46 @@ def split_statements(text: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+#: A ``;`` at the end of a line, with a comment behind it or none.
+_END_OF_STATEMENT = re.compile(r";[ \t\r]*(?:--[^\n]*)?(?:\n|\Z)")
+
+
+def readable_statements(text: str) -> tuple[tuple[Span, ...], tuple[ParseError, ...]]:
+    """Returns the spans of ``split_statements``, and an error for each statement that has none. Linear in the text.
+
+    Where something of the text is not closed, no string and no quoted name goes beyond a ``;`` at the end of a line:
+    the next statement begins behind it. In such a text a string that has one is an error, too.
+    """
+    try:
+        return split_statements(text), ()
+    except ParseError:
+        spans: list[Span] = []
+        errors: list[ParseError] = []
+        start = 0
+        while start < len(text):
+            first = last = None
+            try:
+                for token in scan(text, start):
+                    if token.is_operator(";"):
+                        start = token.end
+                        break
+                    edge = _END_OF_STATEMENT.search(text, token.start, token.end) if "\n" in token.text else None
+                    if edge is not None and edge[0].endswith("\n"):
+                        raise _unreadable(text, token.start + (token.text[0] in "rR"))
+                    first, last = first or token, token
+                else:
+                    start = len(text)
+            except ParseError as error:
+                errors.append(error)
+                first = None
+                position = error.position.start if error.position is not None else start
+                edge = _END_OF_STATEMENT.search(text, position)
+                start = len(text) if edge is None else edge.end()
+            if first is not None and last is not None:
+                spans.append(Span(first.start, last.end))
+        return tuple(spans), tuple(errors)
+
+
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\([01][0-7]{2})|\\(.)|('')|(\"\")", re.DOTALL)
 _LETTERS = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 

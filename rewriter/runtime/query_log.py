@@ -33,8 +33,9 @@ class SessionLog:
 
     def __init__(self) -> None:
         self._waiting: dict[str, LoggedNeed] = {}
-        self._count = 0
+        self._count = self._lost = 0
         self._since = 0.0
+        self._failure = ""
 
     def note(self, text: str, plan: Plan, snapshot: Snapshot) -> None:
         """Notes a query that was run, if it reads a cube. Costs less than its planning, and no read of the database
@@ -53,6 +54,14 @@ class SessionLog:
         """Returns whether it is time to write."""
         return self._count >= _MOST_WAITING or (self._count > 0 and time.time() - self._since >= _LONGEST_WAIT)
 
+    @property
+    def loss(self) -> str | None:
+        """What the log lacks because it could not be written; ``None`` if it has all queries of the session."""
+        if not self._lost:
+            return None
+        queries = "1 query" if self._lost == 1 else f"{self._lost:,} queries"
+        return f"the query log lacks {queries} of this session, because it could not be written: {self._failure}"
+
     def write(self, catalog: Catalog) -> str | None:
         """Writes the waiting queries in one short transaction. Returns the warning that it failed, and forgets them
         then: a query never fails because of the log.
@@ -65,6 +74,7 @@ class SessionLog:
             with catalog.database.write() as connection:
                 add_logged(connection, entries)
         except Error as error:
+            self._lost, self._failure = self._lost + count, error.message
             return f"the query log lacks some queries, the last {count:,} of this session: {error.message}"
         return None
 
@@ -89,7 +99,7 @@ def without_literals(text: str) -> str:
 def _entries(text: str, plan: Plan, snapshot: Snapshot, now: float) -> Iterator[LoggedNeed]:
     for reference, period_reads in reads_of(plan):
         cube = snapshot.cube(reference.cube)
-        need = RollupNeed.of(reference, cube.times[1:]).as_text()
+        need = RollupNeed.of(reference, cube.times[1:]).under_names(cube.log_name).as_text()
         reads: dict[tuple[int, str], LoggedReads] = {}
         for read in period_reads:
             key = snapshot.table(read.table).id, read.period.name

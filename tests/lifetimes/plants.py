@@ -14,6 +14,7 @@ from rewriter.catalog.model.objects import Cube
 from rewriter.exec.engine import Relation
 from rewriter.planner.cover import choose_facts
 from rewriter.planner.rewrite import union_arms
+from rewriter.planner.scope.column_uses import ColumnUses
 from rewriter.statements.define import alter_cube
 from rewriter.statements.maintain import check_fact, maintain_fact, shadow_proof
 
@@ -101,6 +102,11 @@ def renamed_columns_are_read_by_their_names(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Relation, "as_stored", lambda relation: relation)
 
 
+def views_keep_their_text(patch: pytest.MonkeyPatch) -> None:
+    """RENAME … CASCADE leaves the text of views as it is."""
+    patch.setattr(ColumnUses, "with_name", lambda uses, query, name: query)
+
+
 PLANTS: tuple[Plant, ...] = (
     Plant(rollups_have_no_new_column, "returned|REFUTED", ("add column", "refresh")),
     Plant(rollups_claim_new_columns, "KeyError", ("add column",)),
@@ -111,5 +117,6 @@ PLANTS: tuple[Plant, ...] = (
     Plant(wrong_rows_are_not_compared, "returned", ("rot",)),
     Plant(wrong_rows_stay, "returned", ("rot",)),
     Plant(renamed_columns_are_read_by_their_names, "returned|REFUTED", ("rename", "refresh")),
+    Plant(views_keep_their_text, "cannot be resolved|UNRESOLVED_COLUMN", ("rename",)),
     Plant(wrong_rows_agree, "did not find", ("rot",)),
 )

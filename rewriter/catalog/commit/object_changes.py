@@ -321,7 +321,7 @@ class ObjectChanges:
         live = self._context.live(change.cube)
         own = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == change.cube.name.lower()]
         before = {fact.id: fact for fact, _ in change.facts}
-        if live != change.cube or {fact.id: fact for fact in own} != before:
+        if not isinstance(live, Cube) or live != change.cube or {fact.id: fact for fact in own} != before:
             raise ConflictError(
                 f"another transaction has changed the cube '{change.cube.name}' or its facts", object=change.cube.name
             )
@@ -329,7 +329,7 @@ class ObjectChanges:
             visible = self._context.snapshot.named(name)
             if isinstance(visible, Table):
                 self._context.check_columns(visible)  # The statement has compared them with those of the cube.
-        self.renew(change.altered)
+        self.renew(change.altered.with_log_names(live, change.renamed))
         self._context.log("ALTER_CUBE", change.altered)
         for fact, altered in change.facts:
             if altered != fact:
@@ -545,15 +545,22 @@ def _continued(connection: sa.Connection, fact: Fact, cube: Cube, bindings: Sequ
         if not isinstance(old_cube, Cube) or replace(old_cube, id=cube.id, name=cube.name) != cube:
             continue
         if all(_is_same(_object_before(connection, name, life.dropped), table) for name, table in tables.items()):
-            joined = {table.table.lower(): table.joined for table in dropped.tables}
-            storages = [_joined(storage, joined) for storage in fact.storages]
+            before = {table.table.lower(): table for table in dropped.tables}
+            storages = [_as_before(storage, before) for storage in fact.storages]
             return replace(fact, storages=tuple(storages), earlier=(*dropped.earlier, life))
     return fact
 
 
-def _joined(storage: Storage, joined: Mapping[str, int]) -> Storage:
-    """Returns a storage whose tables have joined the fact with these commits, by name in lower case."""
-    return replace(storage, tables=tuple(replace(t, joined=joined[t.table.lower()]) for t in storage.tables))
+def _as_before(storage: Storage, before: Mapping[str, StorageTable]) -> Storage:
+    """Returns a storage whose tables have joined the fact when those of the dropped one have, by name in lower case,
+    and of which ROLLUPS has made those that it had made then: REFRESH FACT goes on to fill them.
+    """
+
+    def continued(table: StorageTable) -> StorageTable:
+        old = before[table.table.lower()]
+        return replace(table, joined=old.joined, made=table.made or old.made)
+
+    return replace(storage, tables=tuple(map(continued, storage.tables)))
 
 
 def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:

@@ -318,12 +318,14 @@ class AlterCube:
     """A cube with more columns, in place of ``cube``, and its facts, in place of those of the same ids.
 
     The tables of rollups keep the columns that they have, so timelines and proofs stay. Raises ``ConflictError`` if
-    another transaction has changed the cube or one of its facts, or has made another fact of it.
+    another transaction has changed the cube or one of its facts, or has made another fact of it. ``renamed`` has
+    the new names of columns by the old ones.
     """
 
     cube: Cube
     altered: Cube
     facts: tuple[tuple[Fact, Fact], ...]
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

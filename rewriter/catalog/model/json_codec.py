@@ -242,6 +242,11 @@ def _names(data: object) -> tuple[str, ...]:
     return names
 
 
+def _pair(data: object) -> tuple[str, str]:
+    first, second = _names(data)
+    return first, second
+
+
 def _columns(data: list[list[Any]]) -> tuple[Column, ...]:
     if not all(isinstance(column, list) for column in data):
         raise TypeError(f"{data!r} is not a list of columns")
@@ -323,6 +328,7 @@ def _cube_data(cube: Cube) -> dict[str, Any]:
         "measures": [[m.name, m.type, m.aggregate.value, m.counted_by, m.not_null, m.events] for m in cube.measures],
         "times": cube.times,
         "column_order": cube.column_order,
+        **({"log_names": cube.log_names} if cube.log_names else {}),
     }
 
 
@@ -333,7 +339,8 @@ def _cube(id: int, name: str, data: dict[str, Any]) -> Cube:
     times, column_order = _names(data["times"]), _names(data["column_order"])
     if not set(times) <= set(column_order):
         raise ValueError(f"{times!r} are not among its columns")
-    cube = Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data))
+    log_names = tuple(map(_pair, _listed(data.get("log_names", []))))
+    cube = Cube(id, name, _columns(data["dimensions"]), measures, times, column_order, _zone(data), log_names)
     # Measures of earlier versions have no mark.
     return _with_mark(cube) if any(len(measure) == _UNMARKED for measure in data["measures"]) else cube
 

@@ -401,6 +401,9 @@ class Cube:
     """A logical table of events. Columns are in the order of the declaration; days are days in ``zone``.
 
     The first of ``times`` is the leading one: completeness, freshness and covers are judged on it.
+
+    ``log_names`` are pairs of a name in the query log and the name that its column has now, in lower case, or an empty
+    text for a column that was dropped. They are no part of the meaning. Other columns have their names there.
     """
 
     id: int
@@ -410,6 +413,34 @@ class Cube:
     times: tuple[str, ...]
     column_order: tuple[str, ...]
     zone: str = "UTC"
+    log_names: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def log_name(self, column: str) -> str:
+        """Returns the name of a column in the query log, which no other column of the cube has or had there."""
+        key = column.lower()
+        return next((logged for logged, present in self.log_names if present == key), key)
+
+    def column_logged_as(self, name: str) -> str | None:
+        """Returns the column, in lower case, that a name in the query log means; ``None`` for one that was dropped."""
+        present = dict(self.log_names).get(name, name)
+        is_own = present in {column.lower() for column in self.column_order}
+        return present if is_own and self.log_name(present) == name else None
+
+    def with_log_names(self, before: Cube, renamed: Mapping[str, str]) -> Cube:
+        """Returns the cube, which was altered from ``before``, with names in the query log: a column keeps its own
+        under a new name, and a new column gets a free one. ``renamed`` has new names by old ones.
+        """
+        old_names = {new.lower(): old.lower() for old, new in renamed.items()}
+        columns_before = {column.lower(): before.log_name(column) for column in before.column_order}
+        used = {*columns_before.values(), *(logged for logged, _ in before.log_names)}
+        names: dict[str, str] = dict.fromkeys(sorted(used), "")
+        for column in (column.lower() for column in self.column_order):
+            logged = columns_before.get(old_names.get(column, column))
+            if logged is None:
+                free = (column, *(f"{column}_{number}" for number in range(2, len(names) + 3)))
+                logged = next(name for name in free if name not in names)
+            names[logged] = column
+        return replace(self, log_names=tuple(pair for pair in names.items() if pair[0] != pair[1]))
 
     @property
     def calendar(self) -> Calendar:

@@ -19,8 +19,8 @@ RULES = r"""
 ?statement: add_columns | rename_column | drop_columns | comment_column | comment_on
 
 add_columns: "ALTER" "TABLE" name "ADD" ("COLUMN" | "COLUMNS") (columns "CASCADE"? | column ("," column)*)
-rename_column: "ALTER" "TABLE" name "RENAME" "COLUMN" NAME "TO" NAME
-drop_columns: "ALTER" "TABLE" name "DROP" ("COLUMN" | "COLUMNS") ("(" NAME ("," NAME)* ")" | NAME)
+rename_column: "ALTER" "TABLE" name "RENAME" "COLUMN" NAME "TO" NAME [CASCADE]
+drop_columns: "ALTER" "TABLE" name "DROP" ("COLUMN" | "COLUMNS") ("(" NAME ("," NAME)* ")" | NAME) [CASCADE]
 comment_column: "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "COMMENT" STRING
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "TYPE" type         -> column_type
               | "ALTER" "TABLE" name ("ALTER" | "CHANGE") "COLUMN"? NAME "SET" "DEFAULT" EXPRESSION -> set_default
@@ -61,43 +61,55 @@ def add_columns_text(s: AddColumns) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RenameColumn(Statement):
-    """``ALTER TABLE t RENAME COLUMN a TO b``."""
+    """``ALTER TABLE t RENAME COLUMN a TO b [CASCADE]``: with CASCADE, views follow."""
 
     table: Name
     column: str
     to: str
+    cascade: bool = False
     column_span: Span = field(default=Span(0, 0), compare=False)
     to_span: Span = field(default=Span(0, 0), compare=False)
 
 
 @builds("rename_column")
-def rename_column(table: Name, column: Terminal, to: Terminal) -> RenameColumn:
-    return RenameColumn(table=table, column=column.name, to=to.name, column_span=column.span, to_span=to.span)
+def rename_column(table: Name, column: Terminal, to: Terminal, cascade: Terminal | None) -> RenameColumn:
+    return RenameColumn(
+        table=table,
+        column=column.name,
+        to=to.name,
+        cascade=cascade is not None,
+        column_span=column.span,
+        to_span=to.span,
+    )
 
 
 @renders(RenameColumn)
 def rename_column_text(s: RenameColumn) -> str:
-    return f"ALTER TABLE {name_text(s.table)} RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+    change = f"RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+    return words(f"ALTER TABLE {name_text(s.table)}", change, "CASCADE" if s.cascade else None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DropColumns(Statement):
-    """``ALTER TABLE t DROP COLUMNS (c, …)``, or ``DROP COLUMN c``."""
+    """``ALTER TABLE t DROP COLUMNS (c, …) [CASCADE]``, or ``DROP COLUMN c``: with CASCADE, views are dropped."""
 
     table: Name
     columns: tuple[str, ...]
+    cascade: bool = False
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @builds("drop_columns")
-def drop_columns(table: Name, *columns: Terminal) -> DropColumns:
+def drop_columns(table: Name, *columns_and_cascade: Any) -> DropColumns:
+    *columns, cascade = columns_and_cascade
     names, spans = tuple(column.name for column in columns), tuple(column.span for column in columns)
-    return DropColumns(table=table, columns=names, spans=spans)
+    return DropColumns(table=table, columns=names, cascade=cascade is not None, spans=spans)
 
 
 @renders(DropColumns)
 def drop_columns_text(s: DropColumns) -> str:
-    return f"ALTER TABLE {name_text(s.table)} DROP COLUMNS {listed(map(quote_name, s.columns))}"
+    change = f"DROP COLUMNS {listed(map(quote_name, s.columns))}"
+    return words(f"ALTER TABLE {name_text(s.table)}", change, "CASCADE" if s.cascade else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import ParseError, Span
 from rewriter.grammar.datatypes import check_type_depth
@@ -29,8 +29,8 @@ counted_by: COUNTED "BY" NAME
 events: EVENTS
 not_null: NOT "NULL"
 alter_cube: "ALTER" "CUBE" name "ADD" ("COLUMN" | "COLUMNS")? cube_columns
-drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME)
-rename_cube_column: "ALTER" "CUBE" name "RENAME" "COLUMN"? NAME "TO" NAME
+drop_cube_columns: "ALTER" "CUBE" name "DROP" ("COLUMN" | "COLUMNS")? ("(" NAME ("," NAME)* ")" | NAME) [CASCADE]
+rename_cube_column: "ALTER" "CUBE" name "RENAME" "COLUMN"? NAME "TO" NAME [CASCADE]
 widen_cube_column: "ALTER" "CUBE" name "ALTER" "COLUMN"? NAME "TYPE" type
 drop_cube: "DROP" "CUBE" [if_exists] name
 show_cubes: "SHOW" "CUBES" [in_database]
@@ -176,10 +176,11 @@ def alter_cube_text(s: AlterCube) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DropCubeColumns(Statement):
-    """``ALTER CUBE c DROP (column, …)``."""
+    """``ALTER CUBE c DROP (column, …) [CASCADE]``: with CASCADE, views are dropped."""
 
     name: Name
     columns: tuple[str, ...]
+    cascade: bool = False
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
@@ -187,9 +188,11 @@ class DropCubeColumns(Statement):
 
 
 @builds("drop_cube_columns")
-def drop_cube_columns(name: Name, *columns: Terminal) -> DropCubeColumns:
+def drop_cube_columns(name: Name, *columns_and_cascade: Any) -> DropCubeColumns:
+    *columns, cascade = columns_and_cascade
     return DropCubeColumns(
         name=name,
+        cascade=cascade is not None,
         columns=tuple(column.name for column in columns),
         spans=tuple(column.span for column in columns),
     )
@@ -197,16 +200,18 @@ def drop_cube_columns(name: Name, *columns: Terminal) -> DropCubeColumns:
 
 @renders(DropCubeColumns)
 def drop_cube_columns_text(s: DropCubeColumns) -> str:
-    return f"ALTER CUBE {name_text(s.name)} DROP {listed(map(quote_name, s.columns))}"
+    change = f"DROP {listed(map(quote_name, s.columns))}"
+    return words(f"ALTER CUBE {name_text(s.name)}", change, "CASCADE" if s.cascade else None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RenameCubeColumn(Statement):
-    """``ALTER CUBE c RENAME COLUMN a TO b``."""
+    """``ALTER CUBE c RENAME COLUMN a TO b [CASCADE]``: with CASCADE, views follow."""
 
     name: Name
     column: str
     to: str
+    cascade: bool = False
     column_span: Span = field(default=Span(0, 0), compare=False)
     to_span: Span = field(default=Span(0, 0), compare=False)
 
@@ -215,13 +220,21 @@ class RenameCubeColumn(Statement):
 
 
 @builds("rename_cube_column")
-def rename_cube_column(name: Name, column: Terminal, to: Terminal) -> RenameCubeColumn:
-    return RenameCubeColumn(name=name, column=column.name, to=to.name, column_span=column.span, to_span=to.span)
+def rename_cube_column(name: Name, column: Terminal, to: Terminal, cascade: Terminal | None) -> RenameCubeColumn:
+    return RenameCubeColumn(
+        name=name,
+        column=column.name,
+        to=to.name,
+        cascade=cascade is not None,
+        column_span=column.span,
+        to_span=to.span,
+    )
 
 
 @renders(RenameCubeColumn)
 def rename_cube_column_text(s: RenameCubeColumn) -> str:
-    return f"ALTER CUBE {name_text(s.name)} RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+    change = f"RENAME COLUMN {quote_name(s.column)} TO {quote_name(s.to)}"
+    return words(f"ALTER CUBE {name_text(s.name)}", change, "CASCADE" if s.cascade else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ drop_storage: "DROP" "STORAGE" name
 add_rollups: "ADD" "ROLLUP" rollup ("," rollup)*
 drop_rollup: "DROP" "ROLLUP" rollup
 recommend_rollups: "RECOMMEND" "ROLLUPS" "FOR" name ["FROM" STRING] ["WITHIN" STRING]
-show_rollup_use: "SHOW" "ROLLUP" "USE" "OF" name
+show_rollup_use: "SHOW" "ROLLUP" "USE" "OF" name ["FROM" STRING]
 """
 #: The units of sizes, in bytes.
 _SIZE_UNITS = {
@@ -312,19 +312,25 @@ def recommend_rollups_text(s: RecommendRollups) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowRollupUse(Statement):
-    """``SHOW ROLLUP USE OF fact``: which tables of a fact have served the queries of the log."""
+    """``SHOW ROLLUP USE OF fact [FROM 'queries.sql']``: which tables of a fact have served the queries of the log, or
+    would serve those of a file.
+    """
 
     fact: Name
+    file: str | None = None
+    file_span: Span = field(default=Span(0, 0), compare=False)
 
     def permanent_names(self) -> tuple[str, ...]:
         return ("fact",)
 
 
 @builds("show_rollup_use")
-def show_rollup_use(fact: Name) -> ShowRollupUse:
-    return ShowRollupUse(fact=fact)
+def show_rollup_use(fact: Name, file: Terminal | None) -> ShowRollupUse:
+    if file is None:
+        return ShowRollupUse(fact=fact)
+    return ShowRollupUse(fact=fact, file=file.string, file_span=file.span)
 
 
 @renders(ShowRollupUse)
 def show_rollup_use_text(s: ShowRollupUse) -> str:
-    return f"SHOW ROLLUP USE OF {name_text(s.fact)}"
+    return words(f"SHOW ROLLUP USE OF {name_text(s.fact)}", option("FROM", s.file))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -139,6 +139,10 @@ class RollupNeed:
                 for unit, count, anchor, at_end, times in shapes
             ),
         )
+
+    def under_names(self, named: Callable[[str], str]) -> RollupNeed:
+        """Returns the need with other names of its columns, which ``named`` returns."""
+        return replace(self, columns=tuple(sorted(map(named, self.columns))))
 
     def rounded(self) -> RollupNeed:
         """Returns the need with rounded lengths of its ranges."""

@@ -8,16 +8,20 @@ have in files (``Column.stored``), and no later column gets that name there.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model import wider_types
-from rewriter.catalog.model.changes import AlterColumns
-from rewriter.catalog.model.objects import parts_of
+from rewriter.catalog.model.changes import AlterColumns, Change, CreateObject, DropObject
+from rewriter.catalog.model.objects import View, parts_of
+from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.data_formats import DATA_FORMATS
 from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, Span
 from rewriter.grammar.families import columns as s
 from rewriter.grammar.lexer import identifier_value, tokens
 from rewriter.grammar.terms import ColumnDef
+from rewriter.lazy_dataclass import dataclass
+from rewriter.planner.scope.column_uses import ColumnUses, column_uses
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import new_column, no_partition_default
@@ -25,9 +29,11 @@ from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.partition_specs import check_unique
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from rewriter.catalog.commit.transaction import Writer
     from rewriter.catalog.model.objects import Column, Table
+    from rewriter.grammar.families.cubes import RenameCubeColumn
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
 
@@ -55,7 +61,8 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
 
 @runs(s.RenameColumn)
 def rename_column(statement: s.RenameColumn, context: Context) -> Result:
-    """ALTER TABLE … RENAME COLUMN a TO b. Existing and later files have the values under the stored name.
+    """ALTER TABLE … RENAME COLUMN a TO b. Existing and later files have the values under the stored name. With CASCADE,
+    views that use the column follow.
 
     Raises UNRESOLVED_COLUMN and COLUMN_ALREADY_EXISTS; COLUMN_IN_USE if a view or a fact reads the column;
     ``NotSupportedError`` for a partition column and for an external table; and ``ConflictError`` where another
@@ -65,17 +72,19 @@ def rename_column(statement: s.RenameColumn, context: Context) -> Result:
     column = _data_column(table, statement.column, statement.column_span, "renamed")
     named = ColumnDef(statement.to, column.type, None, statement.to_span)
     name = new_column(named).name
+    views = ViewChanges()
     if name.lower() != column.name.lower():
         check_unique([named], table)
-        check_no_view_reads(table.name, column.name, statement.column_span, context, name)
+        views = views_renaming([table.name], column.name, name, statement, context)
     if name != column.name:
-        _commit(AlterColumns(table, renamed={column.name: name}), statement.column_span, context)
-    return Result("ALTER TABLE RENAME COLUMN")
+        _commit(AlterColumns(table, renamed={column.name: name}), statement.column_span, context, views)
+    return Result("ALTER TABLE RENAME COLUMN", warnings=views.warnings)
 
 
 @runs(s.DropColumns)
 def drop_columns(statement: s.DropColumns, context: Context) -> Result:
-    """ALTER TABLE … DROP COLUMNS (a, …). Files keep the values, which no later column gets.
+    """ALTER TABLE … DROP COLUMNS (a, …). Files keep the values, which no later column gets. With CASCADE, views that
+    use one of the columns are dropped, too, with those that read such a view.
 
     Raises as RENAME COLUMN does, and ``NotSupportedError`` for the last data column and for text files, whose values
     have no names.
@@ -98,11 +107,11 @@ def drop_columns(statement: s.DropColumns, context: Context) -> Result:
             object=dropped[0].name,
             hint=f"Create a table without it: CREATE TABLE new AS SELECT … FROM {table.name}.",
         )
-    for column, span in zip(dropped, statement.spans, strict=True):
-        check_no_view_reads(table.name, column.name, span, context)
+    names = [column.name for column in dropped]
+    views = views_dropping([table.name], dict(zip(names, statement.spans, strict=True)), statement.cascade, context)
     span = Span(statement.spans[0].start, statement.spans[-1].end)
-    _commit(AlterColumns(table, dropped=tuple(column.name for column in dropped)), span, context)
-    return Result("ALTER TABLE DROP COLUMNS")
+    _commit(AlterColumns(table, dropped=tuple(names)), span, context, views)
+    return Result("ALTER TABLE DROP COLUMNS", warnings=views.warnings)
 
 
 def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
@@ -124,12 +133,165 @@ def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
     return column
 
 
-def check_no_view_reads(source: str, column: str, span: Span, context: Context, new_name: str | None = None) -> None:
+@dataclass(frozen=True)
+class ViewChanges:
+    """What RENAME and DROP COLUMN change in views: those that are dropped, and those that get another query."""
+
+    dropped: tuple[View, ...] = ()
+    queries: tuple[tuple[View, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def changes(self, transaction: Writer) -> Iterator[Change]:
+        """Yields the changes of the catalog, as DROP VIEW and ALTER VIEW make them."""
+        yield from (DropObject(view) for view in self.dropped)
+        for view, query in self.queries:
+            yield DropObject(view)
+            yield CreateObject(replace(view, id=transaction.allocate_id(), query=query))
+
+
+def views_renaming(
+    sources: Sequence[str],
+    column: str,
+    new_name: str,
+    statement: s.RenameColumn | RenameCubeColumn,
+    context: Context,
+) -> ViewChanges:
+    """Returns what a new name of a column of ``sources``, tables, cubes and facts, changes in views: nothing without
+    CASCADE, and with it the queries of the views that use the column. Their own columns keep their names.
+
+    Raises ``IntegrityError`` COLUMN_IN_USE for a view that names one of both names: without CASCADE for each, with it
+    for those that may use the column in a way that is not certain, or would return something else.
+    """
+    span = statement.column_span
+    if not statement.cascade:
+        for source in sources:
+            _check_no_view_reads(source, column, span, context, new_name)
+        return ViewChanges()
+    readers = _Readers.of(sources, column, new_name, context)
+    queries: list[tuple[View, str]] = []
+    for view, uses in readers.naming((column, new_name)):
+        reason = readers.doubt(view, uses, column) or uses.obstacle
+        if reason is None and uses.uses and isinstance(view, TemporaryView):
+            reason = "is temporary"
+        if reason is not None:
+            raise IntegrityError(
+                f"The view {with_typed_names(view.name)} cannot follow a new name of {column}: it {reason}.",
+                condition="COLUMN_IN_USE",
+                position=span,
+                object=column,
+                hint=f"Create the view again without {column}, or with an alias for each item, or drop it, first.",
+            )
+        if uses.uses:
+            queries.append((view, uses.with_name(view.query, new_name)))
+    names = ", ".join(view.name for view, _ in queries)
+    warnings = (f"these views use {new_name} now, and return what they did: {names}",) if queries else ()
+    return ViewChanges(queries=tuple(queries), warnings=warnings)
+
+
+def views_dropping(sources: Sequence[str], columns: Mapping[str, Span], cascade: bool, context: Context) -> ViewChanges:
+    """Returns the views that a drop of columns of ``sources``, tables, cubes and facts, drops: none without CASCADE,
+    and with it those that use one of the columns, and those that read such a view.
+
+    Raises ``IntegrityError`` COLUMN_IN_USE for a view that names a column: without CASCADE for each, with it for those
+    whose use of the column is not certain.
+    """
+    if not cascade:
+        for column, span in columns.items():
+            for source in sources:
+                _check_no_view_reads(source, column, span, context)
+        return ViewChanges()
+    doomed: dict[str, View] = {}
+    for column, span in columns.items():
+        readers = _Readers.of(sources, column, None, context)
+        for view, uses in readers.naming((column,)):
+            reason = None if uses.uses else readers.doubt(view, uses, column)
+            if reason is None and uses.uses and isinstance(view, TemporaryView):
+                reason = "is temporary"
+            if reason is not None:
+                raise _may_use(view, column, span, reason)
+            if uses.uses:
+                doomed[view.name] = view
+        for name in list(doomed):
+            for view in _readers_of_view(name, column, span, context):
+                doomed[view.name] = view
+    names = ", ".join(doomed)
+    warnings = (f"these views were dropped, because they use {', '.join(columns)}: {names}",) if doomed else ()
+    return ViewChanges(dropped=tuple(doomed.values()), warnings=warnings)
+
+
+def _may_use(view: View, column: str, span: Span, reason: str) -> IntegrityError:
+    return IntegrityError(
+        f"It is not certain that the view {with_typed_names(view.name)} does without {column}: it {reason}.",
+        condition="COLUMN_IN_USE",
+        position=span,
+        object=column,
+        hint="Drop the view, or create it again without the column, first.",
+    )
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """The views that may read some sources, directly or through others, with the uses of a column in their queries.
+    ``behind_stars`` are those that read a view which shows all columns with ``*``.
+    """
+
+    views: Mapping[str, View]
+    uses: Mapping[str, ColumnUses]
+    behind_stars: frozenset[str]
+
+    @classmethod
+    def of(cls, sources: Sequence[str], column: str, new_name: str | None, context: Context) -> _Readers:
+        views = {view.name: view for view in context.snapshot.views()}
+        queries = {name: view.query for name, view in views.items()}
+        keys = {source.lower() for source in sources}
+        names = dict.fromkeys(name for source in sources for name in _views_reading(source, queries))
+        uses = {name: column_uses(views[name], keys, column, new_name, context.snapshot) for name in names}
+        stars = [name for name in names if uses[name].shows_all]
+        return cls(views, uses, frozenset(reader for name in stars for reader in _views_reading(name, queries)))
+
+    def naming(self, names: Sequence[str]) -> Iterator[tuple[View, ColumnUses]]:
+        """Yields the views that have one of the names as a word, or a NATURAL JOIN, with their uses."""
+        for name, uses in self.uses.items():
+            view = self.views[name]
+            if any(has_word(view.query, word) for word in (*names, "natural")):
+                yield view, uses
+
+    def doubt(self, view: View, uses: ColumnUses, column: str) -> str | None:
+        """Returns why a view may use the column in another way than by its ``uses``, if it may."""
+        if uses.doubt is None and view.name in self.behind_stars:
+            return f"may read {column} through a view with *"
+        return uses.doubt
+
+
+def _readers_of_view(name: str, column: str, span: Span, context: Context) -> list[View]:
+    """Returns the views that read a view, directly or through others. Raises COLUMN_IN_USE for one that cannot be
+    parsed, and for a temporary one.
+    """
+    views = {view.name: view for view in context.snapshot.views()}
+    queries = {view.name: view.query for view in views.values()}
+    found, sources = dict[str, View](), [name]
+    while sources:
+        source = sources.pop()
+        for reader in _views_reading(source, queries):
+            view = views[reader]
+            uses = column_uses(view, {source.lower()}, column, None, context.snapshot)
+            if not uses.reads or reader in found:
+                continue
+            if uses.doubt is not None and "parsed" in uses.doubt:
+                raise _may_use(view, column, span, uses.doubt)
+            if isinstance(view, TemporaryView):
+                raise _may_use(view, column, span, f"is temporary, and reads {source}")
+            found[reader] = view
+            sources.append(reader)
+    return list(found.values())
+
+
+def _check_no_view_reads(source: str, column: str, span: Span, context: Context, new_name: str | None = None) -> None:
     """Raises ``IntegrityError`` COLUMN_IN_USE if a view reads a table or cube, or such a view, and names a column, or
     the name that it is to have: a name in a view could mean another column then. NATURAL JOIN names all columns.
     """
     queries = {view.name: view.query for view in context.snapshot.views()}
-    for view in views_reading(source, queries):
+    for view in _views_reading(source, queries):
         named = [name for name in (column, new_name) if name is not None and has_word(queries[view], name)]
         if not named and not has_word(queries[view], "natural"):
             continue
@@ -138,11 +300,13 @@ def check_no_view_reads(source: str, column: str, span: Span, context: Context, 
             condition="COLUMN_IN_USE",
             position=span,
             object=column,
-            hint="Drop the view, or create it again without the column, first.",
+            hint="Drop the view, or create it again without the column, first. CASCADE drops the views that use it."
+            if new_name is None
+            else "Drop the view, or create it again without the column, first. CASCADE lets views follow.",
         )
 
 
-def views_reading(source: str, queries: Mapping[str, str]) -> list[str]:
+def _views_reading(source: str, queries: Mapping[str, str]) -> list[str]:
     """Returns the views whose queries, by name, name a table or cube, or such a view."""
     readers, sources = list[str](), [source]
     while sources:
@@ -269,9 +433,9 @@ def reads_as_wider(type_: str, new_type: str) -> bool:
     return is_exact_double or wider_types.is_wider(new_type, type_)
 
 
-def _commit(change: AlterColumns, span: Span, context: Context) -> None:
+def _commit(change: AlterColumns, span: Span, context: Context, views: ViewChanges | None = None) -> None:
     with context.catalog.begin(context.snapshot) as transaction:
         try:
-            transaction.commit([change])
+            transaction.commit([change, *(views or ViewChanges()).changes(transaction)])
         except Error as error:
             raise error.at(span) from None

@@ -19,7 +19,7 @@ from rewriter.planner.rewrite.count_rewrites import ambiguity, declaration_hint
 from rewriter.planner.rewrite.union_arms import counted_measures
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.alter_columns import check_no_view_reads, has_word, views_reading
+from rewriter.statements.define.alter_columns import ViewChanges, has_word, views_dropping, views_renaming
 from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
@@ -121,24 +121,29 @@ def _count_warnings(cube: Cube, altered: Cube) -> Iterator[str]:
 def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
     """ALTER CUBE c DROP (column, …): takes dimensions and measures from a cube and its facts. Tables keep them, and
     proofs stay. A rollup that is refreshed later has NULL in them: to add a column again makes no rollup serve it.
+    With CASCADE, views that use a column are dropped, too.
 
-    Raises UNRESOLVED_COLUMN; INVALID_CUBE for a time, for a measure that counts another one, and for a column that a
-    view names; INVALID_FACT where a fact or a rollup would have no column, two rollups would have the same ones, or
-    partitions are named by the column; and ``ConflictError`` where another transaction changes the cube or a fact.
+    Raises UNRESOLVED_COLUMN; INVALID_CUBE for a time, and for a column that counts the values of a measure;
+    COLUMN_IN_USE for a column that a view names; INVALID_FACT where a fact or a rollup would have no column, two
+    rollups would have the same ones, or partitions are named by the column; and ``ConflictError`` where another
+    transaction changes the cube or a fact.
     """
     cube = named_cube(statement.name, context)
     for name, span in zip(statement.columns, statement.spans, strict=True):
-        _check_dropped(cube, name, span, statement, context)
+        _check_dropped(cube, name, span, statement)
     dropped = {name.lower() for name in statement.columns}
     declared = declared_cube(cube)
     left = tuple(column for column in declared.columns if column.name.lower() not in dropped)
     altered = build_cube(replace(declared, columns=left), cube.id, cube.calendar)
     _check_counts_stay(cube, altered, statement.name, context)
     facts = context.snapshot.facts_of(cube.name)
+    spans = dict(zip(statement.columns, statement.spans, strict=True))
+    sources = [cube.name, *(fact.name for fact in facts)]
+    views = views_dropping(sources, spans, statement.cascade, context)
     pairs = tuple((fact, _without(fact, dropped, altered, statement, context)) for fact in facts)
     try:
         with context.catalog.begin(context.snapshot) as transaction:
-            transaction.commit([AlterCube(cube, altered, pairs)])
+            transaction.commit([AlterCube(cube, altered, pairs), *views.changes(transaction)])
     except Error as error:
         raise error.at(statement.name.span) from None
     dropped_names = ", ".join(statement.columns)
@@ -148,7 +153,7 @@ def drop_cube_columns(statement: s.DropCubeColumns, context: Context) -> Result:
         for table in kept
         if dropped & {column.name.lower() for column in context.snapshot.table(table).columns}
     ]
-    return Result("ALTER CUBE", warnings=(*warnings, *_count_warnings(cube, altered)))
+    return Result("ALTER CUBE", warnings=(*views.warnings, *warnings, *_count_warnings(cube, altered)))
 
 
 @runs(s.WidenCubeColumn)
@@ -219,8 +224,8 @@ def _widening(
 @runs(s.RenameCubeColumn)
 def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Result:
     """ALTER CUBE c RENAME COLUMN a TO b: gives a dimension or measure another name, in the cube, its facts and their
-    tables, in one commit. No file is read or written, and proofs stay. A table of RAW events keeps its column: the fact
-    says how an event gives the new one.
+    tables, in one commit. With CASCADE, views that use the column follow. No file is read or written, and proofs stay.
+    A table of RAW events keeps its column: the fact says how an event gives the new one.
 
     Raises UNRESOLVED_COLUMN and COLUMN_ALREADY_EXISTS; INVALID_CUBE for a time; COLUMN_IN_USE for a column that a view
     names; INVALID_FACT for a partition column, an external table, and a table that has a column of the new name; and
@@ -239,25 +244,26 @@ def rename_cube_column(statement: s.RenameCubeColumn, context: Context) -> Resul
     altered = _cube_with_name(cube, statement)
     if altered == cube:
         return Result("ALTER CUBE")
-    if statement.to.lower() != statement.column.lower():
-        check_no_view_reads(cube.name, statement.column, statement.column_span, context, statement.to)
     pairs: list[tuple[Fact, Fact]] = []
     changes: dict[str, AlterColumns] = {}
     for fact in context.snapshot.facts_of(cube.name):
-        if statement.to.lower() != statement.column.lower():
-            check_no_view_reads(fact.name, statement.column, statement.column_span, context, statement.to)
         storages = []
         for storage in fact.storages:
             tables = [_table_with_name(fact, stored, cube, statement, changes, context) for stored in storage.tables]
             storages.append(replace(storage, tables=tuple(tables)))
         columns = _names_with(fact.columns, statement)
         pairs.append((fact, replace(fact, columns=columns, storages=tuple(storages))))
+    views = ViewChanges()
+    if statement.to.lower() != statement.column.lower():
+        sources = [cube.name, *(fact.name for fact, _ in pairs), *changes]
+        views = views_renaming(sources, statement.column, statement.to, statement, context)
     try:
         with context.catalog.begin(context.snapshot) as transaction:
-            transaction.commit([AlterCube(cube, altered, tuple(pairs)), *changes.values()])
+            change = AlterCube(cube, altered, tuple(pairs), {statement.column: statement.to})
+            transaction.commit([change, *changes.values(), *views.changes(transaction)])
     except Error as error:
         raise error.at(statement.name.span) from None
-    return Result("ALTER CUBE")
+    return Result("ALTER CUBE", warnings=views.warnings)
 
 
 def _names_with(names: tuple[str, ...] | None, statement: s.RenameCubeColumn) -> tuple[str, ...] | None:
@@ -304,8 +310,6 @@ def _table_with_name(
         reason = f"Other programs write the files of the external table {table.name}, by the name {old}."
         if table.external:
             raise invalid_fact(reason, statement.column_span, "Create another cube with the name.", table.name)
-        if name.lower() != old.lower():
-            check_no_view_reads(table.name, old, statement.column_span, context, name)
         changes[table.name] = AlterColumns(table, renamed={own.name: name})
     return altered
 
@@ -351,8 +355,8 @@ def _check_column_of(cube: Cube, name: str, span: Span) -> None:
         )
 
 
-def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColumns, context: Context) -> None:
-    """Checks that the cube has the column, and that no other column and no view needs it."""
+def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColumns) -> None:
+    """Checks that the cube has the column, and that no other column needs it."""
     dropped = {column.lower() for column in statement.columns}
     _check_column_of(cube, name, span)
     counted = [
@@ -360,18 +364,12 @@ def _check_dropped(cube: Cube, name: str, span: Span, statement: s.DropCubeColum
         for measure in cube.measures
         if measure.counted_by is not None and measure.counted_by.lower() == name.lower()
     ]
-    queries = {view.name: view.query for view in context.snapshot.views()}
-    readers = views_reading(cube.name, queries)
-    views = [view for view in readers if has_word(queries[view], name)]
     message, hint = "", ""
     if name.lower() in {time.lower() for time in cube.times}:
         message, hint = f"{name} is a time of the cube {cube.name}", "The times of a cube name its partitions."
     elif not dropped.issuperset(map(str.lower, counted)):
         message = f"{name} counts the values of {', '.join(counted)}"
         hint = f"Drop both: ALTER CUBE {cube.name} DROP ({', '.join(map(quote_name, [name, *counted]))})."
-    elif views:
-        message = f"The view {views[0]} reads {cube.name} and names {name}"
-        hint = "Drop the view, or create it again without the column, first."
     if message:
         raise AnalysisError(f"{message}.", condition="INVALID_CUBE", position=span, object=name, hint=hint)
 

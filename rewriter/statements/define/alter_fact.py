@@ -24,7 +24,13 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.fact_storage import invalid_fact, with_table_names
-from rewriter.statements.define.facts import check_lateness, check_storages, read_storage, unproven_tables
+from rewriter.statements.define.facts import (
+    check_lateness,
+    check_storages,
+    read_storage,
+    skipped_tables,
+    unproven_tables,
+)
 from rewriter.statements.define.mark_complete import additions
 from rewriter.statements.define.rollups import check_rollups, make_tables, table_of_rollup
 from rewriter.statements.define.show_create import declared_fact
@@ -73,7 +79,9 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
     if not isinstance(action, s.AddStorage):
         return Result("ALTER FACT")
     now = context.renewed()
-    return Result("ALTER FACT", warnings=tuple(unproven_tables(now.snapshot.fact(fact.name), now, before=fact)))
+    altered = now.snapshot.fact(fact.name)
+    skipped = skipped_tables(altered, now.snapshot.cube(fact.cube), now, before=fact)
+    return Result("ALTER FACT", warnings=(*unproven_tables(altered, now, before=fact), *skipped))
 
 
 def _add_rollups(fact: Fact, action: s.AddRollups, statement: s.AlterFact, context: Context) -> Result:

@@ -25,6 +25,7 @@ from rewriter.statements.define.rollups import check_rollups, make_tables
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.query.words_relied_on import new_fact
+from rewriter.statements.resolve.fact_periods import stored_periods, surplus_columns
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import earlier
@@ -63,7 +64,8 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     now = context.renewed()
     created = now.snapshot.fact(fact.name)
     warnings = kept_proofs(created, now) if created.earlier else unproven_tables(fact, context)
-    return Result("CREATE FACT", warnings=(*warnings, *new_fact(fact, context)))
+    skipped = skipped_tables(created, cube, now)
+    return Result("CREATE FACT", warnings=(*warnings, *skipped, *new_fact(fact, context)))
 
 
 def build_fact(
@@ -131,6 +133,24 @@ def unproven_tables(fact: Fact, context: Context, before: Fact | None = None) ->
                 f"{table.name} {reason}: its rollups are unproven, and are not used until CHECK FACT "
                 f"{fact.name} ACCEPT has "
                 f"compared them; ALTER FACT {fact.name} TABLE {table.name} SET TRUSTED uses them without a proof"
+            )
+
+
+def skipped_tables(fact: Fact, cube: Cube, context: Context, before: Fact | None = None) -> Iterator[str]:
+    """Yields a warning for each managed table of rollups that REFRESH FACT leaves alone, because it has columns that
+    the fact does not list. The tables of ``before`` are left out.
+    """
+    old_tables = {stored.table for stored in before.tables} if before is not None else set()
+    surplus: dict[str, list[str]] = {}
+    for stored in stored_periods(fact):
+        table = context.snapshot.table(stored.table.table)
+        if not (stored.is_base or stored.table.trusted or table.external or table.name in old_tables):
+            surplus[table.name] = surplus_columns(stored, table, cube)
+    for name, columns in surplus.items():
+        if columns:
+            yield (
+                f"REFRESH FACT skips {name}, which has {', '.join(columns)}: ALTER FACT … ADD ROLLUP makes a rollup "
+                "without"
             )
 
 

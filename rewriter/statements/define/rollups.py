@@ -146,6 +146,18 @@ def shown_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube) -> dic
     return shown
 
 
+def remade_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube, context: Context) -> dict[str, s.Rollup]:
+    """Returns those of ``shown_rollups`` that take the tables again when the fact is dropped and created: a table with
+    a column that the cube has got again since needs a TABLE clause, which lists the columns that the rollup has.
+    """
+    remade: dict[str, s.Rollup] = {}
+    for table, rollup in shown_rollups(fact, tables, cube).items():
+        wanted = _columns(_dimensions(rollup, cube, fact.columns), cube, fact.columns)
+        if _fits(context.snapshot.table(table), list(wanted), cube):
+            remade[table] = rollup
+    return remade
+
+
 def _made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
     """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it; ``None`` for other
     tables.
@@ -229,12 +241,16 @@ def _left_table(statement: CreateTable, cube: Cube, context: Context) -> Table |
     left = context.snapshot.named(name)
     if not isinstance(left, Table) or left.external or context.snapshot.fact_using(name) is not None:
         return None
-    of_cube = {column.lower() for column in cube.column_order}
-    wanted_names = {column.name.lower() for column in statement.columns}
-    own = [column for column in left.columns if column.name.lower() in of_cube | wanted_names]
-    columns = [[(column.name, column.type) for column in group] for group in (own, left.partition_columns)]
-    wanted = [[(c.name, c.type) for c in group] for group in (statement.columns, statement.partitioned_by)]
-    return left if columns == wanted and left.kind is TableKind.MANAGED else None
+    return left if _fits(left, statement.columns, cube) else None
+
+
+def _fits(table: Table, columns: Sequence[ColumnDef], cube: Cube) -> bool:
+    """Tests whether a table has the columns of a rollup that ROLLUPS makes, and no others of the cube."""
+    of_cube = {*(column.lower() for column in cube.column_order), *(column.name.lower() for column in columns)}
+    own = [(column.name, column.type) for column in table.columns if column.name.lower() in of_cube]
+    partitioning = [(column.name, column.type) for column in table.partition_columns]
+    is_alike = own == [(c.name, c.type) for c in columns] and partitioning == [(_time_column(cube), "string")]
+    return is_alike and table.kind is TableKind.MANAGED
 
 
 def _built(statement: CreateTable, rollup: s.Rollup, id: int, context: Context) -> Table:

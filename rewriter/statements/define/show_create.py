@@ -6,7 +6,7 @@ depend on the current one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,15 @@ from rewriter.catalog.model.temporary_views import TemporaryView, session_of, wi
 from rewriter.errors import ParseError
 from rewriter.grammar.families.cubes import CreateCube, CubeColumn
 from rewriter.grammar.families.descriptions import ShowCreate
-from rewriter.grammar.families.facts import CompleteWith, CreateFact, FactStorage, FactTable, LayoutColumn, RawColumn
+from rewriter.grammar.families.facts import (
+    CompleteWith,
+    CreateFact,
+    FactStorage,
+    FactTable,
+    LayoutColumn,
+    RawColumn,
+    Rollup,
+)
 from rewriter.grammar.families.tables import CreateTable
 from rewriter.grammar.families.views import CreateView
 from rewriter.grammar.lexer import tokens
@@ -30,7 +38,7 @@ from rewriter.planner.scope.expand_views import names_in, reads_temporary
 from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result, listing, strings
 from rewriter.runtime.statement_runners import runs
-from rewriter.statements.define.rollups import shown_rollups
+from rewriter.statements.define.rollups import remade_rollups
 from rewriter.statements.resolve.named_objects import named_cube, named_fact
 from rewriter.timeline.layouts import SPELLINGS, TimeLayout
 
@@ -55,7 +63,8 @@ def show_create(statement: ShowCreate, context: Context) -> Result:
         text = laid_out(render(declared_cube(named_cube(statement.name, context))))
     elif statement.kind == "FACT":
         fact = named_fact(statement.name, context)
-        text = laid_out(render(declared_fact(fact, context.snapshot.cube(fact.cube))))
+        cube = context.snapshot.cube(fact.cube)
+        text = laid_out(render(declared_fact(fact, remade_rollups(fact, fact.storages[0].tables, cube, context))))
     else:
         object_ = context.named(statement.name)
         if statement.kind == "VIEW" or (isinstance(object_, View) and not statement.as_serde):
@@ -148,16 +157,13 @@ def declared_cube(cube: Cube) -> CreateCube:
     return CreateCube(name=_name(cube.name), columns=tuple(columns), time_zone=zone)
 
 
-def declared_fact(fact: Fact, cube: Cube | None = None) -> CreateFact:
-    """Returns the statement that creates the fact. With its ``cube``, ROLLUPS stands for the tables that it has made;
-    without, each table has a TABLE clause.
+def declared_fact(fact: Fact, rollups: Mapping[str, Rollup] | None = None) -> CreateFact:
+    """Returns the statement that creates the fact. ROLLUPS stands for the tables of ``rollups``; each other table has a
+    TABLE clause.
     """
-    storages, rollups = fact.storages, []
-    if cube is not None:
-        by_table = shown_rollups(fact, storages[0].tables, cube)
-        rollups = list(by_table.values())
-        left = tuple(table for table in storages[0].tables if table.table not in by_table)
-        storages = (replace(storages[0], tables=left), *storages[1:])
+    rollups = rollups or {}
+    left = tuple(table for table in fact.storages[0].tables if table.table not in rollups)
+    storages = (replace(fact.storages[0], tables=left), *fact.storages[1:])
     return CreateFact(
         name=_name(fact.name),
         cube=_name(fact.cube),
@@ -166,7 +172,7 @@ def declared_fact(fact: Fact, cube: Cube | None = None) -> CreateFact:
         weight=fact.weight,
         lateness=fact.lateness,
         refresh_on_commit=fact.refresh_on_commit,
-        rollups=tuple(rollups),
+        rollups=tuple(rollups.values()),
     )
 
 

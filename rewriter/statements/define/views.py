@@ -6,28 +6,38 @@ objects that it reads may be dropped; then its use raises.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.commit.reserved_properties import COMMENT
+from rewriter.catalog.commit.reserved_properties import COMMENT, credentials_refused
 from rewriter.catalog.model.changes import Change, CreateObject, DropObject
 from rewriter.catalog.model.json_codec import kind_of
 from rewriter.catalog.model.objects import SourceTable, View
 from rewriter.catalog.model.temporary_views import TemporaryView, view_name, with_typed_names
 from rewriter.connectors.table_source import read_only
-from rewriter.errors import AnalysisError, Error, IntegrityError, ParseError
+from rewriter.errors import AnalysisError, Error, IntegrityError, NotSupportedError, ParseError, Span
 from rewriter.grammar.families import views as s
+from rewriter.grammar.lexer import TokenKind, tokens
 from rewriter.grammar.terms import Name
+from rewriter.planner.scope.blocks import resolve
+from rewriter.planner.scope.deterministic import brings_code, called_code
+from rewriter.planner.scope.disambiguate import disambiguated
+from rewriter.planner.scope.expand_views import expand, names_in
+from rewriter.planner.scope.item_names import Offered, OutputColumns
+from rewriter.planner.text.derived_text import in_view, with_table_queries
+from rewriter.planner.text.query_text import QueryText
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.define.tables import already_exists, plain_name
-from rewriter.statements.define.view_queries import check_query
 from rewriter.statements.resolve.partition_specs import check_unique
+from rewriter.uris import has_credentials
 
 if TYPE_CHECKING:
     from rewriter.grammar.families.tables import Rename
     from rewriter.grammar.families.views import AlterView, CreateView
+    from rewriter.grammar.terms import ColumnDef, Query
 
 
 @runs(s.CreateView, in_transaction=True, without_warehouse=True)
@@ -57,7 +67,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
             object=existing.name,
             hint="Choose a different name.",
         )
-    check_query(statement.query, statement.view, name, context, statement.columns)
+    _check_query(statement.query, statement.view, name, context, statement.columns)
     properties = dict(statement.properties)
     with context.begin() as transaction:
         view = View(
@@ -81,7 +91,7 @@ def create_view(statement: s.CreateView, context: Context) -> Result:
 def alter_view(statement: s.AlterView, context: Context) -> Result:
     """ALTER VIEW … AS: another query. Comment and properties stay; columns are the new query's columns.
 
-    Raises VIEW_NOT_FOUND, EXPECT_VIEW_NOT_TABLE for an object that is not a view, and the errors of ``check_query``.
+    Raises VIEW_NOT_FOUND, EXPECT_VIEW_NOT_TABLE for an object that is not a view, and the errors of ``_check_query``.
     """
     object_ = context.named(statement.view)
     if object_ is not None and not isinstance(object_, View):
@@ -97,7 +107,7 @@ def alter_view(statement: s.AlterView, context: Context) -> Result:
     if isinstance(view, TemporaryView):
         _alter_temporary_view(view, statement, context)
         return Result("ALTER VIEW")
-    check_query(statement.query, statement.view, view.name, context)
+    _check_query(statement.query, statement.view, view.name, context)
     with context.begin() as transaction:
         query, database = statement.query.text, context.snapshot.current
         changed = replace(view, id=transaction.allocate_id(), query=query, columns=(), database=database)
@@ -149,11 +159,11 @@ def create_temporary_view(statement: CreateView, context: Context) -> None:
     """Creates or replaces a temporary view.
 
     Raises TEMP_TABLE_OR_VIEW_ALREADY_EXISTS 42P07 for the name of a temporary table or view, and the errors of
-    ``check_query``.
+    ``_check_query``.
     """
     name = plain_name(statement.view, "view")
     _check_free(statement.view, context, replaces=statement.or_replace)
-    reads = check_query(statement.query, statement.view, view_name(name), context, statement.columns, temporary=True)
+    reads = _check_query(statement.query, statement.view, view_name(name), context, statement.columns, temporary=True)
     view = TemporaryView(
         id=0,
         name=view_name(name),
@@ -167,8 +177,8 @@ def create_temporary_view(statement: CreateView, context: Context) -> None:
 
 
 def _alter_temporary_view(view: TemporaryView, statement: AlterView, context: Context) -> None:
-    """Gives a temporary view another query; its comment stays. Raises the errors of ``check_query``."""
-    reads = check_query(statement.query, statement.view, view.name, context, temporary=True)
+    """Gives a temporary view another query; its comment stays. Raises the errors of ``_check_query``."""
+    reads = _check_query(statement.query, statement.view, view.name, context, temporary=True)
     query, database = statement.query.text, context.snapshot.current
     changed = replace(view, query=query, columns=(), database=database, reads=reads)
     context.temporaries.views = context.temporaries.views.with_view(changed)
@@ -213,3 +223,95 @@ def _check_free(name: Name, context: Context, replaces: bool = False) -> None:
         if existing is not None
         else f"Choose a different name, or DROP TABLE {name.last} first.",
     )
+
+
+# The query of a view, when the view is created or gets another one.
+
+
+def _check_query(
+    query: Query,
+    view: Name,
+    name: str,
+    context: Context,
+    columns: Sequence[ColumnDef] | None = None,
+    temporary: bool = False,
+) -> frozenset[str]:
+    """Reads the query as the users of the view will, and raises the errors that they would get.
+
+    ``name`` is the view's name in the catalog. Returns the names, in lower case, of the temporary objects that the
+    query names. Only a ``temporary`` view may name them, and call functions that run code.
+    """
+    for token in tokens(query.text):
+        if token.kind is TokenKind.PARAMETER:
+            raise NotSupportedError(
+                "Parameters are not allowed in the query of a view.",
+                condition="UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT",
+                sqlstate="0A000",
+                position=token.span.shifted(query.span.start),
+                object=name,
+                hint="Write the value itself, or move the condition to the query that reads the view.",
+            )
+        if has_credentials(token.text):
+            raise credentials_refused(name).at(token.span.shifted(query.span.start))
+    text = with_table_queries(QueryText(query.text, query.span.start))
+    unread = text.unread()
+    if unread is not None:
+        raise unread
+    code = None if temporary else called_code(text.tokens)
+    if code is not None:
+        raise brings_code(name, code).at(text.place(code.span))
+    snapshot = context.snapshot
+    expanded = expand(disambiguated(text, snapshot.current, context.is_temporary), snapshot, created_view=name)
+    try:
+        resolve(expanded, snapshot)
+    except Error as error:
+        raise in_view(error, expanded) from None
+    except RecursionError:
+        raise NotSupportedError("This query is nested too deeply.", position=query.span, object=name) from None
+    read = {node.name: span for node, span in names_in(text) if not node.db and context.is_temporary(node.name)}
+    if read and not temporary:
+        raise _outlives(name, *next((read_name, text.place(span)) for read_name, span in read.items()), context)
+    _check_columns(query, view, columns, OutputColumns(expanded.tree, snapshot).of_query(expanded.tree))
+    return frozenset(map(str.lower, read))
+
+
+def _outlives(view: str, name: str, position: Span | None, context: Context) -> AnalysisError:
+    """Returns the error for a temporary object in a stored view, which outlives it; other sessions do not see it."""
+    kind = "table" if context.snapshot.temporary_view(name) is None else "view"
+    return AnalysisError(
+        f"The view {view} cannot read the temporary {kind} {name}, which ends with the session.",
+        condition="INVALID_TEMP_OBJ_REFERENCE",
+        sqlstate="42K0F",
+        position=position,
+        object=name,
+        hint=f"Create the {kind} without TEMPORARY, or CREATE TEMPORARY VIEW {view}; default.name refers to the "
+        "permanent object of that name.",
+    )
+
+
+def _check_columns(query: Query, view: Name, declared: Sequence[ColumnDef] | None, offered: Offered) -> None:
+    """Checks that the query returns as many columns as the list names, or has distinct names, as far as they can be
+    determined.
+    """
+    names = [column.name for column in offered if column]
+    if declared is not None and None not in offered and len(declared) != len(names):
+        difference = "NOT_ENOUGH" if len(names) < len(declared) else "TOO_MANY"
+        raise AnalysisError(
+            f"The view {view.last} has {len(declared)} columns, but its query returns {len(names)}.",
+            condition=f"CREATE_VIEW_COLUMN_ARITY_MISMATCH.{difference}_DATA_COLUMNS",
+            sqlstate="21S01",
+            position=Span(declared[0].span.start, declared[-1].span.end),
+            object=view.last,
+            hint=f"It returns {', '.join(name or '…' for name in names)}.",
+        )
+    lowered = [name.lower() for name in names if name]
+    repeated_name = next((name for name in lowered if lowered.count(name) > 1), None)
+    if declared is None and repeated_name is not None:
+        raise AnalysisError(
+            f"The column {repeated_name} already exists: the query of the view returns it twice.",
+            condition="COLUMN_ALREADY_EXISTS",
+            sqlstate="42711",
+            position=query.span,
+            object=repeated_name,
+            hint=f"Name the columns: CREATE VIEW {view.last} (…) AS, or give one of them an alias.",
+        )

@@ -46,6 +46,7 @@ from rewriter.statements.resolve.fact_periods import (
     first_periods,
     passed_time,
     stored_periods,
+    surplus_columns,
     times,
     within,
 )
@@ -360,16 +361,11 @@ def obstacle(stored: StoredPeriod, table: Table, cube: Cube) -> str | None:
         return "skipped: the table is external"
     if stored.table.trusted:
         return "skipped: the table is TRUSTED"
-    dimensions, measures = carried(stored.fact.columns_of(stored.table), cube)
-    columns = {dimension.name.lower() for dimension in dimensions} | {measure.name.lower() for measure in measures}
-    columns |= {time.lower() for time in stored.table.times}
-    columns |= {column.lower() for layout in _layouts_of(stored).values() for column in layout.columns}
+    _, measures = carried(stored.fact.columns_of(stored.table), cube)
     rounded = set(cube.rounded_sums(table)) & {measure.name for measure in measures}
     if rounded:
         return f"skipped: {min(rounded)} is FLOAT in this table, which would round its sums"
-    # ALTER CUBE … DROP leaves columns in a table that ROLLUPS has made: they are NULL from then on.
-    filled = table.partition_columns if stored.table.made else table.all_columns
-    surplus = [column.name for column in filled if column.name.lower() not in columns]
+    surplus = surplus_columns(stored, table, cube)
     owner = "the fact" if stored.table.columns is None else "the fact's list of columns of this table"
     return f"skipped: {owner} has no column {surplus[0]}" if surplus else None
 

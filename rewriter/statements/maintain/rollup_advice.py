@@ -21,12 +21,12 @@ from rewriter.cancellation import check_cancellation
 from rewriter.catalog.facts.time_binding import TimeBinding
 from rewriter.catalog.model.column_statistics import statistics_in
 from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, seen_from
-from rewriter.catalog.store.query_log import LoggedNeed, LoggedReads, logged_needs
+from rewriter.catalog.store.query_log import LoggedNeed, TablePeriod, logged_needs
 from rewriter.errors import AnalysisError, Error, OperationalError, ProgrammingError, Span, shift_position
 from rewriter.grammar.families import fact_changes as s
 from rewriter.grammar.families.facts import Rollup
 from rewriter.grammar.families.queries import Select
-from rewriter.grammar.lexer import split_statements
+from rewriter.grammar.lexer import readable_statements
 from rewriter.grammar.parser import parse
 from rewriter.grammar.terms import Name, Query
 from rewriter.grammar.unparse import render
@@ -42,7 +42,7 @@ from rewriter.planner.cover.hypothetical_rollups import (
 )
 from rewriter.planner.cover.rollup_search import Limits, find_rollups
 from rewriter.planner.model.plan import quote_identifier, quoted
-from rewriter.planner.model.rollup_needs import RollupNeed, reads_of
+from rewriter.planner.model.rollup_needs import PeriodReads, RollupNeed, reads_of
 from rewriter.planner.plan_query import plan_query
 from rewriter.planner.text.literals import string_literal
 from rewriter.runtime.query_log import without_literals
@@ -76,6 +76,9 @@ _MOST_SAMPLED_ROWS = 100_000
 _BYTES_OF_MEASURE, _BYTES_OF_COLUMN, _BYTES_OF_TABLE = 3.0, 10, 2_500
 #: The most errors of a file that are shown.
 _MOST_ERRORS = 20
+
+#: What follows if some queries are unknown.
+_NO_DROP = "no rollup is listed with DROP"
 
 #: The dimensions of a rollup, and a number for each.
 _Dimensions = frozenset[str]
@@ -159,107 +162,150 @@ def recommend_rollups(statement: s.RecommendRollups, context: Context) -> Result
 
 
 def _logged(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Needs:
-    entries = _log_of(cube, context)
+    log = _log_of(cube, context)
     weights: Counter[RollupNeed] = Counter()
     gone: Counter[str] = Counter()
-    own = {name.lower() for name in (*(d.name for d in cube.dimensions), *(m.name for m in cube.measures), *cube.times)}
-    for entry in entries:
+    for entry in log.entries:
         need = RollupNeed.of_text(entry.need)
-        lacking = sorted({name.lower() for name in need.columns} - own)
-        if lacking:
-            gone[lacking[0]] += entry.queries
+        columns = {name: column for name in need.columns if (column := cube.column_logged_as(name)) is not None}
+        if len(columns) == len(need.columns):
+            weights[need.under_names(columns.__getitem__)] += entry.queries
         else:
-            weights[need] += entry.queries
+            gone[min({*need.columns} - columns.keys())] += entry.queries
     if not weights:
-        raise ProgrammingError(
-            f"The query log has no query of the cube {cube.name}.",
-            condition="QUERY_LOG_EMPTY",
-            position=statement.cube.span,
-            object=cube.name,
-            hint="SET rewriter.query_log = on in the sessions that run queries, and run them; or name a file of "
-            f"queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'.",
-        )
-    served = frozenset(table_id for entry in entries for table_id, _ in entry.reads)
+        of_file = f"; or name a file of queries: RECOMMEND ROLLUPS FOR {statement.cube.last} FROM 'queries.sql'."
+        raise log.is_empty(cube, statement.cube.span, of_file)
+    served = frozenset(table_id for entry in log.entries for table_id, _ in entry.reads)
     notes = tuple(
-        f"{_queries(count)} of the query log {'names' if count == 1 else 'name'} {name}, which the cube does not have "
-        f"any more: not counted, and no rollup is listed with DROP"
+        f"{_queries(count)} of the query log {'needs' if count == 1 else 'need'} {name}, a column that was dropped: "
+        f"not counted, and {_NO_DROP}"
         for name, count in gone.items()
     )
-    return _Needs(weights, "the query log", served, notes, is_whole=not gone)
+    losses = tuple(f"{loss}; {_NO_DROP}" for loss in log.losses)
+    return _Needs(weights, "the query log", served, (*losses, *notes), is_whole=not gone and not log.losses)
 
 
-def _log_of(cube: Cube, context: Context) -> tuple[LoggedNeed, ...]:
+@dataclass(frozen=True)
+class _Log:
+    """The entries of a cube, and what the log lacks of this session."""
+
+    entries: tuple[LoggedNeed, ...]
+    losses: tuple[str, ...]
+
+    def is_empty(self, cube: Cube, span: Span, hint: str = ".") -> Error:
+        """Returns the error QUERY_LOG_EMPTY. The hint begins with what to set."""
+        lost = "".join(f" {loss[0].upper()}{loss[1:]}." for loss in self.losses)
+        return ProgrammingError(
+            f"The query log has no query of the cube {cube.name}.{lost}",
+            condition="QUERY_LOG_EMPTY",
+            position=span,
+            object=cube.name,
+            hint=f"SET rewriter.query_log = on in the sessions that run queries, and run them{hint}",
+        )
+
+
+def _log_of(cube: Cube, context: Context) -> _Log:
     """Returns the entries of a cube. Those that wait in this session are written first."""
-    if context.query_log is not None:
-        context.query_log.write(context.catalog)
+    own = context.query_log
+    if own is not None:
+        own.write(context.catalog)
     with context.catalog.database.read() as connection:
-        return logged_needs(connection, cube.id)
+        entries = logged_needs(connection, cube.id)
+    return _Log(entries, () if own is None or own.loss is None else (own.loss,))
 
 
 def _of_file(cube: Cube, statement: s.RecommendRollups, context: Context) -> _Needs:
-    """Returns the needs of the queries of a file. Of those that differ in literals alone, a few are planned."""
-    name = str(statement.file)
-    try:
-        text = Path(name).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        raise OperationalError(
-            f"The file {name} cannot be read: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}.",
-            condition="PATH_NOT_FOUND",
-            sqlstate="42K03",
-            position=statement.file_span,
-            object=name,
-            hint="Name a file of queries that end with a semicolon.",
-        ) from None
-    alike: dict[str, list[Span]] = defaultdict(list)
-    try:
-        for span in split_statements(text):
-            alike[without_literals(text[span.start : span.end])].append(span)
-    except Error as error:
-        line, column = (error.position or Span(0, 0)).line_column(text)
-        error.message = f"{name}, line {line}, column {column}: {error.message}"
-        raise error.at(None) from None
+    queries = _file_queries(cube, str(statement.file), statement.file_span, context)
     weights: dict[RollupNeed, float] = defaultdict(float)
-    errors: list[str] = []
-    others = 0.0
-    for spans in alike.values():
+    for weight, need, _ in queries.references:
+        weights[need] += weight
+    verb = "is" if round(queries.unknown) == 1 else "are"
+    unknown = f"{statement.file} has {_queries(queries.unknown)} that {verb} not understood: {_NO_DROP}"
+    notes = (*queries.notes, *((unknown,) if queries.unknown else ()))
+    return _Needs(weights, str(statement.file), notes=notes, is_whole=not queries.unknown)
+
+
+@dataclass(frozen=True)
+class _FileQueries:
+    """The references to a cube of the queries of a file, with how many queries each stands for, what it needs and what
+    it reads now; what to tell the user; and the number of queries that are not understood.
+    """
+
+    references: tuple[tuple[float, RollupNeed, tuple[PeriodReads, ...]], ...]
+    notes: tuple[str, ...]
+    unknown: float
+
+
+def _file_queries(cube: Cube, name: str, name_span: Span, context: Context) -> _FileQueries:
+    """Returns the queries of a file. Of those that differ in literals alone, a few are planned. Raises QUERY_LOG_EMPTY
+    if no query of the cube can be planned, and PATH_NOT_FOUND.
+    """
+    text = _text_of(name, name_span)
+    alike: dict[str, list[Span]] = defaultdict(list)
+    spans, unreadable = readable_statements(text)
+    for span in spans:
+        alike[without_literals(text[span.start : span.end])].append(span)
+
+    def placed(error: Error, span: Span) -> str:
+        line, column = span.line_column(text)
+        return f"{name}, line {line}, column {column}: {error.message}"
+
+    references: list[tuple[float, RollupNeed, tuple[PeriodReads, ...]]] = []
+    errors = [placed(error, error.position or Span(0, 0)) for error in unreadable]
+    others, unknown = 0.0, float(len(unreadable))
+    for some in alike.values():
         check_cancellation()
-        planned = spans[:: max(1, -(-len(spans) // _MOST_PLANNED))]
-        weight = len(spans) / len(planned)
+        planned = some[:: max(1, -(-len(some) // _MOST_PLANNED))]
+        weight = len(some) / len(planned)
         for span in planned:
             try:
-                needs = list(_needs_of(text[span.start : span.end], cube, context))
+                statement = parse(text[span.start : span.end])
+                if not isinstance(statement, Select):
+                    hint = "Write SELECT statements."
+                    errors.append(placed(ProgrammingError("Only queries need rollups.", hint=hint), span))
+                    continue
+                found = list(_references_of(statement.query, cube, context))
             except Error as error:
-                place = shift_position(error, span).position or span
-                line, column = place.line_column(text)
-                errors.append(f"{name}, line {line}, column {column}: {error.message}")
+                unknown += weight
+                errors.append(placed(error, shift_position(error, span).position or span))
                 continue
-            others += 0 if needs else weight
-            for need in needs:
-                weights[need] += weight
+            others += 0 if found else weight
+            references += [(weight, need, reads) for need, reads in found]
     notes = errors[:_MOST_ERRORS]
     if len(errors) > _MOST_ERRORS:
         notes.append(f"{name} has {len(errors) - _MOST_ERRORS:,} more queries with errors")
-    if not weights:
+    if not references:
         raise ProgrammingError(
             f"{name} has no query of the cube {cube.name} that can be planned. {''.join(notes[:1])}".rstrip(),
             condition="QUERY_LOG_EMPTY",
-            position=statement.file_span,
+            position=name_span,
             object=name,
             hint="Write SELECT statements that end with a semicolon.",
         )
     if others:
         notes.append(f"{name} has {_queries(others)} without {cube.name}")
-    return _Needs(weights, name, notes=tuple(notes))
+    return _FileQueries(tuple(references), tuple(notes), unknown)
 
 
-def _needs_of(text: str, cube: Cube, context: Context) -> Iterator[RollupNeed]:
-    statement = parse(text)
-    if not isinstance(statement, Select):
-        raise ProgrammingError("Only queries need rollups.", position=statement.span, hint="Write SELECT statements.")
+def _text_of(name: str, span: Span) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise OperationalError(
+            f"The file {name} cannot be read: {getattr(error, 'strerror', None) or 'it is no UTF-8 text'}.",
+            condition="PATH_NOT_FOUND",
+            sqlstate="42K03",
+            position=span,
+            object=name,
+            hint="Name a file of queries that end with a semicolon.",
+        ) from None
+
+
+def _references_of(query: Query, cube: Cube, context: Context) -> Iterator[tuple[RollupNeed, tuple[PeriodReads, ...]]]:
     planning = replace(context.planning, partial_data=True)
-    for reference, _ in reads_of(plan_query(statement.query, context.snapshot, planning, {})):
+    for reference, reads in reads_of(plan_query(query, context.snapshot, planning, {})):
         if reference.cube == cube.name:
-            yield RollupNeed.of(reference, cube.times[1:])
+            yield RollupNeed.of(reference, cube.times[1:]), reads
 
 
 # The cube as it is: its time, and the mean rows of its partitions.
@@ -651,39 +697,59 @@ def _queries(count: float) -> str:
 @runs(s.ShowRollupUse)
 def show_rollup_use(statement: s.ShowRollupUse, context: Context) -> Result:
     """Rows of (table, period, queries, partitions, rows, last_used), one for each table and period of a fact, coarse
-    before fine: which queries of the log have read it. The rows are the partitions, times the mean rows of a
-    partition now; NULL where these are unknown. A table that no query has read has 0 queries. Raises QUERY_LOG_EMPTY.
+    before fine: which queries of the log have read it, or which queries of a file would read it now; these have no
+    ``last_used``. The rows are the partitions, times the mean rows of a partition now; NULL where these are unknown. A
+    table that no query reads has 0 queries. Raises QUERY_LOG_EMPTY, and PATH_NOT_FOUND for the file.
     """
     fact = named_fact(statement.fact, context)
     cube = context.snapshot.cube(fact.cube)
-    entries = _log_of(cube, context)
-    if not entries:
-        raise ProgrammingError(
-            f"The query log has no query of the cube {cube.name}.",
-            condition="QUERY_LOG_EMPTY",
-            position=statement.fact.span,
-            object=cube.name,
-            hint="SET rewriter.query_log = on in the sessions that run queries, and run them.",
-        )
+    if statement.file is None:
+        log = _log_of(cube, context)
+        if not log.entries:
+            raise log.is_empty(cube, statement.fact.span)
+        uses, notes = _uses_of_log(log.entries), log.losses
+    else:
+        queries = _file_queries(cube, statement.file, statement.file_span, context)
+        uses, notes = _uses_of_file(queries, context), queries.notes
     means = {key: mean for table in fact.tables for key, mean in _mean_rows(fact, table, context)}
     rows: list[Row] = []
     for stored in stored_periods(fact):
         table, kind = context.snapshot.table(stored.table.table), stored.period.kind
-        reads = [r for entry in entries if (r := entry.reads.get((table.id, kind.name))) is not None]
-        partitions = sum(read.partitions for read in reads)
+        use = uses.get((table.id, kind.name), _Use())
         mean = means.get((stored.table.table, kind))
-        rows.append(
-            (
-                table.name,
-                kind.name,
-                sum(read.queries for read in reads),
-                partitions,
-                0 if not partitions else None if mean is None else round(partitions * mean),
-                _last(reads),
-            )
-        )
-    return listing("SHOW ROLLUP USE", _USE_COLUMNS, rows)
+        read_rows = 0 if not use.partitions else None if mean is None else round(use.partitions * mean)
+        last = None if use.last_at is None else datetime.fromtimestamp(use.last_at, UTC)
+        rows.append((table.name, kind.name, round(use.queries), round(use.partitions), read_rows, last))
+    return replace(listing("SHOW ROLLUP USE", _USE_COLUMNS, rows), warnings=notes)
 
 
-def _last(reads: Sequence[LoggedReads]) -> datetime | None:
-    return datetime.fromtimestamp(max(read.last_at for read in reads), UTC) if reads else None
+@dataclass(frozen=True)
+class _Use:
+    """How many queries read a period of a table, and how many of its partitions; and the time of the last one, in
+    seconds since 1970, if it is known.
+    """
+
+    queries: float = 0.0
+    partitions: float = 0.0
+    last_at: float | None = None
+
+    def plus(self, other: _Use) -> _Use:
+        last_at = max((at for at in (self.last_at, other.last_at) if at is not None), default=None)
+        return _Use(self.queries + other.queries, self.partitions + other.partitions, last_at)
+
+
+def _uses_of_log(entries: Iterable[LoggedNeed]) -> dict[TablePeriod, _Use]:
+    uses: dict[TablePeriod, _Use] = defaultdict(_Use)
+    for entry in entries:
+        for key, reads in entry.reads.items():
+            uses[key] = uses[key].plus(_Use(reads.queries, reads.partitions, reads.last_at))
+    return uses
+
+
+def _uses_of_file(queries: _FileQueries, context: Context) -> dict[TablePeriod, _Use]:
+    uses: dict[TablePeriod, _Use] = defaultdict(_Use)
+    for weight, _, reads in queries.references:
+        for read in reads:
+            key = context.snapshot.table(read.table).id, read.period.name
+            uses[key] = uses[key].plus(_Use(weight, weight * read.partitions))
+    return uses

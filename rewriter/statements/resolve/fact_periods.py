@@ -11,7 +11,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import earlier
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+    from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
     from rewriter.timeline.calendars import Period
     from rewriter.timeline.timeline import OrdinalRange
 
@@ -44,6 +44,18 @@ def stored_periods(fact: Fact) -> list[StoredPeriod]:
 def base_periods(fact: Fact) -> list[StoredPeriod]:
     """Returns the places of the base of a fact: one, or several copies."""
     return [stored for stored in stored_periods(fact) if stored.is_base]
+
+
+def surplus_columns(stored: StoredPeriod, table: Table, cube: Cube) -> list[str]:
+    """Returns the columns of the table of a rollup that the fact does not list for it: REFRESH FACT has no values for
+    them, and leaves the table alone. Those that ALTER CUBE … DROP has left in a table that ROLLUPS has made do not
+    count: they are NULL from then on.
+    """
+    layouts = [layout for layouts in stored.table.layouts_of_times for layout in layouts.values()]
+    known = cube.columns_in(stored.fact.columns_of(stored.table)) | {time.lower() for time in stored.table.times}
+    known |= {column.lower() for layout in layouts for column in layout.columns}
+    filled = table.partition_columns if stored.table.made else table.all_columns
+    return [column.name for column in filled if column.name.lower() not in known]
 
 
 def passed_time(stored: StoredPeriod, now: int) -> RangeSet:

@@ -7,7 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from rewriter.errors import ParseError, Span
-from rewriter.grammar.lexer import TokenKind, identifier_value, split_statements, string_value, tokens
+from rewriter.grammar.lexer import (
+    TokenKind,
+    identifier_value,
+    readable_statements,
+    split_statements,
+    string_value,
+    tokens,
+)
 
 
 def texts(text: str) -> list[str]:
@@ -152,6 +159,27 @@ def test_unreadable_text(text: str, start: int, message: str, hint: str) -> None
 )
 def test_split_statements(text: str, statements: list[str]) -> None:
     assert [text[span.start : span.end] for span in split_statements(text)] == statements
+    assert [text[span.start : span.end] for span in readable_statements(text)[0]] == statements
+
+
+@pytest.mark.parametrize(
+    ("text", "statements", "errors"),
+    [
+        ("a 'x;\nb 'y'; c;\n", ["b 'y'", "c"], [2]),
+        ("a 'x;\nb; c 'y'", ["b", "c 'y'"], [2]),
+        ("a 'one; -- two'; b ';\n' c; d 'x", ["a 'one; -- two'", "' c; d 'x"], [19]),
+        ("a; b; /* c;\nd;\ne", ["a", "b", "d", "e"], [6]),
+        ("a /* 'x;\n */; b r'x;  -- y\nc; `d;\n", ["a", "c"], [17, 30]),
+        ("a; b ’x’;\nc", ["a", "c"], [5]),
+        ("a ''';\nb", ["b"], [2]),
+    ],
+)
+def test_readable_statements(text: str, statements: list[str], errors: list[int]) -> None:
+    """Where something is not closed, a statement ends at a ``;`` at the end of a line."""
+    spans, found = readable_statements(text)
+    assert [text[span.start : span.end] for span in spans] == statements
+    assert [error.position.start for error in found if error.position is not None] == errors
+    assert all(error.hint for error in found)
 
 
 @pytest.mark.parametrize(

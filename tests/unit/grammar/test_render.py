@@ -349,8 +349,8 @@ statements = some.one_of(
         cluster=optional(clusters),
     ),
     some.builds(AddColumns, table=qualified, columns=tuples(columns)),
-    some.builds(RenameColumn, table=qualified, column=names, to=names),
-    some.builds(DropColumns, table=qualified, columns=tuples(names, str.lower)),
+    some.builds(RenameColumn, table=qualified, column=names, to=names, cascade=flags),
+    some.builds(DropColumns, table=qualified, columns=tuples(names, str.lower), cascade=flags),
     some.builds(CommentColumn, table=qualified, column=names, comment=optional(texts)),
     some.builds(
         CommentColumn,
@@ -525,7 +525,7 @@ statements = some.one_of(
         external=flags,
     ),
     some.builds(AlterCube, name=qualified, columns=tuples(cube_columns, unique("name"))),
-    some.builds(RenameCubeColumn, name=qualified, column=names, to=names),
+    some.builds(RenameCubeColumn, name=qualified, column=names, to=names, cascade=flags),
     some.builds(DropCube, name=qualified, if_exists=flags),
     some.builds(DropFact, name=qualified, if_exists=flags, cascade=flags),
     some.builds(
@@ -534,7 +534,7 @@ statements = some.one_of(
         file=optional(texts),
         within=optional(some.sampled_from(["2 GB", "1.5 mib", "7B"])),
     ),
-    some.builds(ShowRollupUse, fact=qualified),
+    some.builds(ShowRollupUse, fact=qualified, file=optional(texts)),
     some.builds(MaintainFact, fact=qualified, most=optional(some.integers(1, 99)), dry_run=flags),
     some.builds(ShowTimelines, fact=qualified, storage=optional(names), period=optional(periods)),
     some.builds(

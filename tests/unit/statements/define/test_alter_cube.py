@@ -178,7 +178,7 @@ def test_a_rollup_that_was_refreshed_without_a_column_never_serves_it(session: S
         ("DROP (zz)", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "The cube v has no column zz."),
         ("DROP T", "INVALID_CUBE", "T is a time of the cube v."),
         ("DROP n", "INVALID_FACT", "The table own has no other measure."),
-        ("DROP ms", "INVALID_CUBE", "The view more reads v and names ms."),
+        ("DROP ms", "COLUMN_IN_USE", "The view more reads v and names ms."),
         ("DROP kind", "INVALID_FACT", "The partitions of h are named by kind."),
         (
             "DROP city",

@@ -99,6 +99,98 @@ def test_the_shown_declaration_after_alter_cube_keeps_them(session: Session) -> 
     assert warning.endswith("keeps its proofs: 32 rollup partitions are proven")
 
 
+ALTERED = """
+CREATE CUBE w (page STRING, city STRING, n BIGINT MEASURE COUNT, ms BIGINT MEASURE SUM, t TIMESTAMP TIME);
+CREATE TABLE base (page STRING, city STRING, n BIGINT, ms BIGINT) PARTITIONED BY (day DATE);
+CREATE FACT g OF CUBE w STORED IN (TABLE base PERIOD DAILY PARTITIONED BY t AS (day))
+  ROLLUPS (WEEKLY, MONTHLY (page), MONTHLY (city), MONTHLY ());
+INSERT INTO base SELECT concat('p', CAST(id % 3 AS STRING)), concat('c', CAST(id % 2 AS STRING)), 1L, id,
+  date_add(DATE'2024-01-01', CAST(id DIV 5 AS INT)) FROM range(455);
+REFRESH FACT g
+"""
+BY_PAGE, BY_CITY, SUMS = (
+    "SELECT page, SUM(n) FROM w GROUP BY page ORDER BY page",
+    "SELECT city, COUNT(*) FROM w GROUP BY city ORDER BY city",
+    "SELECT page, SUM(ms) FROM w GROUP BY page ORDER BY page",
+)
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize(
+    ("statements", "queries"),
+    [
+        (["ALTER CUBE w DROP (ms)", "ALTER CUBE w ADD (ms BIGINT)"], [BY_PAGE, BY_CITY]),
+        (["ALTER CUBE w DROP (ms)", "ALTER CUBE w ADD (ms BIGINT MEASURE MAX)"], [BY_PAGE]),
+        (["ALTER CUBE w DROP (ms)", "ALTER CUBE w ADD (ms BIGINT MEASURE SUM)"], [BY_PAGE, SUMS]),
+        (["ALTER CUBE w DROP (ms)", "ALTER TABLE base ADD COLUMNS (m2 DOUBLE)", "ALTER CUBE w ADD (m2 DOUBLE)"], []),
+        (
+            ["ALTER FACT g DROP STORAGE g_monthly_city", "ALTER CUBE w DROP (city)", "ALTER CUBE w ADD (city STRING)"],
+            [],
+        ),
+        (
+            [
+                "ALTER FACT g DROP STORAGE g_monthly_city",
+                "ALTER CUBE w DROP (city)",
+                "ALTER CUBE w ADD (city STRING MEASURE MAX)",
+            ],
+            [BY_PAGE, SUMS],
+        ),
+        (["ALTER TABLE base ADD COLUMNS (dt STRING)", "ALTER CUBE w ADD (dt STRING)"], [BY_PAGE, BY_CITY, SUMS]),
+        (
+            ["ALTER CUBE w RENAME COLUMN ms TO x", "ALTER CUBE w DROP (x)", "ALTER CUBE w ADD (x BIGINT)"],
+            [BY_PAGE, BY_CITY],
+        ),
+        (["ALTER CUBE w RENAME COLUMN page TO x", "ALTER CUBE w RENAME COLUMN city TO page"], [BY_PAGE]),
+        (["ALTER CUBE w DROP (ms)", "ALTER CUBE w ADD (ms BIGINT)", "ALTER FACT g ADD ROLLUP WEEKLY (ms)"], [BY_PAGE]),
+    ],
+)
+def test_the_shown_declarations_run_again(
+    session: Session, tmp_path: Path, statements: list[str], queries: list[str]
+) -> None:
+    """After each change: in the same catalog, where REFRESH goes on, and in an empty one."""
+    list(session.script(ALTERED))
+    for statement in statements:
+        session.execute(statement)
+    session.execute("REFRESH FACT g")
+    expected = [rows(session, query) for query in queries]
+    tables = [stored.table for stored in session.snapshot().fact("g").tables]
+    shown = {
+        name: str(rows(session, f"SHOW CREATE {name}")[0][0])
+        for name in [*(f"TABLE {table}" for table in tables), "CUBE w", "FACT g"]
+    }
+    session.execute("DROP FACT g")
+    session.execute("DROP CUBE w")
+    session.execute(shown["CUBE w"])
+    (warning,) = session.execute(shown["FACT g"]).warnings
+    assert "means the same as a fact that was dropped" in warning
+    assert str(rows(session, "SHOW CREATE FACT g")[0][0]) == shown["FACT g"]
+    assert [rows(session, query) for query in queries] == expected
+    # What was skipped is refreshed after the base has changed.
+    session.execute("INSERT OVERWRITE base (n, day) VALUES (1, DATE'2024-03-05')")
+    states = {row[5] for row in rows(session, "REFRESH FACT g")}
+    assert states == {"refreshed"}
+    fewer = [rows(session, query) for query in queries]
+    for query, was, found in zip(queries, expected, fewer, strict=True):
+        assert was != found == rows(session, query.replace("FROM w", "FROM base"))
+    with Session(tmp_path / "other", "duckdb") as other:
+        for statement in shown.values():
+            other.execute(statement)
+        assert str(rows(other, "SHOW CREATE FACT g")[0][0]) == shown["FACT g"]
+
+
+def test_a_fact_with_another_meaning_says_what_refresh_skips(session: Session) -> None:
+    list(session.script(ALTERED))
+    session.execute("ALTER CUBE w DROP (ms)")
+    session.execute("ALTER CUBE w ADD (ms BIGINT)")
+    shown = str(rows(session, "SHOW CREATE FACT g")[0][0])
+    session.execute("DROP FACT g")
+    warnings = session.execute(shown.replace("(page, n)", "(n)")).warnings
+    skips = [text for text in warnings if text.startswith("REFRESH FACT skips")]
+    assert any("skips g_monthly_page, which has page, ms: ALTER FACT … ADD ROLLUP makes" in text for text in skips)
+    skipped = {str(row[0]) for row in rows(session, "REFRESH FACT g") if str(row[5]).startswith("skipped")}
+    assert skipped == {text.split()[3].rstrip(",") for text in skips}
+
+
 @pytest.mark.parametrize(
     ("statements", "cube", "fact"),
     [

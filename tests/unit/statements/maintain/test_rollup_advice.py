@@ -4,6 +4,9 @@ what it promises.
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from rewriter.catalog.maintenance.dump import dump
 from rewriter.catalog.store import query_log, schema
 from rewriter.errors import Error
 from rewriter.runtime import query_log as session_log
@@ -120,13 +124,90 @@ def test_bad_queries_of_a_file_are_named(advice: Any) -> None:
 
 @pytest.mark.parametrize(
     ("content", "condition"),
-    [("", "QUERY_LOG_EMPTY"), ("SELECT nope FROM v", "QUERY_LOG_EMPTY"), ("SELECT 'a", "PARSE_SYNTAX_ERROR")],
+    [("", "QUERY_LOG_EMPTY"), ("SELECT nope FROM v", "QUERY_LOG_EMPTY"), ("SELECT 'a", "QUERY_LOG_EMPTY")],
 )
 def test_a_file_without_queries_is_refused(advice: Any, content: str, condition: str) -> None:
     with pytest.raises(Error) as caught:
         advice(content)
     assert caught.value.condition == condition
     assert caught.value.hint
+
+
+def test_a_string_that_is_not_closed_costs_one_statement(session: Session, tmp_path: Path) -> None:
+    """The lexer would find it at the last quote of the file. The statements before it and behind it count."""
+    session.execute("ALTER FACT f ADD ROLLUP YEARLY (device)")
+    session.execute("REFRESH FACT f")
+    path = tmp_path / "queries.sql"
+    broken = "SELECT page FROM v\nWHERE country = 'c1 AND page = 'p1'"
+    path.write_text(f"{BY_COUNTRY};\n{broken}; -- a comment\n{BY_PAGE} ORDER BY page || ';' || 'x'; {BY_COUNTRY};\n")
+    advised, warnings = rows(session, f"RECOMMEND ROLLUPS FOR v FROM '{path}'")
+    assert any(f"{path}, line 3, column 35: This string is not closed." in text for text in warnings), warnings
+    assert f"{path} has 1 query that is not understood: no rollup is listed with DROP" in warnings
+    assert any(text.startswith("rows read by 3 queries") for text in warnings)
+    assert [row["queries"] for row in advised if "(country)" in row["statement"]] == [2]
+    assert not [row for row in advised if " DROP " in row["statement"]]
+    use, warnings = rows(session, f"SHOW ROLLUP USE OF f FROM '{path}'")
+    assert {row["table"]: row["queries"] for row in use} == {"h": 3, "f_yearly_device": 0}
+    assert "This string is not closed" in str(warnings)
+
+
+def test_the_use_that_a_file_would_make(session: Session, tmp_path: Path) -> None:
+    """It is that of the log after the same queries, but for the time."""
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY (country), YEARLY (device)")
+    session.execute("REFRESH FACT f")
+    queries = [BY_COUNTRY, BY_PAGE, *(BY_PAGE.replace("05-05", f"05-{day:02}") for day in range(1, 14))]
+    (tmp_path / "q.sql").write_text(";\n".join([*queries, "SELECT nope FROM v"]))
+    of_file, warnings = rows(session, f"SHOW ROLLUP USE OF f FROM '{tmp_path}/q.sql'")
+    assert any("line 16, column 8: The cube v has no column nope." in text for text in warnings)
+    assert [row.pop("last_used") for row in of_file] == [None] * 3
+    session.execute("SET rewriter.query_log = on")
+    for query in queries:
+        result(session, query)
+    of_log, warnings = rows(session, "SHOW ROLLUP USE OF f")
+    assert warnings == ()
+    for row in of_log:
+        row.pop("last_used")
+    # Five of the alike queries stand for the others.
+    for own, other in zip(of_file, of_log, strict=True):
+        assert own.pop("partitions") == pytest.approx(other.pop("partitions"), rel=0.05)
+        assert own.pop("rows") == pytest.approx(other.pop("rows"), rel=0.05)
+    assert of_file == of_log
+    with pytest.raises(Error, match="PATH_NOT_FOUND"):
+        session.execute(f"SHOW ROLLUP USE OF f FROM '{tmp_path}/none.sql'")
+
+
+def test_a_log_that_cannot_be_written_is_told(session: Session, tmp_path: Path, catalog_url: str | None) -> None:
+    """A copy of a warehouse is read-only: what its sessions run is in no log."""
+    if catalog_url is not None:
+        pytest.skip("the copy shares the catalog")
+    session.execute("ALTER FACT f ADD ROLLUP YEARLY (device)")
+    session.execute("REFRESH FACT f")
+    session.close()
+    shutil.copytree(tmp_path / "w", tmp_path / "copy")
+    lost = "he query log lacks 2 queries of this session, because it could not be written: the warehouse"
+    statements = ("RECOMMEND ROLLUPS FOR v", "SHOW ROLLUP USE OF f")
+    with Session(tmp_path / "copy", engine="duckdb") as copy:
+        copy.execute("SET rewriter.query_log = on")
+        result(copy, BY_COUNTRY)
+        result(copy, BY_PAGE)
+        for statement in (*statements, *statements):
+            with pytest.raises(Error, match="QUERY_LOG_EMPTY") as caught:
+                copy.execute(statement)
+            assert f"of the cube v. T{lost}" in caught.value.message
+    with Session(tmp_path / "w", engine="duckdb") as original:
+        original.execute("SET rewriter.query_log = on")
+        result(original, BY_COUNTRY)
+    shutil.rmtree(tmp_path / "copy")
+    shutil.copytree(tmp_path / "w", tmp_path / "copy")
+    with Session(tmp_path / "copy", engine="duckdb") as copy:
+        copy.execute("SET rewriter.query_log = on")
+        result(copy, BY_COUNTRY)
+        result(copy, BY_PAGE)
+        for statement in statements:
+            listed, warnings = rows(copy, statement)
+            assert f"t{lost}" in warnings[0], warnings
+            # What the log lacks may need the rollup.
+            assert not [row for row in listed if " DROP " in row.get("statement", "")]
 
 
 def test_errors(session: Session, tmp_path: Path) -> None:
@@ -242,10 +323,38 @@ def test_queries_of_columns_that_are_gone_are_told(session: Session) -> None:
         result(session, query)
     session.execute("ALTER FACT f ADD ROLLUP YEARLY (device)")
     session.execute("REFRESH FACT f")
-    session.execute("ALTER CUBE v RENAME COLUMN country TO land")
+    session.execute("ALTER CUBE v DROP (country)")
+    session.execute("ALTER CUBE v ADD (country STRING)")
     advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
-    assert not [row for row in advised if "land" in row["statement"] or " DROP " in row["statement"]]
-    assert "2 queries of the query log name country, which the cube does not have any more" in str(warnings)
+    assert not [row for row in advised if "country" in row["statement"] or " DROP " in row["statement"]]
+    assert "2 queries of the query log need country, a column that was dropped" in str(warnings)
+
+
+def test_queries_count_for_the_column_and_not_for_its_name(session: Session, tmp_path: Path) -> None:
+    """After a swap of two names, also for queries that another session had planned before, and wrote later."""
+    with Session(session.catalog.warehouse, engine="duckdb", catalog=session.catalog) as other:
+        for each in (session, other):
+            each.execute("SET rewriter.query_log = on")
+            result(each, BY_COUNTRY)
+        by_statement, _ = rows(session, "RECOMMEND ROLLUPS FOR v")
+        assert [row["statement"] for row in by_statement] == ["ALTER FACT f ADD ROLLUP MONTHLY (country)"]
+        for old, new in (("country", "x"), ("device", "country"), ("x", "device")):
+            session.execute(f"ALTER CUBE v RENAME COLUMN {old} TO {new}")
+    advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
+    assert [(row["statement"], row["queries"]) for row in advised] == [("ALTER FACT f ADD ROLLUP MONTHLY (device)", 2)]
+    result(session, BY_COUNTRY.replace("country", "device"))
+    result(session, BY_COUNTRY)
+    rows(session, "SHOW ROLLUP USE OF f")
+    assert Counter(json.loads(entry.need)[0][0] for entry in entries(session)) == {"country": 2, "device": 1}
+    # A column that comes back is another one, and so are its names.
+    session.execute("ALTER CUBE v DROP (device)")
+    session.execute("ALTER CUBE v ADD (device STRING)")
+    result(session, BY_COUNTRY.replace("country", "device"))
+    advised, warnings = rows(session, "RECOMMEND ROLLUPS FOR v")
+    assert [(row["statement"].partition("(")[2], row["queries"]) for row in advised] == [("country, device)", 2)]
+    assert "3 queries of the query log need country, a column that was dropped" in str(warnings)
+    lines = list(dump(session.catalog.database, session.catalog.warehouse))
+    assert '"log_names":[["country",""],["device","country"],["device_2","device"]]' in str(lines).replace("\\", "")
 
 
 def test_no_value_of_a_text_is_in_the_database(tmp_path: Path) -> None:
