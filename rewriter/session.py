@@ -57,7 +57,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
-from rewriter.runtime.settings import CacheSettings, SessionSettings
+from rewriter.runtime.settings import SPARK_PAGES, CacheSettings, SessionSettings
 from rewriter.runtime.shadow_proofs import ShadowProofs
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
@@ -568,7 +568,7 @@ class Session:
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside the session's work."""
-        return start_engine(self.engine_name, self._master, self._spark_session)
+        return start_engine(self.engine_name, self._master, self._spark_session, self.settings.spark_options)
 
     def _open_transaction(self) -> OpenTransaction:
         from rewriter.runtime.multi_statement import OpenTransaction
@@ -601,6 +601,8 @@ class Session:
             self._use_cache()
         except Error as error:
             raise error.at(statement.span) from None
+        if (statement.key or "").lower() == SPARK_PAGES and self.engine_state in ("starting", "ready"):
+            result.warnings += (f"{SPARK_PAGES} counts when Spark starts, and it has started.",)
         return result
 
     def _use_cache(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -108,6 +110,64 @@ def test_the_session_of_the_user_has_the_frame_and_is_left_as_it_was(lake: Conne
     frame.createOrReplaceTempView("totals")
     assert user.sql("SELECT COUNT(*) FROM totals WHERE n > 0").first()[0] == 3
     user.catalog.dropTempView("totals")
+
+
+def test_jobs_name_the_cube_and_its_cover(lake: Connection, user: Any) -> None:
+    def described(query_id: str | None) -> set[str]:
+        context = user.sparkContext
+        store = context._jsc.sc().statusStore()
+        jobs = context.statusTracker().getJobIdsForGroup(f"rewriter-{query_id}")
+        return {store.job(job).description().get() for job in jobs}
+
+    user.sparkContext.setJobDescription("mine")
+    cursor = lake.execute(TOTAL)
+    assert len(cursor.fetchall()) == 3
+    (found,) = described(cursor.query_id)
+    assert found.startswith(f"{cursor.query_id}: visits: 31 days, 22 hours of f | SELECT page,")
+    assert user.sparkContext.getLocalProperty("spark.job.description") == "mine"
+    user.sparkContext.setJobDescription(None)
+    written = lake.execute("CREATE TABLE kept AS SELECT SUM(n) AS n FROM visits WHERE at < '2024-01-08'")
+    assert {text.partition(" | ")[0] for text in described(written.query_id)} == {
+        f"{written.query_id}: visits: 7 days of f"
+    }
+    plain = lake.execute("SELECT a FROM plain ORDER BY a")
+    plain.fetchall()
+    assert described(plain.query_id) == {f"{plain.query_id}: SELECT a FROM plain ORDER BY a"}
+
+
+def test_caching_says_what_keeps_rows(lake: Connection) -> None:
+    (warning,) = lake.execute("CACHE TABLE plain").warnings
+    assert warning == (
+        "CACHE TABLE has no effect here: each query reads the current rows. connection.sql('SELECT …').cache() keeps "
+        "the rows of a query in Spark."
+    )
+    (warning,) = lake.execute("CACHE TABLE v AS SELECT a FROM plain").warnings
+    assert warning.startswith("v is a temporary view here")
+    assert ".cache() keeps" in warning
+    kept = lake.sql("SELECT a FROM v").cache()
+    assert kept.count() == 3
+    lake.execute("INSERT INTO plain VALUES (4, 'x', NULL)")
+    assert (kept.count(), lake.sql("SELECT a FROM v").count()) == (3, 4)
+    kept.unpersist()
+    (warning,) = lake.execute("SET rewriter.spark_ui = true").warnings
+    assert warning == "rewriter.spark_ui counts when Spark starts, and it has started."
+
+
+_PAGES = """
+import sys, urllib.request, rewriter
+from pyspark.sql import SparkSession
+with rewriter.connect(sys.argv[1], engine="local[1]", spark_ui=True) as connection:
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    url = connection.sql("SELECT a FROM t").sparkSession.sparkContext.uiWebUrl
+    print("SELECT 1 AS a" in urllib.request.urlopen(url + "/jobs/").read().decode(), flush=True)
+"""
+
+
+@pytest.mark.long
+def test_pages_of_spark_by_a_setting(tmp_path: Path, spark: SparkEngine) -> None:
+    """In a process of its own: this one runs a Spark without pages."""
+    program = [sys.executable, "-c", _PAGES, str(tmp_path / "w")]
+    assert subprocess.run(program, capture_output=True, text=True, timeout=240).stdout.split() == ["True"]
 
 
 def test_a_frame_reads_the_commit_at_which_it_was_made(lake: Connection) -> None:

@@ -181,7 +181,7 @@ class SparkEngine:
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
                 sent = frame if spill is None else interruptible(lambda: pack_rows(frame, spill.path))
                 receive = self._received if isinstance(started, ConnectedSpark) else self._collected
-                with contextlib.closing(receive(query.sql, sent, spill is not None)) as received:
+                with contextlib.closing(receive(query.shown, sent, spill is not None)) as received:
                     for batch in received if spill is None else unpack_rows(received):
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
@@ -189,21 +189,21 @@ class SparkEngine:
             if spill is not None:
                 spill.remove()
 
-    def _collected(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+    def _collected(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows of a classic Spark, group by group."""
-        partitions = self._job(sql, frame, lambda: ArrowPartitions(frame, is_packed))
+        partitions = self._job(shown, frame, lambda: ArrowPartitions(frame, is_packed))
         for group in partitions.groups():
-            address = self._job(sql, frame, partial(partitions.compute, group))
+            address = self._job(shown, frame, partial(partitions.compute, group))
             with partitions.reading(group, address) as batches:
                 while (batch := interruptible(partial(next, batches, None))) is not None:
                     yield batch
 
-    def _received(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+    def _received(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows as a Spark Connect server sends them."""
         group = _group(current_cancellation())
         tables = arrow_tables(frame)
         try:
-            while (table := self._job(sql, frame, partial(next, tables, None), group)) is not None:
+            while (table := self._job(shown, frame, partial(next, tables, None), group)) is not None:
                 yield from table.to_batches()
         except GeneratorExit:  # Nobody reads the rest.
             with contextlib.suppress(Exception):
@@ -273,7 +273,7 @@ class SparkEngine:
                 views.close()
 
         def define() -> DataFrame:
-            started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
+            started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
             for relation in query.relations:
                 check_cancellation()
                 views.create(relation)
@@ -403,7 +403,7 @@ class SparkEngine:
                 may_keep = directory is None and all(map(is_managed, query.relations))
 
                 def define() -> DataFrame:
-                    started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
+                    started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
                     self._views.close_expired()
                     if not may_keep or self._views.get(query) is None:
                         views.append(Views(session, scratch))
@@ -469,7 +469,7 @@ class SparkEngine:
         if scratch is None:
             raise engine_closed()
         try:
-            files = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+            files = self._job(query.shown, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
         except Exception as error:
             if isinstance(error, TooManyPartitionsError) or TooManyPartitionsError.__name__ in str(error):
                 raise too_many_partitions(write) from None
@@ -485,7 +485,7 @@ class SparkEngine:
         partition_directory = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
         directory = partition_directory if write.partition_columns else write.directory
         before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-        self._job(query.sql, frame, lambda: frame.write.mode("append").parquet(directory), is_write=True)
+        self._job(query.shown, frame, lambda: frame.write.mode("append").parquet(directory), is_write=True)
         files = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -495,7 +495,7 @@ class SparkEngine:
         return tuple(files)
 
     def _job(
-        self, sql: str, frame: DataFrame, run: Callable[[], T], group: str | None = None, *, is_write: bool = False
+        self, shown: str, frame: DataFrame, run: Callable[[], T], group: str | None = None, *, is_write: bool = False
     ) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled.
 
@@ -506,7 +506,7 @@ class SparkEngine:
 
         def work() -> T:
             started.enter_job(
-                frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {mask_credentials(sql)[:_SHOWN]}"
+                frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {mask_credentials(shown)[:_SHOWN]}"
             )
             return run()
 
