@@ -31,7 +31,7 @@ from rewriter.errors import (
     shift_position,
 )
 from rewriter.exec.batch_stream import OpenStreams
-from rewriter.exec.spark.session_kinds import is_spark_session
+from rewriter.exec.spark.session_kinds import is_spark_session, temporary_view
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
@@ -135,6 +135,8 @@ class Session:
         self._results = OpenStreams()
         #: The DataFrames that hold snapshots.
         self._frames: set[OpenFrame] = set()
+        #: The sources, in lower case, that stand for temporary views of the user's session of Spark.
+        self._spark_views: set[str] = set()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
         #: There once ``rewriter.query_log`` was on.
@@ -272,9 +274,7 @@ class Session:
             error.message = error.message.replace(name, "the data")
             raise
         finally:
-            views = self._temporaries.views
-            self._temporaries.sources.forget(views.sources[name].id, self._engine)
-            self._temporaries.views = views.without_source(name)
+            self._forget_source(name)
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
         """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
@@ -319,7 +319,7 @@ class Session:
             return error
 
         try:
-            result = self._run_statement(parse(bound.text), bound.parameters, run)
+            result = self._run_with_views(parse(bound.text), bound.parameters, run)
         except Error as error:
             as_typed(error)
             raise
@@ -329,6 +329,30 @@ class Session:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
         return result
+
+    def _run_with_views(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None) -> Result:
+        """Runs a statement. A name that the warehouse does not have may be a temporary view of the session of Spark
+        that was handed in: a source, as it is now, for this statement alone.
+        """
+        while self._spark_views:
+            self._forget_source(self._spark_views.pop())
+        while True:
+            try:
+                return self._run_statement(statement, parameters, run)
+            except Error as error:
+                name = error.object or ""
+                is_missing = error.condition == "TABLE_OR_VIEW_NOT_FOUND" and name.lower() not in self._spark_views
+                frame = temporary_view(self._spark_session, name) if is_missing and self._spark_session else None
+                if frame is None:
+                    raise
+                self.register_source(name, frame)
+                self._spark_views.add(name.lower())
+
+    def _forget_source(self, name: str) -> None:
+        views = self._temporaries.views
+        if name in views.sources:
+            self._temporaries.sources.forget(views.sources[name].id, self._engine)
+            self._temporaries.views = views.without_source(name)
 
     def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None = None) -> Result:
         """Runs a statement by its own function, or by ``run``."""

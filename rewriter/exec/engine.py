@@ -116,7 +116,8 @@ class EngineQuery:
     """Spark SQL text, the relations that it names, and values for its named parameters (``:name``).
 
     ``tokens`` are the tokens of the text, if they are known: a long text is not lexed again. ``description`` is what
-    the engine's own pages show of the query, in place of its text.
+    the engine's own pages show of the query, in place of its text. ``reads_cube`` says that its cover rests on what its
+    functions are: it calls no function that only the user's session of Spark knows.
     """
 
     sql: str
@@ -124,6 +125,7 @@ class EngineQuery:
     parameters: Mapping[str, object] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
     description: str = field(default="", compare=False, repr=False)
+    reads_cube: bool = field(default=False, compare=False, repr=False)
 
     @property
     def shown(self) -> str:
@@ -138,9 +140,7 @@ class EngineQuery:
 
     def with_sql(self, sql: str) -> EngineQuery:
         """Returns the query with another text over the same relations."""
-        if sql == self.sql:
-            return self
-        return EngineQuery(sql, self.relations, self.parameters, description=self.description)
+        return self if sql == self.sql else replace(self, sql=sql, tokens=None)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,15 @@ def test_a_frame_has_the_rows_of_the_query(lake: Connection, query: str) -> None
         assert frame.columns == [column[0] for column in cursor.description or ()]
 
 
+@pytest.mark.share(1)
+@pytest.mark.parametrize("query", ["SELECT p.a FROM plain p CROSS JOIN (SELECT 1 AS b) ORDER BY 1", TOTAL])
+def test_a_query_runs_after_its_frame_was_made(lake: Connection, query: str) -> None:
+    """The engine keeps the views of a query, which a DataFrame of the same query needs, too."""
+    expected = lake.execute(query).fetchall()
+    for _ in range(2):
+        assert rows(lake.sql(query)) == expected == lake.execute(query).fetchall()
+
+
 def _utc(value: Any) -> object:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
 

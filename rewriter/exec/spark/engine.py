@@ -266,18 +266,25 @@ class SparkEngine:
                 raise engine_closed()
             views = Views(session, self._scratch.path)
             self._opened.append(views)
+        may_keep = all(map(is_managed, query.relations))
 
         def close() -> None:
             if views in self._opened:
                 self._opened.remove(views)
-                views.close()
+                if not may_keep or self._views.get(query, session) is not views:
+                    views.close()
 
         def define() -> DataFrame:
             started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
-            for relation in query.relations:
-                check_cancellation()
-                views.create(relation)
-            frame = session.sql(query.sql, args=arguments(query, session))
+            self._views.close_expired()
+            # The views of a query that ran have the same names.
+            if not may_keep or self._views.get(query, session) is None:
+                for relation in query.relations:
+                    check_cancellation()
+                    views.create(relation)
+                if may_keep:
+                    self._views.keep(query, session, views)
+            frame = started.analyze(query, session, arguments(query, session))
             if is_connect(session):
                 return frame  # Its server looks up the views each time.
             # An analyzed plan has the files, and needs no views.
@@ -405,16 +412,16 @@ class SparkEngine:
                 def define() -> DataFrame:
                     started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
                     self._views.close_expired()
-                    if not may_keep or self._views.get(query) is None:
+                    if not may_keep or self._views.get(query, session) is None:
                         views.append(Views(session, scratch))
                         for relation in query.relations:
                             check_cancellation()
                             views[0].create(relation)
-                    return session.sql(query.sql, args=arguments(query, session))
+                    return started.analyze(query, session, arguments(query, session))
 
                 yield interruptible(define)
                 if views and may_keep:
-                    self._views.keep(query, views.pop())
+                    self._views.keep(query, session, views.pop())
         finally:
             try:
                 for unkept in views:
@@ -572,7 +579,7 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 class _KeptViews:
-    """The views of queries over files that never change, by the identity of the ``EngineQuery``.
+    """The views of queries over files that never change, by the identity of the ``EngineQuery`` and of the session.
 
     When a query ends, its views wait in ``expired``: the thread that drops the last reference may be any. Entries may
     be read and added from several threads.
@@ -580,16 +587,16 @@ class _KeptViews:
 
     def __init__(self) -> None:
         self.expired: deque[Views] = deque()
-        self._entries: dict[int, tuple[weakref.ref[EngineQuery], Views]] = {}
+        self._entries: dict[tuple[int, int], tuple[weakref.ref[EngineQuery], Views]] = {}
 
-    def get(self, query: EngineQuery) -> Views | None:
-        """Returns the views of a query; ``None`` if there are none."""
-        reference, views = self._entries.get(id(query), (None, None))
+    def get(self, query: EngineQuery, session: SparkSession) -> Views | None:
+        """Returns the views of a query in one of our sessions; ``None`` if there are none."""
+        reference, views = self._entries.get((id(query), id(session)), (None, None))
         return views if reference is not None and reference() is query else None
 
-    def keep(self, query: EngineQuery, views: Views) -> None:
+    def keep(self, query: EngineQuery, session: SparkSession, views: Views) -> None:
         """Keeps views as long as the query exists."""
-        key, owner = id(query), weakref.ref(self)
+        key, owner = (id(query), id(session)), weakref.ref(self)
 
         def expire(reference: weakref.ref[EngineQuery]) -> None:
             kept = owner()

@@ -302,6 +302,7 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
         plan.parameters,
         query.tokens if sql == query.text else None,
         f"{cover} | {query.text}" if cover else query.text,
+        reads_cube=bool(plan.coverage.references),
     )
     return Prepared(plan, engine_query, tuple(scans), planning_seconds=0.0)
 
