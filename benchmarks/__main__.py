@@ -39,6 +39,7 @@ from benchmarks import (
     scanning,
     shell,
     sinks,
+    spark,
     statements,
     streams,
     thrift_service,
@@ -197,6 +198,7 @@ def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
         show(querying.measure(warehouse, engine))
         show(inserting.measure(warehouse, engine, session))
         show(scanning.measure(warehouse, engine, session))
+        print(wide_markdown(spark.measure(warehouse, session)), flush=True)
 
 
 def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> None:
@@ -215,8 +217,8 @@ def _peers(chosen: set[str], events: int | None) -> None:
     def show(table: WideTable) -> None:
         print(wide_markdown(table), flush=True)
 
-    spark = _started() if not chosen or "spark" in chosen else nullcontext((None, None))
-    with tempfile.TemporaryDirectory() as folder, spark as (engine, session):
+    started = _started() if not chosen or "spark" in chosen else nullcontext((None, None))
+    with tempfile.TemporaryDirectory() as folder, started as (engine, session):
         show(peers.measure(Path(folder), engine, session))
     with tempfile.TemporaryDirectory() as folder:
         show(peers.measure_sizes(Path(folder), events))

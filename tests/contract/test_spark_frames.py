@@ -69,7 +69,7 @@ def lake(tmp_path: Path, user: Any) -> Iterator[Connection]:
 def rows(frame: Any) -> list[tuple[object, ...]]:
     """Returns the rows of a DataFrame, with instants as the DB-API returns them."""
     table = frame.toArrow()
-    return [tuple(row.values()) for row in table.to_pylist()]
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 @pytest.mark.share(1)
@@ -90,6 +90,38 @@ def test_a_query_runs_after_its_frame_was_made(lake: Connection, query: str) -> 
     expected = lake.execute(query).fetchall()
     for _ in range(2):
         assert rows(lake.sql(query)) == expected == lake.execute(query).fetchall()
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("second", [TOTAL, TOTAL.replace("07:00", "08:00"), f"{TOTAL} LIMIT 5"])
+def test_two_frames_over_the_same_files_are_joined(lake: Connection, second: str) -> None:
+    one, other = lake.sql(TOTAL), lake.sql(second)
+    left, right = rows(one), rows(other)
+    pairs = [(a, b) for a in left for b in right]
+    assert one.join(other, one.page == other.page).count() == 3
+    assert one.join(other, one.ms < other.ms).count() == sum(a[2] < b[2] for a, b in pairs)
+    assert one.join(other, one.ms < other.n).count() == sum(a[2] < b[1] for a, b in pairs)
+    assert sorted(rows(one.union(other))) == sorted(left + right)
+    both = rows(one.crossJoin(other).select(one.ms, other.ms))
+    assert sorted(both) == sorted((a[2], b[2]) for a, b in pairs)
+
+
+@pytest.mark.share(1)
+def test_new_texts_over_files_that_were_read(lake: Connection) -> None:
+    """What is read of files is kept by the files: each query has its own range and its own columns."""
+    for end, column in (("2024-01-05", "ms"), ("2024-01-20 03:00", "n"), ("2024-01-31", "ms"), ("2024-01-05", "n")):
+        query = f"SELECT SUM({column}) FROM visits WHERE at < '{end}'"
+        (total,) = lake.execute(query).fetchall()
+        lake.execute("SET rewriter.periods = 'HOURLY'")
+        assert lake.execute(query).fetchall() == [total]
+        lake.execute("RESET rewriter.periods")
+        assert rows(lake.sql(query)) == [total]
+        assert lake.execute(f"{query} AND page IN ('p0', 'p1', 'p2', 'x')").fetchall() == [total]
+    lake.execute("INSERT INTO hours VALUES ('p0', 1000, 0, 0, 0, '2024-01-15-08')")
+    query = "SELECT SUM(n) FROM visits WHERE at < '2024-01-31'"
+    assert lake.execute(query).fetchall()[0][0] == 1000 + lake.execute(f"{query} AND page <> 'p0'").fetchall()[0][
+        0
+    ] + sum(id % 5 for id in range(2000) if id % 3 == 0 and id % 780 < 720)
 
 
 def _utc(value: Any) -> object:

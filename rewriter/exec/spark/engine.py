@@ -43,7 +43,7 @@ from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.sinks.sink_kinds import SinkKind
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translate_error
-from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.spark.relations import DECLARED_TYPE, KeptFrames, Views, identifier
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.small_queries import is_small
 from rewriter.exec.spark.spilled_rows import ArrowPartitions, arrow_schema, pack_rows, unpack_rows
@@ -112,6 +112,7 @@ class SparkEngine:
         self._queries = 0
         self._groups: Counter[str] = Counter()
         self._views = _KeptViews()
+        self._kept_frames = KeptFrames()
         #: What the DataFrames need that were handed out.
         self._opened: list[Views] = []
         #: DataFrames that queries read, with their global views, by the identity of the DataFrames.
@@ -264,7 +265,7 @@ class SparkEngine:
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
-            views = Views(session, self._scratch.path)
+            views = Views(session, self._scratch.path, self._kept_frames)
             self._opened.append(views)
         may_keep = all(map(is_managed, query.relations))
 
@@ -289,7 +290,9 @@ class SparkEngine:
                 return frame  # Its server looks up the views each time.
             # An analyzed plan has the files, and needs no views.
             close()
-            return frame if given is None else frame_of_session(frame, given)
+            # Columns of its own: two DataFrames over the same files can be told apart in a join.
+            own_frame = frame.toDF(*frame.columns)
+            return own_frame if given is None else frame_of_session(own_frame, given)
 
         try:
             with self._errors(started, query.sql, None, query.relations):
@@ -413,7 +416,7 @@ class SparkEngine:
                     started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
                     self._views.close_expired()
                     if not may_keep or self._views.get(query, session) is None:
-                        views.append(Views(session, scratch))
+                        views.append(Views(session, scratch, self._kept_frames))
                         for relation in query.relations:
                             check_cancellation()
                             views[0].create(relation)
@@ -462,7 +465,7 @@ class SparkEngine:
                 raise
             with self._lock:
                 if self._started is started:
-                    self._started, self._views = None, _KeptViews()
+                    self._started, self._views, self._kept_frames = None, _KeptViews(), KeptFrames()
             raise started.abandon() from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
