@@ -266,12 +266,13 @@ class Session:
     def _with_rows(self, data: Any, beginning: str) -> Result:
         """Runs a statement that reads data as a source. Its errors have no position: nobody has typed the text."""
         name = f"rewriter_rows_{uuid.uuid4().hex}"
-        self.register_source(name, data)
         try:
+            self.register_source(name, data)
             return self.execute(beginning + name)
         except Error as error:
             error.position = None
-            error.message = error.message.replace(name, "the data")
+            error.message = error.message.replace(f"source {name}", "data").replace(name, "the data")
+            error.object = None if error.object == name else error.object
             raise
         finally:
             self._forget_source(name)

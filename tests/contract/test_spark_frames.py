@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,7 +55,6 @@ def user(spark: SparkEngine) -> Any:
     session = SparkSession.active().newSession()
     for name, value in (("session.timeZone", "America/New_York"), ("ansi.enabled", "false")):
         session.conf.set(f"spark.sql.{name}", value)
-    session.conf.set("spark.sql.parquet.filterPushdown.decimal", "false")
     return session
 
 
@@ -278,12 +278,13 @@ def test_what_is_no_frame(lake: Connection, user: Any, tmp_path: Path) -> None:
     ("name", "value", "query", "remedy"),
     [
         ("spark.sql.caseSensitive", "true", "SELECT a FROM plain", "unset"),
-        ("spark.sql.parquet.filterPushdown.decimal", "true", TOTAL.replace("SUM(ms)", "SUM(paid)"), "set"),
+        ("spark.sql.parquet.filterPushdown.decimal", "true", "SELECT s FROM nested", "set"),
     ],
 )
 def test_a_setting_that_would_change_the_rows(
     lake: Connection, user: Any, name: str, value: str, query: str, remedy: str
 ) -> None:
+    lake.execute("CREATE TABLE nested AS SELECT named_struct('d', 1.5) AS s")
     before = user.conf.get(name)
     user.conf.set(name, value)
     with pytest.raises(rewriter.NotSupportedError, match=name) as caught:
@@ -292,6 +293,34 @@ def test_a_setting_that_would_change_the_rows(
     assert f"spark.conf.{remedy}(" in (caught.value.hint or "")
     user.conf.set(name, before)
     assert rows(lake.sql(query))
+
+
+def test_rows_that_a_filter_in_files_would_lose(lake: Connection, user: Any) -> None:
+    """With the session's own settings: decimals of a column that was widened, and the two zeros of ORC."""
+    user.conf.unset("spark.sql.parquet.filterPushdown.decimal")
+    lake.execute("CREATE TABLE money (d DECIMAL(4,2))")
+    lake.execute("INSERT INTO money VALUES (1.25), (99.99), (NULL)")
+    lake.execute("ALTER TABLE money ALTER COLUMN d TYPE DECIMAL(12,2)")
+    lake.execute("INSERT INTO money VALUES (42949673.00)")
+    lake.execute("CREATE TABLE zeros (x DOUBLE) USING orc")
+    lake.execute("INSERT INTO zeros VALUES (0.0)")
+    lake.execute("INSERT INTO zeros VALUES (-0.0)")
+    for query in (
+        "SELECT COUNT(*) AS n, SUM(d) AS d FROM money WHERE d < 42949673.5",
+        "SELECT COUNT(*) AS n, SUM(d) AS d FROM money WHERE d <> 42949674.25",
+        "SELECT COUNT(*) AS n, MAX(d) AS d FROM money WHERE d > 99 AND d IS NOT NULL",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x = 0.0",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x >= 0.0",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x <= -0.0",
+        f"SELECT SUM(n) AS n, SUM(paid) AS d FROM visits WHERE {RANGE} AND paid > 100.5",
+    ):
+        frame = lake.sql(query)
+        assert rows(frame) == lake.execute(query).fetchall()
+        pushed = re.findall(r"PushedFilters: \[(.*?)\]", frame._jdf.queryExecution().executedPlan().toString())
+        assert pushed
+        assert not re.search(r"\((d|x|paid),", "".join(pushed))
+    assert rows(lake.sql("SELECT COUNT(*) AS n FROM zeros WHERE x = 0.0")) == [(2,)]
+    assert rows(lake.sql("SELECT COUNT(*) AS n FROM money WHERE d < 42949673.5")) == [(3,)]
 
 
 def test_an_expression_that_fails_fails_in_the_frame(lake: Connection) -> None:
@@ -466,7 +495,6 @@ def test_a_source_is_read_again_for_each_statement(lake: Connection, user: Any, 
 
 @pytest.mark.parametrize("format", ["TEXTFILE", "CSV", "JSON", "ORC", "AVRO"])
 def test_frames_of_each_format(lake: Connection, user: Any, format: str) -> None:
-    user.conf.set("spark.sql.orc.filterPushdown", "false")
     lake.execute(f"CREATE TABLE other (a STRING, b INT, d DOUBLE) STORED AS {format}" if format in ("TEXTFILE", "AVRO")
                  else f"CREATE TABLE other (a STRING, b INT, d DOUBLE) USING {format}")  # fmt: skip
     lake.execute("INSERT INTO other VALUES ('x', 1, 0.5), (NULL, 2, -0.0)")

@@ -457,7 +457,9 @@ _READ_BY_ANALYSIS = (
     "spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.storeAssignmentPolicy",
     "spark.sql.parquet.outputTimestampType",
 )  # fmt: skip
-#: Settings that must be off where files of a format have columns of some types.
+#: Settings that must be off where files of a format have some types inside of a column: only whole columns are kept
+#: from filters (``relations.UNFILTERED_TYPES``).
+_NESTED = ("array", "map", "struct")
 _PUSHDOWNS = (
     ("spark.sql.orc.filterPushdown", "orc", ("float", "double")),
     ("spark.sql.parquet.filterPushdown.decimal", "parquet", ("decimal",)),
@@ -481,7 +483,7 @@ def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
             for relation in query.relations
             if relation.format.lower() == format and relation.view is None
             for column in relation.columns
-            if "*" in text or column.name.lower() in text
+            if column.type.lower().startswith(_NESTED) and ("*" in text or column.name.lower() in text)
         ]
         if any(type_ in column.type.lower() for column in columns for type_ in types):
             value = session.conf.get(name) or ""
