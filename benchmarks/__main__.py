@@ -86,6 +86,7 @@ def main(
     *,
     hive: bool = True,
     peer_events: int | None = None,
+    spark_rows: int = spark.ROWS,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -160,7 +161,7 @@ def main(
         if not chosen or "duckdb" in chosen:
             show(querying.measure(warehouse, "duckdb"))
         if not chosen or "spark" in chosen:
-            _spark(warehouse, show)
+            _spark(warehouse, show, spark_rows)
 
 
 def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
@@ -193,12 +194,12 @@ def _commits(show: Callable[[Table], None]) -> None:
             show(table)
 
 
-def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
+def _spark(warehouse: Path, show: Callable[[Table], None], rows: int) -> None:
     with _started() as (engine, session):
         show(querying.measure(warehouse, engine))
         show(inserting.measure(warehouse, engine, session))
         show(scanning.measure(warehouse, engine, session))
-        print(wide_markdown(spark.measure(warehouse, session)), flush=True)
+        print(wide_markdown(spark.measure(warehouse, session, rows)), flush=True)
 
 
 def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> None:
@@ -259,6 +260,13 @@ if __name__ == "__main__":
     parser.add_argument(
         "--peer-events", type=int, metavar="N", help="measure peers over about N events, too, such as 100000000"
     )
+    parser.add_argument(
+        "--spark-rows",
+        type=int,
+        default=spark.ROWS,
+        metavar="N",
+        help="rows that are written and read in a Spark session",
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
@@ -272,4 +280,5 @@ if __name__ == "__main__":
         given.dialect_rows,
         hive=not given.no_hive,
         peer_events=given.peer_events,
+        spark_rows=given.spark_rows,
     )

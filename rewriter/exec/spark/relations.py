@@ -60,7 +60,7 @@ _MOST_FRAMES, _MOST_FILES = 128, 50_000
 #: Types of columns that must not be filtered in files of a format: Spark would lose rows. Parquet's filter cuts a
 #: decimal off that is too long for the smaller decimals of a file. ORC's reader orders -0.0 before 0.0: it skips the
 #: rows of one where a condition names the other. Such a column is read as an expression, which no filter enters.
-UNFILTERED_TYPES: Mapping[str, tuple[str, ...]] = {"parquet": ("decimal",), "orc": ("float", "double")}
+_UNFILTERED_TYPES: Mapping[str, tuple[str, ...]] = {"parquet": ("decimal",), "orc": ("float", "double")}
 #: Spark takes a quoted empty field as NULL, too, unless NULL has another text.
 _NO_TEXT = "\x01NULL\x01"
 
@@ -407,7 +407,7 @@ def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[st
         value = "NULL" if name is None else identifier(name)
         if name is None or (DATA_FORMATS[format].is_text and not (format == "json" and _is_parsed(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
-        elif column.type.lower().startswith(UNFILTERED_TYPES.get(format, ())):
+        elif column.type.lower().startswith(_UNFILTERED_TYPES.get(format, ())):
             value = f"if(isnull({value}), NULL, {value})"
         items.append(f"{value} AS {identifier(column.name)}")
     return items

@@ -458,7 +458,7 @@ _READ_BY_ANALYSIS = (
     "spark.sql.parquet.outputTimestampType",
 )  # fmt: skip
 #: Settings that must be off where files of a format have some types inside of a column: only whole columns are kept
-#: from filters (``relations.UNFILTERED_TYPES``).
+#: from filters (``relations._UNFILTERED_TYPES``).
 _NESTED = ("array", "map", "struct")
 _PUSHDOWNS = (
     ("spark.sql.orc.filterPushdown", "orc", ("float", "double")),
