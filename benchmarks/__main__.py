@@ -39,6 +39,7 @@ from benchmarks import (
     scanning,
     shell,
     sinks,
+    spark,
     statements,
     streams,
     thrift_service,
@@ -85,6 +86,7 @@ def main(
     *,
     hive: bool = True,
     peer_events: int | None = None,
+    spark_rows: int = spark.ROWS,
 ) -> None:
     """Runs the chosen groups (all without a choice) and prints each table when it is complete."""
 
@@ -159,7 +161,7 @@ def main(
         if not chosen or "duckdb" in chosen:
             show(querying.measure(warehouse, "duckdb"))
         if not chosen or "spark" in chosen:
-            _spark(warehouse, show)
+            _spark(warehouse, show, spark_rows)
 
 
 def _lookups(metastore_partitions: int, show: Callable[[Table], None]) -> None:
@@ -192,11 +194,12 @@ def _commits(show: Callable[[Table], None]) -> None:
             show(table)
 
 
-def _spark(warehouse: Path, show: Callable[[Table], None]) -> None:
+def _spark(warehouse: Path, show: Callable[[Table], None], rows: int) -> None:
     with _started() as (engine, session):
         show(querying.measure(warehouse, engine))
         show(inserting.measure(warehouse, engine, session))
         show(scanning.measure(warehouse, engine, session))
+        print(wide_markdown(spark.measure(warehouse, session, rows)), flush=True)
 
 
 def _dialect(rows: Sequence[str], hive: bool, show: Callable[[Table], None]) -> None:
@@ -215,8 +218,8 @@ def _peers(chosen: set[str], events: int | None) -> None:
     def show(table: WideTable) -> None:
         print(wide_markdown(table), flush=True)
 
-    spark = _started() if not chosen or "spark" in chosen else nullcontext((None, None))
-    with tempfile.TemporaryDirectory() as folder, spark as (engine, session):
+    started = _started() if not chosen or "spark" in chosen else nullcontext((None, None))
+    with tempfile.TemporaryDirectory() as folder, started as (engine, session):
         show(peers.measure(Path(folder), engine, session))
     with tempfile.TemporaryDirectory() as folder:
         show(peers.measure_sizes(Path(folder), events))
@@ -257,6 +260,13 @@ if __name__ == "__main__":
     parser.add_argument(
         "--peer-events", type=int, metavar="N", help="measure peers over about N events, too, such as 100000000"
     )
+    parser.add_argument(
+        "--spark-rows",
+        type=int,
+        default=spark.ROWS,
+        metavar="N",
+        help="rows that are written and read in a Spark session",
+    )
     given = parser.parse_args()
     if unknown := set(given.groups) - set(GROUPS):
         parser.error(f"unknown group {', '.join(sorted(unknown))}: choose of {', '.join(GROUPS)}")
@@ -270,4 +280,5 @@ if __name__ == "__main__":
         given.dialect_rows,
         hive=not given.no_hive,
         peer_events=given.peer_events,
+        spark_rows=given.spark_rows,
     )

@@ -3,7 +3,8 @@ exactly.
 
 ``rewriter.connect(directory)`` opens a warehouse as PEP 249 has it; ``rewriter.errors`` holds the whole tree of errors;
 ``rewriter.register_timeline(name, class)`` makes a class of timelines known to this process, and
-``rewriter.register_commit_policy(name, callable)`` a policy that follows the commit of a partition.
+``rewriter.register_commit_policy(name, callable)`` a policy that follows the commit of a partition;
+``rewriter.spark.register(session, directory)`` opens a warehouse for a session of Spark.
 """
 
 import os as _os
@@ -63,12 +64,15 @@ _MODULES = {
     "register_timeline": "rewriter.timeline.kinds.registry",
 }
 #: What `import rewriter` makes known below it.
-_PACKAGES = ("connectors", "dbapi", "errors", "timeline")
+_PACKAGES = {
+    **{name: f"rewriter.{name}" for name in ("connectors", "dbapi", "errors", "timeline")},
+    "spark": "rewriter.integrations.spark",
+}
 
 
 def __getattr__(name: str) -> object:
     if name in _PACKAGES:
-        return _import_module(f"rewriter.{name}")
+        return _import_module(_PACKAGES[name])
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(_MODULES.get(name, "rewriter.dbapi")), name)

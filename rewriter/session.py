@@ -31,7 +31,7 @@ from rewriter.errors import (
     shift_position,
 )
 from rewriter.exec.batch_stream import OpenStreams
-from rewriter.exec.spark.session_kinds import is_spark_session
+from rewriter.exec.spark.session_kinds import is_spark_session, temporary_view
 from rewriter.grammar.families.databases import DropDatabase, UseDatabase
 from rewriter.grammar.families.queries import Select
 from rewriter.grammar.families.settings import ResetSetting, SetSetting
@@ -57,7 +57,7 @@ from rewriter.runtime.result import Result
 from rewriter.runtime.running_streams import RunningStream, RunningStreams, StreamWriter
 from rewriter.runtime.session_transaction import SessionTransaction
 from rewriter.runtime.set_statement import run_set
-from rewriter.runtime.settings import CacheSettings, SessionSettings
+from rewriter.runtime.settings import SPARK_PAGES, CacheSettings, SessionSettings
 from rewriter.runtime.shadow_proofs import ShadowProofs
 from rewriter.runtime.statement_context import Context
 from rewriter.runtime.system_guard import check_no_system_table
@@ -135,6 +135,8 @@ class Session:
         self._results = OpenStreams()
         #: The DataFrames that hold snapshots.
         self._frames: set[OpenFrame] = set()
+        #: The sources, in lower case, that stand for temporary views of the user's session of Spark.
+        self._spark_views: set[str] = set()
         self.streams = RunningStreams(self._new_engine)
         self._shadow_proofs = ShadowProofs(lambda: _ProvingSession(self))
         #: There once ``rewriter.query_log`` was on.
@@ -264,17 +266,16 @@ class Session:
     def _with_rows(self, data: Any, beginning: str) -> Result:
         """Runs a statement that reads data as a source. Its errors have no position: nobody has typed the text."""
         name = f"rewriter_rows_{uuid.uuid4().hex}"
-        self.register_source(name, data)
         try:
+            self.register_source(name, data)
             return self.execute(beginning + name)
         except Error as error:
             error.position = None
-            error.message = error.message.replace(name, "the data")
+            error.message = error.message.replace(f"source {name}", "data").replace(name, "the data")
+            error.object = None if error.object == name else error.object
             raise
         finally:
-            views = self._temporaries.views
-            self._temporaries.sources.forget(views.sources[name].id, self._engine)
-            self._temporaries.views = views.without_source(name)
+            self._forget_source(name)
 
     def append(self, table: str, data: Any, batch_id: str | None = None) -> Result:
         """Appends the rows of Arrow data to a table, by the names of the columns, as INSERT INTO … BY NAME does.
@@ -319,7 +320,7 @@ class Session:
             return error
 
         try:
-            result = self._run_statement(parse(bound.text), bound.parameters, run)
+            result = self._run_with_views(parse(bound.text), bound.parameters, run)
         except Error as error:
             as_typed(error)
             raise
@@ -329,6 +330,30 @@ class Session:
             result.stream.convert_errors(as_typed)
             self._results.add(result.stream)
         return result
+
+    def _run_with_views(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None) -> Result:
+        """Runs a statement. A name that the warehouse does not have may be a temporary view of the session of Spark
+        that was handed in: a source, as it is now, for this statement alone.
+        """
+        while self._spark_views:
+            self._forget_source(self._spark_views.pop())
+        while True:
+            try:
+                return self._run_statement(statement, parameters, run)
+            except Error as error:
+                name = error.object or ""
+                is_missing = error.condition == "TABLE_OR_VIEW_NOT_FOUND" and name.lower() not in self._spark_views
+                frame = temporary_view(self._spark_session, name) if is_missing and self._spark_session else None
+                if frame is None:
+                    raise
+                self.register_source(name, frame)
+                self._spark_views.add(name.lower())
+
+    def _forget_source(self, name: str) -> None:
+        views = self._temporaries.views
+        if name in views.sources:
+            self._temporaries.sources.forget(views.sources[name].id, self._engine)
+            self._temporaries.views = views.without_source(name)
 
     def _run_statement(self, statement: Statement, parameters: Mapping[str, object], run: _Run | None = None) -> Result:
         """Runs a statement by its own function, or by ``run``."""
@@ -568,7 +593,7 @@ class Session:
 
     def _new_engine(self) -> Engine:
         """Returns an engine of the same kind, for work beside the session's work."""
-        return start_engine(self.engine_name, self._master, self._spark_session)
+        return start_engine(self.engine_name, self._master, self._spark_session, self.settings.spark_options)
 
     def _open_transaction(self) -> OpenTransaction:
         from rewriter.runtime.multi_statement import OpenTransaction
@@ -601,6 +626,8 @@ class Session:
             self._use_cache()
         except Error as error:
             raise error.at(statement.span) from None
+        if (statement.key or "").lower() == SPARK_PAGES and self.engine_state in ("starting", "ready"):
+            result.warnings += (f"{SPARK_PAGES} counts when Spark starts, and it has started.",)
         return result
 
     def _use_cache(self) -> None:

@@ -125,6 +125,8 @@ def source_table(name: str, number: int, source: PartitionableTableSource) -> Ta
         columns = [Column(field.name, spark_type(field.type)) for field in source.schema]
     except ValueError as error:
         raise InterfaceError(f"The source {name} has a column of another type: {error}.", object=name) from None
+    if not columns:
+        raise InterfaceError(f"The source {name} has no columns.", object=name, hint="Pass data with a column.")
     by_name = {column.name.lower(): column for column in columns}
     partition_names = [partition_name.lower() for partition_name in source.get_partition_field_names()]
     unknown = [partition_name for partition_name in partition_names if partition_name not in by_name]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from rewriter.catalog.model.objects import Column
 from rewriter.errors import DataError, InterfaceError
@@ -15,16 +16,26 @@ from rewriter.exec.formats.parquet import WRITER as PARQUET
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: The readers that were read here, as long as they live.
+_read_readers: WeakSet[pa.RecordBatchReader] = WeakSet()
+
 
 def batches_of(data: Any) -> pa.RecordBatchReader:
     """Returns the batches of an Arrow table, batch or reader, or of any object with an Arrow stream
     (``__arrow_c_stream__``), such as a DataFrame of Polars or pandas.
 
-    Raises ``InterfaceError`` for other objects, and ``DataError`` INVALID_ARROW_DATA for an object whose export fails.
+    Raises ``InterfaceError`` for other objects and for a reader that was read here before, and ``DataError``
+    INVALID_ARROW_DATA for an object whose export fails.
     """
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatchReader):
+        if data in _read_readers:
+            raise InterfaceError(
+                "This RecordBatchReader has been read before: its rows are gone.",
+                hint="Make a new one, or pass a Table, which can be read again.",
+            )
+        _read_readers.add(data)
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])

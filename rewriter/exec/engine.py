@@ -115,13 +115,22 @@ def table_relation(name: str, table: Table, files: tuple[ScanFile, ...] = ()) ->
 class EngineQuery:
     """Spark SQL text, the relations that it names, and values for its named parameters (``:name``).
 
-    ``tokens`` are the tokens of the text, if they are known: a long text is not lexed again.
+    ``tokens`` are the tokens of the text, if they are known: a long text is not lexed again. ``description`` is what
+    the engine's own pages show of the query, in place of its text. ``reads_cube`` says that its cover rests on what its
+    functions are: it calls no function that only the user's session of Spark knows.
     """
 
     sql: str
     relations: tuple[Relation, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     tokens: tuple[Token, ...] | None = field(default=None, compare=False, repr=False)
+    description: str = field(default="", compare=False, repr=False)
+    reads_cube: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def shown(self) -> str:
+        """Returns what the engine's own pages show of the query."""
+        return self.description or self.sql
 
     def lexed(self) -> EngineQuery:
         """Returns the query, whose tokens are known from now on. It stays the same object, by which engines know it."""
@@ -131,7 +140,7 @@ class EngineQuery:
 
     def with_sql(self, sql: str) -> EngineQuery:
         """Returns the query with another text over the same relations."""
-        return self if sql == self.sql else EngineQuery(sql, self.relations, self.parameters)
+        return self if sql == self.sql else replace(self, sql=sql, tokens=None)
 
 
 @dataclass(frozen=True)

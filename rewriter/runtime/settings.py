@@ -178,6 +178,9 @@ _CHOICES: Mapping[Callable[[str], str], tuple[str, ...]] = {
     _sink: tuple(SINK_SETTINGS),
 }
 
+#: The setting that counts when Spark starts.
+SPARK_PAGES = "rewriter.spark_ui"
+
 _OVERRIDES = "overrides the property of the catalog; empty is that of the catalog"
 
 _SETTINGS = {
@@ -252,6 +255,7 @@ _SETTINGS = {
             _whole_number(1, 134217728),
             "bytes that end a file; a packed file ends with the partition that reaches them",
         ),
+        _Setting(SPARK_PAGES, "false", _boolean, "serve Spark's own pages, if the session starts Spark"),
         _Setting(
             "rewriter.strict_bounds", "false", _boolean, "a bound inside a base period is an error, not a warning"
         ),
@@ -383,6 +387,11 @@ class SessionSettings:
     def logs_queries(self) -> bool:
         """Returns whether queries over cubes are noted in the query log of the catalog."""
         return self.get("rewriter.query_log") == "true"
+
+    @property
+    def spark_options(self) -> dict[str, str]:
+        """Returns the settings of a Spark that the session starts."""
+        return {"spark.ui.enabled": "true"} if self.get(SPARK_PAGES) == "true" else {}
 
     @property
     def sink(self) -> str:

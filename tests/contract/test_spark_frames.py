@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -52,7 +55,6 @@ def user(spark: SparkEngine) -> Any:
     session = SparkSession.active().newSession()
     for name, value in (("session.timeZone", "America/New_York"), ("ansi.enabled", "false")):
         session.conf.set(f"spark.sql.{name}", value)
-    session.conf.set("spark.sql.parquet.filterPushdown.decimal", "false")
     return session
 
 
@@ -67,7 +69,7 @@ def lake(tmp_path: Path, user: Any) -> Iterator[Connection]:
 def rows(frame: Any) -> list[tuple[object, ...]]:
     """Returns the rows of a DataFrame, with instants as the DB-API returns them."""
     table = frame.toArrow()
-    return [tuple(row.values()) for row in table.to_pylist()]
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 @pytest.mark.share(1)
@@ -79,6 +81,47 @@ def test_a_frame_has_the_rows_of_the_query(lake: Connection, query: str) -> None
         found = rows(frame)
         assert [[_utc(value) for value in row] for row in found] == [[_utc(value) for value in row] for row in expected]
         assert frame.columns == [column[0] for column in cursor.description or ()]
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("query", ["SELECT p.a FROM plain p CROSS JOIN (SELECT 1 AS b) ORDER BY 1", TOTAL])
+def test_a_query_runs_after_its_frame_was_made(lake: Connection, query: str) -> None:
+    """The engine keeps the views of a query, which a DataFrame of the same query needs, too."""
+    expected = lake.execute(query).fetchall()
+    for _ in range(2):
+        assert rows(lake.sql(query)) == expected == lake.execute(query).fetchall()
+
+
+@pytest.mark.share(1)
+@pytest.mark.parametrize("second", [TOTAL, TOTAL.replace("07:00", "08:00"), f"{TOTAL} LIMIT 5"])
+def test_two_frames_over_the_same_files_are_joined(lake: Connection, second: str) -> None:
+    one, other = lake.sql(TOTAL), lake.sql(second)
+    left, right = rows(one), rows(other)
+    pairs = [(a, b) for a in left for b in right]
+    assert one.join(other, one.page == other.page).count() == 3
+    assert one.join(other, one.ms < other.ms).count() == sum(a[2] < b[2] for a, b in pairs)
+    assert one.join(other, one.ms < other.n).count() == sum(a[2] < b[1] for a, b in pairs)
+    assert sorted(rows(one.union(other))) == sorted(left + right)
+    both = rows(one.crossJoin(other).select(one.ms, other.ms))
+    assert sorted(both) == sorted((a[2], b[2]) for a, b in pairs)
+
+
+@pytest.mark.share(1)
+def test_new_texts_over_files_that_were_read(lake: Connection) -> None:
+    """What is read of files is kept by the files: each query has its own range and its own columns."""
+    for end, column in (("2024-01-05", "ms"), ("2024-01-20 03:00", "n"), ("2024-01-31", "ms"), ("2024-01-05", "n")):
+        query = f"SELECT SUM({column}) FROM visits WHERE at < '{end}'"
+        (total,) = lake.execute(query).fetchall()
+        lake.execute("SET rewriter.periods = 'HOURLY'")
+        assert lake.execute(query).fetchall() == [total]
+        lake.execute("RESET rewriter.periods")
+        assert rows(lake.sql(query)) == [total]
+        assert lake.execute(f"{query} AND page IN ('p0', 'p1', 'p2', 'x')").fetchall() == [total]
+    lake.execute("INSERT INTO hours VALUES ('p0', 1000, 0, 0, 0, '2024-01-15-08')")
+    query = "SELECT SUM(n) FROM visits WHERE at < '2024-01-31'"
+    assert lake.execute(query).fetchall()[0][0] == 1000 + lake.execute(f"{query} AND page <> 'p0'").fetchall()[0][
+        0
+    ] + sum(id % 5 for id in range(2000) if id % 3 == 0 and id % 780 < 720)
 
 
 def _utc(value: Any) -> object:
@@ -108,6 +151,64 @@ def test_the_session_of_the_user_has_the_frame_and_is_left_as_it_was(lake: Conne
     frame.createOrReplaceTempView("totals")
     assert user.sql("SELECT COUNT(*) FROM totals WHERE n > 0").first()[0] == 3
     user.catalog.dropTempView("totals")
+
+
+def test_jobs_name_the_cube_and_its_cover(lake: Connection, user: Any) -> None:
+    def described(query_id: str | None) -> set[str]:
+        context = user.sparkContext
+        store = context._jsc.sc().statusStore()
+        jobs = context.statusTracker().getJobIdsForGroup(f"rewriter-{query_id}")
+        return {store.job(job).description().get() for job in jobs}
+
+    user.sparkContext.setJobDescription("mine")
+    cursor = lake.execute(TOTAL)
+    assert len(cursor.fetchall()) == 3
+    (found,) = described(cursor.query_id)
+    assert found.startswith(f"{cursor.query_id}: visits: 31 days, 22 hours of f | SELECT page,")
+    assert user.sparkContext.getLocalProperty("spark.job.description") == "mine"
+    user.sparkContext.setJobDescription(None)
+    written = lake.execute("CREATE TABLE kept AS SELECT SUM(n) AS n FROM visits WHERE at < '2024-01-08'")
+    assert {text.partition(" | ")[0] for text in described(written.query_id)} == {
+        f"{written.query_id}: visits: 7 days of f"
+    }
+    plain = lake.execute("SELECT a FROM plain ORDER BY a")
+    plain.fetchall()
+    assert described(plain.query_id) == {f"{plain.query_id}: SELECT a FROM plain ORDER BY a"}
+
+
+def test_caching_says_what_keeps_rows(lake: Connection) -> None:
+    (warning,) = lake.execute("CACHE TABLE plain").warnings
+    assert warning == (
+        "CACHE TABLE has no effect here: each query reads the current rows. connection.sql('SELECT …').cache() keeps "
+        "the rows of a query in Spark."
+    )
+    (warning,) = lake.execute("CACHE TABLE v AS SELECT a FROM plain").warnings
+    assert warning.startswith("v is a temporary view here")
+    assert ".cache() keeps" in warning
+    kept = lake.sql("SELECT a FROM v").cache()
+    assert kept.count() == 3
+    lake.execute("INSERT INTO plain VALUES (4, 'x', NULL)")
+    assert (kept.count(), lake.sql("SELECT a FROM v").count()) == (3, 4)
+    kept.unpersist()
+    (warning,) = lake.execute("SET rewriter.spark_ui = true").warnings
+    assert warning == "rewriter.spark_ui counts when Spark starts, and it has started."
+
+
+_PAGES = """
+import sys, urllib.request, rewriter
+from pyspark.sql import SparkSession
+with rewriter.connect(sys.argv[1], engine="local[1]", spark_ui=True) as connection:
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    url = connection.sql("SELECT a FROM t").sparkSession.sparkContext.uiWebUrl
+    print("SELECT 1 AS a" in urllib.request.urlopen(url + "/jobs/").read().decode(), flush=True)
+"""
+
+
+@pytest.mark.long
+def test_pages_of_spark_by_a_setting(tmp_path: Path, spark: SparkEngine) -> None:
+    """In a process of its own: this one runs a Spark without pages."""
+    program = [sys.executable, "-c", _PAGES, str(tmp_path / "w")]
+    assert subprocess.run(program, capture_output=True, text=True, timeout=240).stdout.split() == ["True"]
 
 
 def test_a_frame_reads_the_commit_at_which_it_was_made(lake: Connection) -> None:
@@ -177,12 +278,13 @@ def test_what_is_no_frame(lake: Connection, user: Any, tmp_path: Path) -> None:
     ("name", "value", "query", "remedy"),
     [
         ("spark.sql.caseSensitive", "true", "SELECT a FROM plain", "unset"),
-        ("spark.sql.parquet.filterPushdown.decimal", "true", TOTAL.replace("SUM(ms)", "SUM(paid)"), "set"),
+        ("spark.sql.parquet.filterPushdown.decimal", "true", "SELECT s FROM nested", "set"),
     ],
 )
 def test_a_setting_that_would_change_the_rows(
     lake: Connection, user: Any, name: str, value: str, query: str, remedy: str
 ) -> None:
+    lake.execute("CREATE TABLE nested AS SELECT named_struct('d', 1.5) AS s")
     before = user.conf.get(name)
     user.conf.set(name, value)
     with pytest.raises(rewriter.NotSupportedError, match=name) as caught:
@@ -191,6 +293,34 @@ def test_a_setting_that_would_change_the_rows(
     assert f"spark.conf.{remedy}(" in (caught.value.hint or "")
     user.conf.set(name, before)
     assert rows(lake.sql(query))
+
+
+def test_rows_that_a_filter_in_files_would_lose(lake: Connection, user: Any) -> None:
+    """With the session's own settings: decimals of a column that was widened, and the two zeros of ORC."""
+    user.conf.unset("spark.sql.parquet.filterPushdown.decimal")
+    lake.execute("CREATE TABLE money (d DECIMAL(4,2))")
+    lake.execute("INSERT INTO money VALUES (1.25), (99.99), (NULL)")
+    lake.execute("ALTER TABLE money ALTER COLUMN d TYPE DECIMAL(12,2)")
+    lake.execute("INSERT INTO money VALUES (42949673.00)")
+    lake.execute("CREATE TABLE zeros (x DOUBLE) USING orc")
+    lake.execute("INSERT INTO zeros VALUES (0.0)")
+    lake.execute("INSERT INTO zeros VALUES (-0.0)")
+    for query in (
+        "SELECT COUNT(*) AS n, SUM(d) AS d FROM money WHERE d < 42949673.5",
+        "SELECT COUNT(*) AS n, SUM(d) AS d FROM money WHERE d <> 42949674.25",
+        "SELECT COUNT(*) AS n, MAX(d) AS d FROM money WHERE d > 99 AND d IS NOT NULL",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x = 0.0",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x >= 0.0",
+        "SELECT COUNT(*) AS n, MAX(x) AS d FROM zeros WHERE x <= -0.0",
+        f"SELECT SUM(n) AS n, SUM(paid) AS d FROM visits WHERE {RANGE} AND paid > 100.5",
+    ):
+        frame = lake.sql(query)
+        assert rows(frame) == lake.execute(query).fetchall()
+        pushed = re.findall(r"PushedFilters: \[(.*?)\]", frame._jdf.queryExecution().executedPlan().toString())
+        assert pushed
+        assert not re.search(r"\((d|x|paid),", "".join(pushed))
+    assert rows(lake.sql("SELECT COUNT(*) AS n FROM zeros WHERE x = 0.0")) == [(2,)]
+    assert rows(lake.sql("SELECT COUNT(*) AS n FROM money WHERE d < 42949673.5")) == [(3,)]
 
 
 def test_an_expression_that_fails_fails_in_the_frame(lake: Connection) -> None:
@@ -365,7 +495,6 @@ def test_a_source_is_read_again_for_each_statement(lake: Connection, user: Any, 
 
 @pytest.mark.parametrize("format", ["TEXTFILE", "CSV", "JSON", "ORC", "AVRO"])
 def test_frames_of_each_format(lake: Connection, user: Any, format: str) -> None:
-    user.conf.set("spark.sql.orc.filterPushdown", "false")
     lake.execute(f"CREATE TABLE other (a STRING, b INT, d DOUBLE) STORED AS {format}" if format in ("TEXTFILE", "AVRO")
                  else f"CREATE TABLE other (a STRING, b INT, d DOUBLE) USING {format}")  # fmt: skip
     lake.execute("INSERT INTO other VALUES ('x', 1, 0.5), (NULL, 2, -0.0)")

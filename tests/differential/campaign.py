@@ -27,7 +27,10 @@ from .shrinking import Case, golden_text, shrunk
 
 @dataclass(frozen=True)
 class Campaign:
-    """The number of queries of each history, of rounds with steps between them, and the shapes of queries."""
+    """The number of queries of each history, of rounds with steps between them, and the shapes of queries.
+
+    With ``frames``, the rows of each query are those of ``connection.sql(query).toPandas()``, too.
+    """
 
     queries: int
     rounds: int = 4
@@ -35,6 +38,7 @@ class Campaign:
     weights: Mapping[str, int] = field(default_factory=lambda: dict(WEIGHTS))
     shrink: bool = True
     numeric: bool = False
+    frames: bool = False
 
 
 @dataclass
@@ -138,7 +142,7 @@ def run_seed(
             for _ in range(campaign.queries // campaign.rounds):
                 question = Question(generator.query(), rng.randrange(10**6) if rng.random() < 0.25 else None)
                 try:
-                    tally.note(history, question, check(history, reference, question, asking))
+                    tally.note(history, question, check(history, reference, question, asking, frames=campaign.frames))
                 except Wrong as wrong:
                     tally.failures.append(_failure(seed, history, reference, question, wrong, campaign, folder))
                     return tally

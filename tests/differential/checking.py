@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import rewriter
 from rewriter.errors import AnalysisError, Error, MissingDataError, NotSupportedError, ParseError
@@ -81,15 +82,31 @@ class _Asked:
     plan: Plan
 
 
-def check(history: History, reference: Reference, question: Question, connection: rewriter.Connection) -> Answer:
+def check(
+    history: History,
+    reference: Reference,
+    question: Question,
+    connection: rewriter.Connection,
+    *,
+    frames: bool = False,
+) -> Answer:
     """Asserts that the result is correct if all partitions exist, and correct for the existing ones if some are
     missing.
 
-    Raises ``Wrong``. The connection is strict before and after.
+    With ``frames``, a DataFrame of the query has to have the same rows. Raises ``Wrong``. The connection is strict
+    before and after.
     """
     written = _typed(question)
+    ordered = isinstance(question.query, Select) and bool(question.query.order)
     try:
         outcome = _ask(written, connection)
+        if frames:
+            framed = _frame_rows(written.text, connection, partial=bool(outcome.missing))
+            first, second = _loose(framed, ordered=ordered), _loose(outcome.answer.rows, ordered=ordered)
+            if first != second:
+                raise Wrong("the DataFrame has other rows", difference(first, second))
+    except Wrong:
+        raise
     except Error as error:
         planned = _planned(written, connection)
         if _careless(history, question.query, planned):
@@ -127,7 +144,6 @@ def check(history: History, reference: Reference, question: Question, connection
         raise wrong(f"answered, where the meaning is an error: {type(error).__name__}", str(error)) from error
     if outcome.answer.columns != right.columns:
         raise wrong("other columns", f"answered: {outcome.answer.columns}\nexpected: {right.columns}")
-    ordered = isinstance(question.query, Select) and bool(question.query.order)
     first, second = normal(outcome.answer.rows, ordered=ordered), normal(right.rows, ordered=ordered)
     if first != second:
         raise wrong("other rows", difference(first, second))
@@ -183,6 +199,36 @@ def _ask(written: Written, connection: rewriter.Connection) -> _Asked:
     plans = _by_mention(written, cursor.plan)
     columns = [(column[0], column[1]) for column in cursor.description or ()]
     return _Asked(written.text, Rows(columns, cursor.fetchall()), plans, missing, cursor.plan)
+
+
+def _frame_rows(text: str, connection: rewriter.Connection, *, partial: bool) -> list[tuple[Any, ...]]:
+    """Returns the rows of a query as pandas has them. Its times are those of the clock of the Spark session."""
+    connection.execute(f"SET rewriter.partial_data = {str(partial).lower()}")
+    try:
+        frame = connection.sql(text)
+        zone = ZoneInfo(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
+        rows = frame.toPandas().itertuples(index=False, name=None)
+    finally:
+        connection.execute("SET rewriter.partial_data = false")
+    return [tuple(_in_zone(value, zone) for value in row) for row in rows]
+
+
+def _in_zone(value: Any, zone: ZoneInfo) -> Any:
+    has_clock = isinstance(value, datetime) and value == value and value.tzinfo is None
+    return value.replace(tzinfo=zone) if has_clock else value
+
+
+def _loose(rows: Sequence[tuple[Any, ...]], *, ordered: bool) -> list[tuple[Any, ...]]:
+    """Returns rows in a form that survives pandas: a column of integers with NULL has floats there, and NULL is NaN."""
+
+    def loose(value: Any) -> Any:
+        if value is None or value != value:
+            return None
+        return float(value) if isinstance(value, int | float | Decimal) else value
+
+    return normal(
+        [tuple(loose(getattr(value, "item", lambda v=value: v)()) for value in row) for row in rows], ordered=ordered
+    )
 
 
 def _by_mention(written: Written, plan: Plan) -> tuple[tuple[ReferencePlan, ...], ...]:

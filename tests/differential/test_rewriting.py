@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rotation
 
+from rewriter.dbapi import Connection
+from rewriter.exec.engine import EngineQuery
+from rewriter.exec.spark.engine import SparkEngine
 from rewriter.golden.golden_file import read_cases
 from rewriter.golden.runner import run_file
 from rewriter.planner.rewrite import union_arms
@@ -103,6 +106,47 @@ def test_spark_answers_what_the_base_answers(tmp_path: Path, spark: Any) -> None
 def test_spark_answers_what_the_base_answers_long(tmp_path: Path, spark: Any) -> None:
     _on_spark(range(7000, 7005), 20, tmp_path, spark)
     _on_spark(range(8000, 8040), 25, tmp_path, spark)
+
+
+@pytest.fixture
+def framing(spark: Any) -> Iterator[Any]:
+    """The engine of a session whose clock and arithmetic are not those of our queries."""
+    from pyspark.sql import SparkSession
+
+    spark.columns(EngineQuery("SELECT 1 AS a"))
+    user = SparkSession.active().newSession()
+    for name, value in (("session.timeZone", "Asia/Tokyo"), ("ansi.enabled", "false")):
+        user.conf.set(f"spark.sql.{name}", value)
+    engine = SparkEngine(session=user)
+    yield engine
+    engine.close()
+
+
+def _through_frames(seeds: Sequence[int], queries: int, tmp_path: Path, framing: Any) -> Tally:
+    total = Tally()
+    for seed in seeds:
+        total.add(run_seed(seed, Campaign(queries, rounds=1, steps=8, shrink=False, frames=True), tmp_path, framing))
+    print(total.report())
+    return total
+
+
+def test_frames_have_what_the_base_has(tmp_path: Path, framing: Any) -> None:
+    total = _through_frames(rotation.share(range(7100, 7105), 5), 8, tmp_path, framing)
+    assert not total.failures, "\n\n".join(total.failures)
+
+
+@pytest.mark.long
+def test_frames_have_what_the_base_has_long(tmp_path: Path, framing: Any) -> None:
+    total = _through_frames(range(7100, 7112), 20, tmp_path, framing)
+    assert not total.failures, "\n\n".join(total.failures)
+    assert total.complete + total.incomplete > 0.7 * total.asked
+
+
+def test_a_frame_that_lacks_rows_is_found(tmp_path: Path, framing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Connection.sql
+    monkeypatch.setattr(Connection, "sql", lambda *given: whole(*given).limit(0))
+    total = _through_frames([7100], 8, tmp_path, framing)
+    assert "the DataFrame has other rows" in "".join(total.failures)
 
 
 def test_a_seed_makes_the_same_questions_again() -> None:

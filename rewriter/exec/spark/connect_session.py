@@ -14,9 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, InterfaceError
-from rewriter.exec.spark.data_sources import data_sources
 from rewriter.exec.spark.relations import file_uri
-from rewriter.exec.spark.session import apply_settings, local_settings, own_settings, silence
+from rewriter.exec.spark.session import apply_settings, data_sources, local_settings, own_settings, silence
 from rewriter.exec.spark.task_progress import ConnectTasks
 from rewriter.exec.spark.watch import Watch, lost, reach, says_lost, unreachable
 from rewriter.scratch_directories import ScratchDirectory
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.dataframe import DataFrame
     from pyspark.sql.connect.session import SparkSession
 
+    from rewriter.exec.engine import EngineQuery
     from rewriter.exec.interrupts import Measured
 
 SCHEME = "sc://"
@@ -54,6 +54,11 @@ class ConnectedSpark:
         self._tasks = ConnectTasks()
         for watched in (session, small_session):
             self._tasks.watch(watched)
+
+    def analyze(self, query: EngineQuery, session: SparkSession, arguments: dict[str, Any] | None) -> DataFrame:
+        """Returns a query as a DataFrame of one of the sessions."""
+        frame: DataFrame = session.sql(query.sql, args=arguments)
+        return frame
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Tags what this thread executes from now on, so that ``cancel`` stops it. The server knows the statement's

@@ -43,7 +43,7 @@ from rewriter.exec.sinks.partition_limit import TooManyPartitionsError
 from rewriter.exec.sinks.sink_kinds import SinkKind
 from rewriter.exec.spark.connect_session import SCHEME, ConnectedSpark, arrow_tables, connect, over
 from rewriter.exec.spark.errors import translate_error
-from rewriter.exec.spark.relations import DECLARED_TYPE, Views, identifier
+from rewriter.exec.spark.relations import DECLARED_TYPE, KeptFrames, Views, identifier
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
 from rewriter.exec.spark.small_queries import is_small
 from rewriter.exec.spark.spilled_rows import ArrowPartitions, arrow_schema, pack_rows, unpack_rows
@@ -112,6 +112,7 @@ class SparkEngine:
         self._queries = 0
         self._groups: Counter[str] = Counter()
         self._views = _KeptViews()
+        self._kept_frames = KeptFrames()
         #: What the DataFrames need that were handed out.
         self._opened: list[Views] = []
         #: DataFrames that queries read, with their global views, by the identity of the DataFrames.
@@ -181,7 +182,7 @@ class SparkEngine:
                 yield pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
                 sent = frame if spill is None else interruptible(lambda: pack_rows(frame, spill.path))
                 receive = self._received if isinstance(started, ConnectedSpark) else self._collected
-                with contextlib.closing(receive(query.sql, sent, spill is not None)) as received:
+                with contextlib.closing(receive(query.shown, sent, spill is not None)) as received:
                     for batch in received if spill is None else unpack_rows(received):
                         with self._paused():
                             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
@@ -189,21 +190,21 @@ class SparkEngine:
             if spill is not None:
                 spill.remove()
 
-    def _collected(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+    def _collected(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows of a classic Spark, group by group."""
-        partitions = self._job(sql, frame, lambda: ArrowPartitions(frame, is_packed))
+        partitions = self._job(shown, frame, lambda: ArrowPartitions(frame, is_packed))
         for group in partitions.groups():
-            address = self._job(sql, frame, partial(partitions.compute, group))
+            address = self._job(shown, frame, partial(partitions.compute, group))
             with partitions.reading(group, address) as batches:
                 while (batch := interruptible(partial(next, batches, None))) is not None:
                     yield batch
 
-    def _received(self, sql: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
+    def _received(self, shown: str, frame: DataFrame, is_packed: bool) -> Generator[pa.RecordBatch, None, None]:
         """Yields the rows as a Spark Connect server sends them."""
         group = _group(current_cancellation())
         tables = arrow_tables(frame)
         try:
-            while (table := self._job(sql, frame, partial(next, tables, None), group)) is not None:
+            while (table := self._job(shown, frame, partial(next, tables, None), group)) is not None:
                 yield from table.to_batches()
         except GeneratorExit:  # Nobody reads the rest.
             with contextlib.suppress(Exception):
@@ -264,25 +265,34 @@ class SparkEngine:
         with self._lock:
             if self._scratch is None:
                 raise engine_closed()
-            views = Views(session, self._scratch.path)
+            views = Views(session, self._scratch.path, self._kept_frames)
             self._opened.append(views)
+        may_keep = all(map(is_managed, query.relations))
 
         def close() -> None:
             if views in self._opened:
                 self._opened.remove(views)
-                views.close()
+                if not may_keep or self._views.get(query, session) is not views:
+                    views.close()
 
         def define() -> DataFrame:
-            started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
-            for relation in query.relations:
-                check_cancellation()
-                views.create(relation)
-            frame = session.sql(query.sql, args=arguments(query, session))
+            started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
+            self._views.close_expired()
+            # The views of a query that ran have the same names.
+            if not may_keep or self._views.get(query, session) is None:
+                for relation in query.relations:
+                    check_cancellation()
+                    views.create(relation)
+                if may_keep:
+                    self._views.keep(query, session, views)
+            frame = started.analyze(query, session, arguments(query, session))
             if is_connect(session):
                 return frame  # Its server looks up the views each time.
             # An analyzed plan has the files, and needs no views.
             close()
-            return frame if given is None else frame_of_session(frame, given)
+            # Columns of its own: two DataFrames over the same files can be told apart in a join.
+            own_frame = frame.toDF(*frame.columns)
+            return own_frame if given is None else frame_of_session(own_frame, given)
 
         try:
             with self._errors(started, query.sql, None, query.relations):
@@ -403,18 +413,18 @@ class SparkEngine:
                 may_keep = directory is None and all(map(is_managed, query.relations))
 
                 def define() -> DataFrame:
-                    started.enter_job(session, _group(current_cancellation()), mask_credentials(query.sql)[:_SHOWN])
+                    started.enter_job(session, _group(current_cancellation()), mask_credentials(query.shown)[:_SHOWN])
                     self._views.close_expired()
-                    if not may_keep or self._views.get(query) is None:
-                        views.append(Views(session, scratch))
+                    if not may_keep or self._views.get(query, session) is None:
+                        views.append(Views(session, scratch, self._kept_frames))
                         for relation in query.relations:
                             check_cancellation()
                             views[0].create(relation)
-                    return session.sql(query.sql, args=arguments(query, session))
+                    return started.analyze(query, session, arguments(query, session))
 
                 yield interruptible(define)
                 if views and may_keep:
-                    self._views.keep(query, views.pop())
+                    self._views.keep(query, session, views.pop())
         finally:
             try:
                 for unkept in views:
@@ -455,7 +465,7 @@ class SparkEngine:
                 raise
             with self._lock:
                 if self._started is started:
-                    self._started, self._views = None, _KeptViews()
+                    self._started, self._views, self._kept_frames = None, _KeptViews(), KeptFrames()
             raise started.abandon() from None
 
     def _write_partitions(self, frame: DataFrame, query: EngineQuery, write: Write) -> tuple[WrittenFile, ...]:
@@ -469,7 +479,7 @@ class SparkEngine:
         if scratch is None:
             raise engine_closed()
         try:
-            files = self._job(query.sql, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
+            files = self._job(query.shown, frame, lambda: write_partitions(frame, write, scratch.path), is_write=True)
         except Exception as error:
             if isinstance(error, TooManyPartitionsError) or TooManyPartitionsError.__name__ in str(error):
                 raise too_many_partitions(write) from None
@@ -485,7 +495,7 @@ class SparkEngine:
         partition_directory = os.path.join(write.directory, partition_name(write.partition_columns, write.static))
         directory = partition_directory if write.partition_columns else write.directory
         before = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-        self._job(query.sql, frame, lambda: frame.write.mode("append").parquet(directory), is_write=True)
+        self._job(query.shown, frame, lambda: frame.write.mode("append").parquet(directory), is_write=True)
         files = []
         for name in sorted(os.listdir(directory)):
             path = os.path.join(directory, name)
@@ -495,7 +505,7 @@ class SparkEngine:
         return tuple(files)
 
     def _job(
-        self, sql: str, frame: DataFrame, run: Callable[[], T], group: str | None = None, *, is_write: bool = False
+        self, shown: str, frame: DataFrame, run: Callable[[], T], group: str | None = None, *, is_write: bool = False
     ) -> T:
         """Runs Spark jobs so that Ctrl-C stops them: in another thread, as a group that can be cancelled.
 
@@ -506,7 +516,7 @@ class SparkEngine:
 
         def work() -> T:
             started.enter_job(
-                frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {mask_credentials(sql)[:_SHOWN]}"
+                frame.sparkSession, group, f"{group.removeprefix(_GROUP)}: {mask_credentials(shown)[:_SHOWN]}"
             )
             return run()
 
@@ -572,7 +582,7 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 class _KeptViews:
-    """The views of queries over files that never change, by the identity of the ``EngineQuery``.
+    """The views of queries over files that never change, by the identity of the ``EngineQuery`` and of the session.
 
     When a query ends, its views wait in ``expired``: the thread that drops the last reference may be any. Entries may
     be read and added from several threads.
@@ -580,16 +590,16 @@ class _KeptViews:
 
     def __init__(self) -> None:
         self.expired: deque[Views] = deque()
-        self._entries: dict[int, tuple[weakref.ref[EngineQuery], Views]] = {}
+        self._entries: dict[tuple[int, int], tuple[weakref.ref[EngineQuery], Views]] = {}
 
-    def get(self, query: EngineQuery) -> Views | None:
-        """Returns the views of a query; ``None`` if there are none."""
-        reference, views = self._entries.get(id(query), (None, None))
+    def get(self, query: EngineQuery, session: SparkSession) -> Views | None:
+        """Returns the views of a query in one of our sessions; ``None`` if there are none."""
+        reference, views = self._entries.get((id(query), id(session)), (None, None))
         return views if reference is not None and reference() is query else None
 
-    def keep(self, query: EngineQuery, views: Views) -> None:
+    def keep(self, query: EngineQuery, session: SparkSession, views: Views) -> None:
         """Keeps views as long as the query exists."""
-        key, owner = id(query), weakref.ref(self)
+        key, owner = (id(query), id(session)), weakref.ref(self)
 
         def expire(reference: weakref.ref[EngineQuery]) -> None:
             kept = owner()

@@ -12,7 +12,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -22,7 +25,16 @@ from rewriter.catalog.model.objects import Column
 from rewriter.data_formats import DATA_FORMATS, Reading
 from rewriter.errors import EngineError
 from rewriter.exec.data_files import check_usable, common_header, unreadable
-from rewriter.exec.file_groups import PathGroup, Scan, ValueRun, by_leading_values, by_value, scan, selections_of
+from rewriter.exec.file_groups import (
+    PathGroup,
+    Scan,
+    ValueRun,
+    by_leading_values,
+    by_value,
+    is_managed,
+    scan,
+    selections_of,
+)
 from rewriter.exec.formats.csv import delimiter
 from rewriter.exec.spark.object_files import path_sql, refuse_python_reader, spark_uri, stored_sizes
 from rewriter.exec.spark.session_kinds import functions_of, is_connect
@@ -42,15 +54,50 @@ _FILE = "rewriter_file"
 _VALUE = "rewriter_value_"
 #: The values of a part of a packed file, as the catalog knows them and as a row of the file has them.
 _STORED, _IN_FILE = "rewriter_stored_", "rewriter_in_file_"
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+#: The most DataFrames that are kept, and the most files of all of them together.
+_MOST_FRAMES, _MOST_FILES = 128, 50_000
+#: Types of columns that must not be filtered in files of a format: Spark would lose rows. Parquet's filter cuts a
+#: decimal off that is too long for the smaller decimals of a file. ORC's reader orders -0.0 before 0.0: it skips the
+#: rows of one where a condition names the other. Such a column is read as an expression, which no filter enters.
+_UNFILTERED_TYPES: Mapping[str, tuple[str, ...]] = {"parquet": ("decimal",), "orc": ("float", "double")}
 #: Spark takes a quoted empty field as NULL, too, unless NULL has another text.
 _NO_TEXT = "\x01NULL\x01"
+
+
+class KeptFrames:
+    """DataFrames over files that never change, of a classic Spark: what a query reads, as long as other queries are
+    likely to read it, too. A DataFrame has looked at its manifest, and does not need it any more.
+
+    The key is what the DataFrame is made of, with the session. Entries that were used longest ago are dropped.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._frames: OrderedDict[tuple[object, ...], tuple[DataFrame, int]] = OrderedDict()
+
+    def get(self, key: tuple[object, ...], files: int, make: Callable[[], DataFrame]) -> DataFrame:
+        """Returns the DataFrame of a key over so many files, which ``make`` makes if it is not there."""
+        with self._lock:
+            frame, _ = self._frames.get(key, (None, 0))
+            if frame is not None:
+                self._frames.move_to_end(key)
+                return frame
+        frame = make()
+        with self._lock:
+            self._frames[key] = frame, files
+            while len(self._frames) > _MOST_FRAMES or sum(size for _, size in self._frames.values()) > _MOST_FILES:
+                self._frames.popitem(last=False)
+        return frame
 
 
 class Views:
     """The views of one query's relations, and the manifests behind them. ``close`` removes both."""
 
-    def __init__(self, session: SparkSession, directory: str) -> None:
+    def __init__(self, session: SparkSession, directory: str, kept: KeptFrames) -> None:
         self._session = session
+        #: Spark Connect looks at a manifest each time.
+        self._kept = None if is_connect(session) else kept
         self._directory = tempfile.mkdtemp(prefix="scan-", dir=directory)
         self._names: list[str] = []
         self._manifests = 0
@@ -61,6 +108,9 @@ class Views:
         """Creates the view. Reads no data; about 70 µs a file. Raises ``EngineError`` for files that do not exist."""
         if relation.view is not None:
             frame = self._session.table(f"global_temp.{identifier(relation.view)}")
+        elif self._kept is not None and is_managed(relation):
+            key = (id(self._session), self._session.conf.get(_BROADCAST), replace(relation, name=""))
+            frame = self._kept.get(key, len(relation.files), lambda: _declared(self._named(relation), relation))
         else:
             frame = _declared(self._named(relation), relation)
         name = identifier(relation.name)
@@ -119,7 +169,7 @@ class Views:
 
     def _is_small(self, relation: Relation) -> bool:
         """Tests whether the files together are small enough that Spark would broadcast them if it knew their size."""
-        threshold = self._session.conf.get("spark.sql.autoBroadcastJoinThreshold") or ""
+        threshold = self._session.conf.get(_BROADCAST) or ""
         return sum(file.bytes for file in relation.files) <= _bytes(threshold)
 
     def _by_path(self, relation: Relation, format: str, group: PathGroup) -> DataFrame:
@@ -155,6 +205,12 @@ class Views:
 
     def _packed(self, relation: Relation, paths: Sequence[str]) -> DataFrame:
         """Returns the rows of packed files that are all read; the files store the values of the partition columns."""
+        if self._kept is None or not is_managed(relation):
+            return self._read_packed(relation, paths)
+        key = (id(self._session), replace(relation, name="", files=()), tuple(paths))
+        return self._kept.get(key, len(paths), lambda: self._read_packed(relation, paths))
+
+    def _read_packed(self, relation: Relation, paths: Sequence[str]) -> DataFrame:
         reader, stored = self._reader(relation, "parquet", paths)
         reader = reader.option("recursiveFileLookup", "true").schema(
             self._schema([*stored, *relation.partition_columns])
@@ -351,6 +407,8 @@ def _items(relation: Relation, format: str, stored: Sequence[Column]) -> list[st
         value = "NULL" if name is None else identifier(name)
         if name is None or (DATA_FORMATS[format].is_text and not (format == "json" and _is_parsed(column))):
             value = f"CAST({value} AS {_read_type(column.type)})"
+        elif column.type.lower().startswith(_UNFILTERED_TYPES.get(format, ())):
+            value = f"if(isnull({value}), NULL, {value})"
         items.append(f"{value} AS {identifier(column.name)}")
     return items
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rewriter.errors import EngineError, NotSupportedError
 from rewriter.exec.engine_settings import engine_setting
-from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark import single_column_csv, worker_files, writer
 from rewriter.exec.spark.errors import out_of_memory
 from rewriter.exec.spark.installation import check_installed
 from rewriter.exec.spark.java import find_java_home
@@ -68,7 +68,10 @@ _process: subprocess.Popen[bytes] | None = None
 class StartedSpark:
     """A session, one for small queries, and whether this process's Spark was started for them."""
 
-    def __init__(self, session: SparkSession, small_session: SparkSession, owner: bool) -> None:
+    def __init__(
+        self, session: SparkSession, small_session: SparkSession, owner: bool, given: SparkSession | None = None
+    ) -> None:
+        self._functions = BorrowedFunctions(given)
         self.session = session
         self.small_session = small_session
         self.address = str(session.sparkContext.master)
@@ -80,6 +83,10 @@ class StartedSpark:
         seconds = seconds_of(session.sparkContext.getConf().get(TIMEOUT_SETTING, None))
         count = None if self.is_local else self._count_executors
         self.watch = Watch(self.address, self._is_running, count, seconds)
+
+    def analyze(self, query: EngineQuery, session: SparkSession, arguments: dict[str, Any] | None) -> DataFrame:
+        """Returns a query as a DataFrame of one of the sessions. It may call functions of the user's session."""
+        return self._functions.analyze(query, session, arguments)
 
     def enter_job(self, session: SparkSession, group: str, description: str) -> None:
         """Adds the jobs of this thread, from now on, to a group that ``cancel`` stops."""
@@ -176,7 +183,13 @@ def _started(conf: Mapping[str, str], given: SparkSession | None, owner: bool) -
     small_session = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
     apply_settings(session, own, defaults, is_small=False)
     apply_settings(small_session, own, defaults, is_small=True)
-    return StartedSpark(session, small_session, owner)
+    return StartedSpark(session, small_session, owner, given)
+
+
+def data_sources() -> Iterator[Any]:
+    """Yields the classes of the data sources that each session of ours registers."""
+    for module in (writer, single_column_csv, worker_files):
+        yield module.data_source()
 
 
 def register_data_sources(session: SparkSession) -> None:
@@ -444,7 +457,9 @@ _READ_BY_ANALYSIS = (
     "spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.storeAssignmentPolicy",
     "spark.sql.parquet.outputTimestampType",
 )  # fmt: skip
-#: Settings that must be off where files of a format have columns of some types.
+#: Settings that must be off where files of a format have some types inside of a column: only whole columns are kept
+#: from filters (``relations._UNFILTERED_TYPES``).
+_NESTED = ("array", "map", "struct")
 _PUSHDOWNS = (
     ("spark.sql.orc.filterPushdown", "orc", ("float", "double")),
     ("spark.sql.parquet.filterPushdown.decimal", "parquet", ("decimal",)),
@@ -468,7 +483,7 @@ def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
             for relation in query.relations
             if relation.format.lower() == format and relation.view is None
             for column in relation.columns
-            if "*" in text or column.name.lower() in text
+            if column.type.lower().startswith(_NESTED) and ("*" in text or column.name.lower() in text)
         ]
         if any(type_ in column.type.lower() for column in columns for type_ in types):
             value = session.conf.get(name) or ""
@@ -492,6 +507,72 @@ def frame_of_session(frame: DataFrame, session: SparkSession) -> DataFrame:
     datasets: Any = session.sparkContext._jvm.org.apache.spark.sql.classic.Dataset
     analyzed = frame._jdf.queryExecution().analyzed()
     return ClassicFrame(datasets.ofRows(session._jsparkSession, analyzed), session)
+
+
+class BorrowedFunctions:
+    """The temporary functions of a user's session, in sessions of ours while a query is analyzed: each query has them
+    as they are then.
+    """
+
+    def __init__(self, given: SparkSession | None) -> None:
+        self._given: Any = given
+        self._borrowed: list[tuple[Any, Any]] = []
+
+    def give_back(self) -> None:
+        """Removes them from our sessions."""
+        while self._borrowed:
+            registry, identifier = self._borrowed.pop()
+            registry.dropFunction(identifier)
+
+    def borrow(self, name: str, session: SparkSession) -> bool:
+        """Makes the function of a name known to a session of ours. Returns whether there is one: a function of Python,
+        or of SQL with a single value.
+        """
+        if self._given is None:
+            return False
+        jvm: Any = self._given.sparkContext._jvm
+        some = jvm.scala.Some
+        identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name, some("session"), some("system"))
+        source = self._given._jsparkSession.sessionState().functionRegistry()
+        target = session._jsparkSession.sessionState().functionRegistry()
+        builder, info = source.lookupFunctionBuilder(identifier), source.lookupFunction(identifier)
+        if builder.isEmpty() or info.isEmpty() or target.lookupFunctionBuilder(identifier).isDefined():
+            return False
+        target.registerFunction(identifier, info.get(), builder.get())
+        self._borrowed.append((target, identifier))
+        return True
+
+    def analyze(self, query: EngineQuery, session: SparkSession, arguments: dict[str, Any] | None) -> DataFrame:
+        """Returns a query as a DataFrame of a session of ours. Raises ``NotSupportedError`` where a query of a cube
+        calls a function of the user's session.
+        """
+        from pyspark.errors import AnalysisException
+
+        self.give_back()
+        while True:
+            try:
+                return session.sql(query.sql, args=arguments)
+            except AnalysisException as error:
+                parameters = error.getMessageParameters() or {}
+                name = _PLAIN_NAME.fullmatch(parameters.get("routineName", ""))
+                if error.getCondition() != "UNRESOLVED_ROUTINE" or name is None or not self.borrow(name[1], session):
+                    raise
+                if query.reads_cube:
+                    self.give_back()
+                    raise _function_over_cube(name[1]) from None
+
+
+_PLAIN_NAME = re.compile("`([^`]+)`")
+
+
+def _function_over_cube(name: str) -> NotSupportedError:
+    return NotSupportedError(
+        f"{name} is a function of the Spark session, and a query of a cube cannot call it: its cover depends on what "
+        "each function computes.",
+        condition="SPARK_FUNCTION_OVER_CUBE",
+        object=name,
+        hint=f"Call it on the result: connection.sql('SELECT …').selectExpr('{name}(…)').",
+    )
 
 
 #: Names of steps of a plan that run Python.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rewriter.errors import InterfaceError
+from rewriter.errors import AnalysisError, InterfaceError
 
 
 def is_spark_session(value: object) -> bool:
@@ -47,6 +47,30 @@ def is_connect(value: object) -> bool:
     False
     """
     return type(value).__module__.startswith(("pyspark.sql.connect.", "pyspark.errors.exceptions.connect"))
+
+
+def temporary_view(session: Any, name: str) -> Any | None:
+    """Returns the temporary view of a plain name in a session as a DataFrame; ``None`` if the session has none.
+
+    Raises ``AnalysisError`` for a view that cannot be read.
+    """
+    quoted = "`" + name.replace("`", "``") + "`"
+    try:
+        if not session.catalog.getTable(quoted).isTemporary:
+            return None
+    except Exception:  # It has no table of that name.
+        return None
+    try:
+        frame = session.table(quoted)
+        _ = frame.schema  # Spark Connect looks only now.
+    except Exception as error:
+        raise AnalysisError(
+            f"The temporary view {name} of the Spark session cannot be read: {str(error).strip().splitlines()[0]}",
+            condition="SPARK_VIEW_UNREADABLE",
+            object=name,
+            hint="Create it again in the session.",
+        ) from None
+    return frame
 
 
 def functions_of(value: object) -> Any:

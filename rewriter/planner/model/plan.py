@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import Enum, IntEnum
@@ -349,9 +350,37 @@ class Coverage:
         return not any(reference.missing for reference in self.references)
 
     @property
+    def summary(self) -> str:
+        """The cubes and the periods that are read of each fact, coarse to fine; empty for a query of no cube.
+
+        >>> Coverage().summary
+        ''
+        """
+        return "; ".join(dict.fromkeys(map(_cover_words, self.references)))
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """The exact missing ranges, compact, in order."""
         return tuple(reference.calendar.shown(r) for reference in self.references for r in reference.missing)
+
+
+def _cover_words(reference: ReferencePlan) -> str:
+    """Returns a cube and its cover: ``visits: 1 month, 2 days of f``."""
+    periods: dict[str, Counter[str]] = {}
+    for part in reference.parts:
+        periods.setdefault(part.fact, Counter())[_PERIOD_NOUNS[part.period.name]] += part.partitions
+    covers = [
+        ", ".join(f"{count:,} {noun}{'s' if count != 1 else ''}" for noun, count in counts.items()) + f" of {fact}"
+        for fact, counts in periods.items()
+    ]
+    return f"{reference.cube}: {' and '.join(covers) or 'nothing'}"
+
+
+#: The noun of each period, by its name.
+_PERIOD_NOUNS = {
+    "MINUTELY": "minute", "HOURLY": "hour", "DAILY": "day", "WEEKLY": "week", "MONTHLY": "month",
+    "QUARTERLY": "quarter", "YEARLY": "year",
+}  # fmt: skip
 
 
 def _reach(reference: ReferencePlan) -> str:

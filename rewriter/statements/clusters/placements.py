@@ -20,7 +20,7 @@ from rewriter.statements.clusters.descriptors import (
     require_descriptor,
     with_descriptor,
 )
-from rewriter.statements.clusters.replication import existing_copies, not_copied, register
+from rewriter.statements.clusters.replication import commit_copies, existing_copies, not_copied
 from rewriter.statements.resolve.location_conflicts import check_apart, check_new_location, copies_of
 from rewriter.statements.resolve.locations import absolute
 
@@ -50,7 +50,7 @@ def add_cluster(statement: s.AddCluster, context: Context) -> Result:
     if statement.partition is not None and absent:
         raise not_copied(table, copy, absent).at(statement.table.span)
     context, table = with_descriptor(table, copy, context)
-    stale = register(table, copy, present, context) if present else ()
+    stale = commit_copies(table, copy, present, context) if present else ()
     result = Result("ALTER TABLE")
     lacking = len(absent) + len(stale)
     if lacking:

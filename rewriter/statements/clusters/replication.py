@@ -235,7 +235,7 @@ def _copy_of(table: Table, copy: ClusterLocation, file: DataFile) -> DataFile:
     return file._replace(path=f"{copy.location}/{_relative_path(table, file)}")
 
 
-def register(
+def commit_copies(
     table: Table, copy: ClusterLocation, copies: Sequence[CopiedPartition], context: Context
 ) -> tuple[bytes, ...]:
     """Commits copies. Returns the keys of the partitions that were changed meanwhile, which are left out."""

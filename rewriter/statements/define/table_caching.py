@@ -34,6 +34,10 @@ _CLOCK = "unix_timestamp"
 #: Functions that are written without parentheses, too; and a sample.
 _UNSTABLE_WORDS = ("CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "TABLESAMPLE")
 
+_NO_EFFECT = "CACHE TABLE has no effect here: each query reads the current rows."
+#: What keeps rows in Spark.
+_IN_SPARK = " connection.sql('SELECT …').cache() keeps the rows of a query in Spark."
+
 
 @runs(s.CacheTable, in_transaction=True, without_warehouse=True)
 def cache_table(statement: s.CacheTable, context: Context) -> Result:
@@ -44,11 +48,12 @@ def cache_table(statement: s.CacheTable, context: Context) -> Result:
     """
     if statement.query is None:
         _check_exists(statement.table, context)
-        return Result("CACHE TABLE", warnings=("CACHE TABLE has no effect here: each query reads the current rows.",))
+        return Result("CACHE TABLE", warnings=(_NO_EFFECT + (_IN_SPARK if context.engine_name == "spark" else ""),))
     _check_stable(statement.query, statement.table.last)
     create_temporary_view(CreateView(view=statement.table, query=statement.query, temporary=True), context)
     name = statement.table.last
-    return Result("CACHE TABLE", warnings=(f"{name} is a temporary view here: each query computes its rows.",))
+    is_view = f"{name} is a temporary view here: each query computes its rows."
+    return Result("CACHE TABLE", warnings=(is_view + (_IN_SPARK if context.engine_name == "spark" else ""),))
 
 
 @runs(s.UncacheTable, in_transaction=True, without_warehouse=True)

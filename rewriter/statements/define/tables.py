@@ -40,6 +40,7 @@ from rewriter.statements.resolve.locations import absolute, another_directory, c
 from rewriter.statements.resolve.partition_specs import (
     check_unique,
 )
+from rewriter.statements.resolve.type_trees import repeated_field, type_tree
 
 if TYPE_CHECKING:
     from rewriter.grammar.terms import ColumnDef, Name
@@ -478,6 +479,16 @@ def new_column(definition: ColumnDef) -> Column:
             position=definition.span,
             object=definition.name,
             hint="Use TIMESTAMP, which is an instant in UTC." if refused == "timestamp_ntz" else "Use STRING.",
+        )
+    field = repeated_field(type_tree(definition.type))
+    if field is not None:
+        raise AnalysisError(
+            f"The field {field} of the column {definition.name} already exists.",
+            condition="COLUMN_ALREADY_EXISTS",
+            sqlstate="42711",
+            position=definition.span,
+            object=definition.name,
+            hint="Choose another name; names are not case-sensitive.",
         )
     if definition.default is not None:
         check_default(definition.default, definition.type, definition.name, definition.default_span, "CREATE TABLE")

@@ -295,7 +295,15 @@ def _prepared(query: Query, plan: Plan, context: Context) -> Prepared:
         size = sum([file.bytes for file in relation.files])
         scans.append(_scan(use.table, partitions, len({file.path for file in relation.files}), size, context))
     sql = plan.template.render(lambda table: names[table.id])
-    engine_query = EngineQuery(sql, tuple(relations), plan.parameters, query.tokens if sql == query.text else None)
+    cover = plan.coverage.summary
+    engine_query = EngineQuery(
+        sql,
+        tuple(relations),
+        plan.parameters,
+        query.tokens if sql == query.text else None,
+        f"{cover} | {query.text}" if cover else query.text,
+        reads_cube=bool(plan.coverage.references),
+    )
     return Prepared(plan, engine_query, tuple(scans), planning_seconds=0.0)
 
 

@@ -61,6 +61,22 @@ def _subtrees(tree: TypeTree) -> Iterator[TypeTree]:
         yield from _subtrees(part)
 
 
+def repeated_field(tree: TypeTree) -> str | None:
+    """Returns the first field of a struct in a type whose name differs from an earlier one in case at most; ``None`` if
+    there is none. No engine can read such a struct by name.
+
+    >>> repeated_field(type_tree("array<struct<a:int,A:int>>")), repeated_field(type_tree("struct<a:int,b:int>"))
+    ('A', None)
+    """
+    for subtree in _subtrees(tree):
+        names: set[str] = set()
+        for field, _ in subtree.parts:
+            if field.lower() in names:
+                return field
+            names.add(field.lower())
+    return None
+
+
 def _read_tree(tokens: list[str]) -> TypeTree:
     name = tokens.pop()
     sizes: list[int] = []

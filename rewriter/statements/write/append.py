@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rewriter.catalog.model.changes import Batch, PartitionWrite, WritePartitions
 from rewriter.catalog.model.objects import Column
 from rewriter.catalog.model.proofs import BY_APPEND
-from rewriter.errors import AnalysisError, DataError, NotSupportedError
+from rewriter.errors import AnalysisError, DataError, InterfaceError, NotSupportedError
 from rewriter.exec.arrow_input import batches_of, spool
+from rewriter.exec.data_files import stored_rows
 from rewriter.exec.engine import EngineQuery, Relation, ScanFile, WrittenFile
 from rewriter.exec.spark.session_kinds import check_frame, is_spark_frame
 from rewriter.exec.sql_types import arrow_type, decimal, parse_type
@@ -52,15 +53,15 @@ def append(statement: Append, context: Context) -> Result:
         _check_batch(statement.batch_id, table, context)
         if context.catalog.has_batch(table, statement.batch_id):
             return _skipped(statement.batch_id, table)
-    with _rows(statement.data, table, context) as rows:
+    with _rows(statement.data, table, statement.batch_id is not None, context) as rows:
         result, files = retry_on_conflict(lambda now: _append(statement, rows, now), True, context)
     return replace(result, warnings=(*result.warnings, *compact_after(statement.table, files, context)))
 
 
 @contextmanager
-def _rows(data: Any, table: Table, context: Context) -> Iterator[Relation]:
+def _rows(data: Any, table: Table, has_id: bool, context: Context) -> Iterator[Relation]:
     """The rows of data as a relation: those of a DataFrame of Spark in place if the engine is of its Spark, else as a
-    file of Arrow data.
+    file of Arrow data. If they have an id, a reader without rows is an error: it would spend the id.
     """
     if is_spark_frame(data):
         check_frame(data)
@@ -80,6 +81,11 @@ def _rows(data: Any, table: Table, context: Context) -> Iterator[Relation]:
     spooled = ScratchDirectory("append")
     try:
         path, columns = spool(batches, spooled.path, partial(_type_of, table))
+        if has_id and batches is data and not stored_rows("parquet", path):
+            raise InterfaceError(
+                "This RecordBatchReader has no rows; one that was read before has none left.",
+                hint="Make a new one. A batch without rows is a Table: schema.empty_table().",
+            )
         yield Relation("", "parquet", columns, (), (ScanFile(path, (), os.path.getsize(path)),))
     finally:
         spooled.remove()

@@ -15,7 +15,7 @@ from contract.conftest import columns
 
 from rewriter.exec.engine import Packing, Write
 from rewriter.exec.sinks.sink_kinds import SinkChoice, SinkKind
-from rewriter.exec.spark.data_sources import data_sources
+from rewriter.exec.spark.session import data_sources
 from rewriter.exec.spark.writer import _plan, data_source
 
 SCRIPT = """

@@ -259,3 +259,54 @@ def test_rows_that_no_query_computed_do_not_prove_a_rollup(connection: rewriter.
     assert connection.execute(query).fetchall() == [(24,)]
     (unproven,) = connection.execute("SHOW UNPROVEN PARTITIONS OF f").fetchall()
     assert unproven[0] == "days"
+
+
+def test_a_reader_is_read_once(tmp_path: Path) -> None:
+    """A reader that was read has no rows: an append of it would spend its id, and an overwrite would empty tables."""
+    table = pa.table({"n": [1, 2]})
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        connection.execute("CREATE TABLE numbers (n BIGINT)")
+        wrong = pa.table({"m": [1]}).to_reader()
+        with pytest.raises(rewriter.Error):
+            connection.append("numbers", wrong, batch_id="a")
+        reader = table.to_reader()
+        assert connection.append("numbers", reader, batch_id="b").rowcount == 2
+        for again in (wrong, reader):
+            with pytest.raises(rewriter.InterfaceError, match="read before"):
+                connection.append("numbers", again, batch_id="c")
+        with pytest.raises(rewriter.InterfaceError, match="read before"):
+            connection.overwrite("numbers", reader, partitions="static")
+        read_elsewhere = table.to_reader()
+        read_elsewhere.read_all()
+        with pytest.raises(rewriter.InterfaceError, match="has no rows"):
+            connection.append("numbers", read_elsewhere, batch_id="c")
+        assert connection.append("numbers", table.slice(0, 0), batch_id="empty").rowcount == 0
+        assert connection.append("numbers", table, batch_id="c").rowcount == 2
+        with pytest.warns(rewriter.Warning, match="committed to numbers before"):
+            assert connection.append("numbers", reader, batch_id="b").rowcount == 0
+        assert connection.execute("SELECT COUNT(*) FROM numbers").fetchall() == [(4,)]
+
+
+def test_data_that_no_table_can_be(tmp_path: Path) -> None:
+    with rewriter.connect(tmp_path / "w", engine="duckdb") as connection:
+        connection.execute("CREATE TABLE t (a INT)")
+        for make, told in (
+            (lambda: connection.create_table("u", pa.table({})), "The data has no columns."),
+            (lambda: connection.register_source("u", pa.table({})), "The source u has no columns."),
+            (
+                lambda: connection.create_table("u", pa.table({"t": pa.array([1], pa.time64("us"))})),
+                "The data has a column of another type: its type time64[us] has no counterpart in Spark SQL.",
+            ),
+            (
+                lambda: connection.execute("CREATE TABLE u (s STRUCT<a: INT, A: INT>)"),
+                "The field A of the column s already exists.",
+            ),
+            (
+                lambda: connection.execute("ALTER TABLE t ADD COLUMNS (b ARRAY<STRUCT<x: INT, X: INT>>)"),
+                "The field X of the column b already exists.",
+            ),
+        ):
+            with pytest.raises(rewriter.Error) as caught:
+                make()
+            assert caught.value.message == told
+        assert len(connection.execute("SHOW TABLES").fetchall()) == 1

@@ -1,0 +1,198 @@
+"""A session of Spark with a warehouse beside the same session without one: queries, writes, and many rows, in turns."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rewriter
+from benchmarks.planning import SQL
+from benchmarks.timing import WideTable, shown
+
+#: The turns of queries and of writes.
+QUERIES, WRITES = 7, 3
+ROWS = 1_000_000
+_TABLES = ("flights_hourly", "flights_daily", "flights_monthly")
+_SUMS = """SUM(distance) AS distance, SUM(flights) AS flights, SUM(delay) / NULLIF(SUM(departures), 0) AS delay,
+  MAX(worst_delay) AS worst"""
+_COLUMNS = "carrier, distance, flights, delay, departures, worst_delay"
+_EVENTS = """SELECT CAST(id % 1000 AS INT) AS a, id AS b, CAST(id AS DOUBLE) AS c,
+  concat('key', id % 5000) AS s, {partition} AS dt FROM range({rows})"""
+_HOUR = "date_format(timestamp_seconds(1704067200 + 3600 * (id % {hours})), 'yyyy-MM-dd-HH')"
+
+#: What is measured in turns: a name, and the function of a turn's number that does it.
+_Ways = Mapping[str, Callable[[int], object]]
+
+
+def measure(warehouse: Path, spark: Any, rows: int = ROWS) -> WideTable:
+    """Returns the medians of a warm session ``spark``. ``warehouse`` has the flights (``benchmarks.flights``)."""
+    work = warehouse.parent / "spark_sessions"
+    work.mkdir(exist_ok=True)
+    try:
+        with rewriter.spark.register(spark, warehouse) as lake, _quiet(spark):
+            cells = [
+                ("query of a month, days and hours", _in_turns(_queries(lake, spark, work), QUERIES)),
+                ("INSERT of 1,000 hours", _in_turns(_inserts(lake, spark, work, 100_000, 1000), WRITES)),
+                (f"INSERT of {rows:,} rows, 24 hours", _in_turns(_inserts(lake, spark, work, rows, 24), WRITES)),
+                ("OVERWRITE of a day", _in_turns(_overwrites(lake, spark, work), WRITES)),
+                ("REFRESH of a month of days", _in_turns(_refreshes(lake, spark, work), WRITES)),
+                (f"{rows:,} rows out", _in_turns(_results(lake, spark, work, rows), WRITES)),
+            ]
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    lines = []
+    for what, medians in cells:
+        plain = list(medians.values())[-1]
+        lines += [(what, way, shown(median), f"{median / plain:.2f}×") for way, median in medians.items()]
+    return WideTable(
+        "A warehouse in a session of Spark",
+        ("what", "way", "median", "of the last way"),
+        tuple(lines),
+        (f"Medians of {QUERIES} turns for queries and {WRITES} for writes; each turn does every way once.",),
+    )
+
+
+@contextmanager
+def _quiet(spark: Any) -> Iterator[None]:
+    """Sets what ways of plain Spark need, and restores it."""
+    wanted = {"spark.sql.sources.partitionOverwriteMode": "dynamic", "spark.sql.session.timeZone": "UTC"}
+    before = {name: spark.conf.get(name) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def _in_turns(ways: _Ways, turns: int) -> dict[str, float]:
+    """Returns the median seconds of each way. One turn before is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(turns + 1):
+        for name, run in ways.items():
+            start = time.perf_counter()
+            run(turn)
+            if turn:
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
+
+
+def _queries(lake: Any, spark: Any, work: Path) -> _Ways:
+    """The demo's query, from another hour each turn, to 1 March 06:00."""
+    snapshot = lake.connection.session.snapshot()
+    for name in _TABLES:
+        files = {file.path for _, file in snapshot.files(snapshot.table(name))}
+        spark.read.parquet(*files).createOrReplaceTempView(f"hand_{name}")
+    hours = spark.table("hand_flights_hourly").selectExpr("*", "substring(dt, 1, 10) AS day")
+    hours.coalesce(1).sortWithinPartitions("dt").write.parquet(str(work / "one_file"))
+    hours.repartition("day").write.partitionBy("day").parquet(str(work / "hive_layout"))
+    spark.read.parquet(str(work / "one_file")).createOrReplaceTempView("one_file")
+    spark.read.parquet(str(work / "hive_layout")).createOrReplaceTempView("hive_layout")
+
+    def ours(turn: int) -> str:
+        return SQL.replace("2013-01-29T06", f"2013-01-{29 - turn:02d}T06")
+
+    def by_hand(turn: int) -> str:
+        day = f"2013-01-{29 - turn:02d}"
+        after = f"2013-01-{30 - turn:02d}"
+        return f"""SELECT carrier, {_SUMS} FROM (
+          SELECT {_COLUMNS} FROM hand_flights_monthly WHERE dt = '2013-02'
+          UNION ALL SELECT {_COLUMNS} FROM hand_flights_daily WHERE dt >= '{after}' AND dt <= '2013-01-31'
+          UNION ALL SELECT {_COLUMNS} FROM hand_flights_hourly WHERE dt >= '{day}-06' AND dt <= '{day}-23'
+          UNION ALL SELECT {_COLUMNS} FROM hand_flights_hourly WHERE dt >= '2013-03-01-00' AND dt <= '2013-03-01-05')
+          GROUP BY carrier ORDER BY carrier"""
+
+    def plain(turn: int, source: str) -> str:
+        day = f"2013-01-{29 - turn:02d}"
+        pruned = f"day >= '{day}' AND day <= '2013-03-01' AND " if source == "hive_layout" else ""
+        return f"""SELECT carrier, {_SUMS} FROM {source}
+          WHERE {pruned} dt >= '{day}-06' AND dt < '2013-03-01-06' GROUP BY carrier ORDER BY carrier"""
+
+    counts = {len(lake.sql(ours(0)).collect()), len(spark.sql(by_hand(0)).collect())}
+    assert len(counts) == 1
+    return {
+        "cursor, known text": lambda _: lake.connection.execute(ours(0)).fetchall(),
+        "cursor, new text": lambda turn: lake.connection.execute(ours(turn)).fetchall(),
+        "`lake.sql`, new text": lambda turn: lake.sql(ours(turn + 10)).collect(),
+        "plain Spark, directories of days": lambda turn: spark.sql(plain(turn, "hive_layout")).collect(),
+        "plain Spark, one file of hours": lambda turn: spark.sql(plain(turn, "one_file")).collect(),
+        "the same SQL by hand, the same files": lambda turn: spark.sql(by_hand(turn)).collect(),
+    }
+
+
+def _inserts(lake: Any, spark: Any, work: Path, rows: int, hours: int) -> _Ways:
+    """Rows of a Parquet file into hourly partitions of a new table each turn."""
+    source = str(work / f"source_{hours}")
+    partition = _HOUR.format(hours=hours)
+    spark.sql(_EVENTS.format(partition=partition, rows=rows)).coalesce(2).write.parquet(source)
+
+    def ours(turn: int) -> None:
+        name = f"inserted_{hours}_{turn}"
+        lake.connection.execute(f"CREATE TABLE {name} (a INT, b BIGINT, c DOUBLE, s STRING) PARTITIONED BY (dt STRING)")
+        assert lake.connection.append(name, spark.read.parquet(source)).rowcount == rows
+
+    def plain(turn: int) -> None:
+        spark.read.parquet(source).write.partitionBy("dt").parquet(str(work / f"plain_{hours}_{turn}"))
+
+    return {"`lake.connection.append`": ours, "`write.partitionBy`": plain}
+
+
+def _overwrites(lake: Any, spark: Any, work: Path) -> _Ways:
+    """The 24 hours of a day of ``inserted_1000_1`` and of the same rows in directories."""
+    day = spark.read.parquet(str(work / "source_1000")).where("dt LIKE '2024-01-05%'")
+    plain = str(work / "plain_1000_1")
+    return {
+        "`lake.connection.overwrite`": lambda _: lake.connection.overwrite("inserted_1000_1", day),
+        "`write.mode('overwrite')`, dynamic": lambda _: day.write.mode("overwrite").partitionBy("dt").parquet(plain),
+    }
+
+
+def _refreshes(lake: Any, spark: Any, work: Path) -> _Ways:
+    """The days of a month from its hours."""
+    execute = lake.connection.execute
+    execute(
+        "CREATE CUBE refreshed (carrier STRING, flights BIGINT MEASURE COUNT, distance BIGINT MEASURE SUM, "
+        "t TIMESTAMP TIME)"
+    )
+    execute("CREATE TABLE refreshed_hours (carrier STRING, flights BIGINT, distance BIGINT) PARTITIONED BY (dt STRING)")
+    execute(
+        "CREATE FACT refreshed_all OF CUBE refreshed STORED IN (TABLE refreshed_hours PERIOD HOURLY PARTITIONED BY t "
+        "AS (dt)) ROLLUPS (DAILY)"
+    )
+    hours = "SELECT carrier, flights, distance, dt FROM flights_hourly WHERE dt >= '2013-03-01' AND dt < '2013-04'"
+    execute(f"INSERT INTO refreshed_hours MARK COMPLETE FROM '2013-03-01' TO '2013-04-01' {hours}")
+    source = str(work / "month")
+    lake.sql(hours).coalesce(2).write.parquet(source)
+
+    def ours(_: int) -> None:
+        execute("REFRESH FACT refreshed_all")
+
+    def plain(_: int) -> None:
+        days = spark.read.parquet(source).selectExpr("*", "substring(dt, 1, 10) AS day").groupBy("carrier", "day")
+        days.sum("flights", "distance").write.mode("overwrite").partitionBy("day").parquet(str(work / "days"))
+
+    def outdate(_: int) -> None:
+        execute(f"INSERT OVERWRITE refreshed_hours {hours}")
+
+    return {"INSERT OVERWRITE of its hours": outdate, "`REFRESH FACT`": ours, "`groupBy`, `write.partitionBy`": plain}
+
+
+def _results(lake: Any, spark: Any, work: Path, rows: int) -> _Ways:
+    """All rows of a table, ordered by nothing."""
+    name, target = "inserted_24_1", str(work / "out")
+
+    def batches(_: int) -> None:
+        reader = lake.connection.execute(f"SELECT * FROM {name}").fetch_record_batches()
+        assert sum(batch.num_rows for batch in reader) == rows
+
+    def frame(_: int) -> None:
+        lake.sql(f"SELECT * FROM {name}").write.mode("overwrite").parquet(target)
+
+    def plain(_: int) -> None:
+        spark.read.parquet(str(work / "plain_24_1")).write.mode("overwrite").parquet(target)
+
+    return {"batches of Arrow": batches, "`lake.sql(…).write`": frame, "plain `read`, `write`": plain}
