@@ -44,7 +44,7 @@ def tree_of(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect="spark")
 
 
-def bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
+def _bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
     """Returns the tree of the query, or of the executed text (``sql``), with the values of the parameters."""
     text = certificate[member]
     tree = tree_of(text)
@@ -65,7 +65,7 @@ def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:
     return tree
 
 
-class Texts:
+class QueryTexts:
     """The trees of a certificate's query and of its executed text, where a query that only projects and filters a cube
     is merged into the one around it: ``SELECT SUM(x) FROM (SELECT n AS x FROM flights) AS v`` as
     ``SELECT SUM(v.n) FROM flights AS v``.
@@ -78,7 +78,7 @@ class Texts:
     def trees(self) -> tuple[exp.Expr, exp.Expr]:
         """The trees, in this order. They are not to be changed."""
         places = {reference["start"] for reference in self._certificate["references"]}
-        query, executed = bound_query(self._certificate), bound_query(self._certificate, "sql")
+        query, executed = _bound_query(self._certificate), _bound_query(self._certificate, "sql")
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
         if all(Projection.of(source) is None for source in sources):
             return query, executed

@@ -35,7 +35,7 @@ from sqlglot import exp
 from rewriter.certificate.edits import (
     Clocks,
     TextComparison,
-    Texts,
+    QueryTexts,
     check_name,
     check_views,
     refuse_counts_of_rows,
@@ -76,7 +76,7 @@ from rewriter.certificate.periods import (
     time_text,
     union,
 )
-from rewriter.certificate.query_block import QueryBlock, WantedTime
+from rewriter.certificate.query_block import LAST_SECOND, QueryBlock, WantedTime
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
@@ -97,7 +97,6 @@ from rewriter.certificate.stored_tables import (
 from rewriter.certificate.subqueries import clauses_of, counterpart, enclosing_nodes, offset_of_name
 
 FORMAT = "rewriter certificate 1"
-_LAST_SECOND = 1_000_000
 
 
 def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | None = None) -> Verdict:
@@ -122,7 +121,7 @@ def check(certificate: Mapping[str, Any], rows: Rows, read: CatalogRecords | Non
     if passes("certificate", lambda: _check_frame(certificate)):
         catalog = read or CatalogRecords(rows, certificate["commit"])
         passes("certificate", lambda: _check_commit(catalog))
-        texts = Texts(certificate)
+        texts = QueryTexts(certificate)
         references = [_Reference(certificate, stated, catalog, texts) for stated in certificate["references"]]
         are_read = [passes(reference.place, reference.read_catalog) for reference in references]
         for reference in (reference for reference, is_read in zip(references, are_read, strict=True) if is_read):
@@ -167,7 +166,7 @@ class _Reference:
     """One reference to a cube, as the certificate states it."""
 
     def __init__(
-        self, certificate: Mapping[str, Any], stated: Mapping[str, Any], catalog: CatalogRecords, texts: Texts
+        self, certificate: Mapping[str, Any], stated: Mapping[str, Any], catalog: CatalogRecords, texts: QueryTexts
     ) -> None:
         self.certificate, self.stated, self.catalog, self.texts = certificate, stated, catalog, texts
         self.zone: str = stated.get("zone") or "UTC"
@@ -566,15 +565,18 @@ class _Reference:
         else:
             self._check_edges(self._cut(time.ranges), base, is_exact)
         # More than what conditions on the calendar leave may be requested: the text has these conditions, too.
-        wanted, most = (
+        wanted, bounded, enclosed = (
             union(self._cut([(self._bound(base, a, False), self._bound(base, b, True)) for a, b in ranges]))
-            for ranges in (time.ranges, time.bounded)
+            for ranges in (time.ranges, time.bounded, time.enclosed)
         )
+        most = union([*bounded, *enclosed])
         is_nothing = not self.stated["pieces"] and not self.stated["missing"]
         if is_nothing and (self.requested or any(start < end for start, end in wanted)):
             raise (Refuted if self.requested else NotUnderstood)("a query of a time that no piece covers")
         lost, added = difference(wanted, self.requested), difference(self.requested, most)
-        if lost and not is_exact:
+        end = self.stated["open_end"]
+        is_behind = end is not None and all(start >= read_instant(end["at"]) for start, _ in lost)
+        if lost and (not is_exact or (is_behind and len(wanted) > 1)):
             raise NotUnderstood("a condition on time, so that the requested time is not confirmed")
         if lost:
             raise Refuted(f"the conditions ask for {ranges_text(lost)}, too")
@@ -612,7 +614,7 @@ class _Reference:
         inexact = [
             edge
             for edge in of_sums
-            if floor(base, self.zone, edge - 1) != edge - 1 and self._bound(base, edge, True) - edge >= _LAST_SECOND
+            if floor(base, self.zone, edge - 1) != edge - 1 and self._bound(base, edge, True) - edge >= LAST_SECOND
         ]
         if inexact and not is_exact:
             raise NotUnderstood("a condition on time, beside a bound inside a base period")
@@ -643,7 +645,7 @@ class _Reference:
 
 
 def _check_edits(
-    certificate: Mapping[str, Any], references: Sequence[_Reference], catalog: CatalogRecords, texts: Texts
+    certificate: Mapping[str, Any], references: Sequence[_Reference], catalog: CatalogRecords, texts: QueryTexts
 ) -> None:
     """The executed text is the user's text with the listed edits, each of a known kind. Each place where the query
     names a cube has one reference.
@@ -737,6 +739,7 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
         stored = reference.tables[table]
         if any(not stored.has_time(values, reference.zone) for values in partitions - wanted[table]):
             raise NotUnderstood(f"partitions of {table} that name no time")
+    selected, wanted = ({t: values for t, values in of.items() if values} for of in (selected, wanted))
     if selected != wanted:
         tables = sorted(table for table in selected.keys() | wanted.keys() if selected.get(table) != wanted.get(table))
         is_more = any(partitions - wanted.get(table, set()) for table, partitions in selected.items())

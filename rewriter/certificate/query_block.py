@@ -30,7 +30,7 @@ from rewriter.certificate.periods import (
     transitions,
     union,
 )
-from rewriter.certificate.subqueries import PURE, EnclosingQueries, conjuncts
+from rewriter.certificate.subqueries import PURE, EnclosingQueries, conditions_in
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class QueryBlock:
                 names = {column.name.lower() for column in on.find_all(exp.Column)} if on is not None else set()
                 is_joined |= bool(join.method) or self.time in names | {name.name.lower() for name in using}
                 continue
-            for part in conjuncts(on):
+            for part in conditions_in(on):
                 of_part, is_exact = condition.read(part)
                 ranges, is_joined = intersection(ranges, of_part), is_joined or not is_exact
         return ranges, is_joined
@@ -237,7 +237,10 @@ class QueryBlock:
         for period, covered in self.pieces.items():
             for edge in edges if period != base else ():
                 is_inside = any(start <= edge < end for start, end in covered)
-                if is_inside and floor(period, self.zone, edge) != edge:
+                begin = floor(period, self.zone, edge)
+                # A bound in the last second is the end of its period: BETWEEN … AND '23:59:59'.
+                is_end = following(period, self.zone, begin) - edge < LAST_SECOND
+                if is_inside and begin != edge and not is_end:
                     raise NotUnderstood(f"a bound inside a {period} period, over rollups")
 
     def _check_on(self, condition: exp.Expr, filters: bool) -> None:
@@ -300,7 +303,7 @@ class QueryBlock:
                 self._check(part, output, in_where=False)
         elif isinstance(node, exp.Join):
             on = node.args.get("on")
-            for part in conjuncts(on) if on is not None else ():
+            for part in conditions_in(on) if on is not None else ():
                 self._check_on(part, self._filters(node))
         elif isinstance(node, exp.Subquery | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
             self._check_subquery(node)
@@ -317,7 +320,7 @@ class QueryBlock:
             if self.zone != "UTC" and self.pieces.keys() & {"HOURLY", "MINUTELY"}:
                 raise NotUnderstood(f"units of {other} on the clocks of a zone, over hours")
             self.of_time(other)._check_unit(node)
-        elif isinstance(node, (*_MIRRORED, exp.NEQ, exp.Between)) and self.uses_time(node):
+        elif isinstance(node, (*_MIRRORED, exp.NEQ, exp.Between)) and any(map(self.is_time, node.iter_expressions())):
             ranges, is_exact = _Condition(self).read(node)
             if not is_exact or self._other_time(node) is not None:
                 raise NotUnderstood(f"{node.sql('spark')[:80]}, over rollups")
@@ -531,6 +534,8 @@ _EXTRACTED = {
     "HOUR": "HOURLY",
     "MINUTE": "MINUTELY",
 }
+#: In microseconds.
+LAST_SECOND = 1_000_000
 _WHOLE_DAYS = ("DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 #: The time whose days and hours are tested one by one, in microseconds: ten years, and one.
 _MOST_TIME = {"DAILY": 3_660 * 86_400_000_000, "HOURLY": 366 * 86_400_000_000}
@@ -575,7 +580,7 @@ class _Condition:
         """Returns the days and hours of a bounded time for which conditions on the calendar are true, such as
         month(t) = 2, and whether nothing else is said about time.
         """
-        parts = [part for part in conjuncts(node) if not self.read(part)[1]]
+        parts = [part for part in conditions_in(node) if not self.read(part)[1]]
         for period, units in (("DAILY", _WHOLE_DAYS), ("HOURLY", (*_WHOLE_DAYS, "HOURLY"))):
             length = sum(end - start for start, end in within)
             if not all(start > FIRST and end < LAST for start, end in within) or length > _MOST_TIME[period]:

@@ -246,18 +246,18 @@ class EnclosingQueries:
             return [(FIRST, LAST)]
         ranges, name = [(FIRST, LAST)], source.alias_or_name
         where = select.args.get("where")
-        for condition in conjuncts(where.this) if where is not None else ():
+        for condition in conditions_in(where.this) if where is not None else ():
             value = _in_terms_of(condition, select, name, columns)
             if value is not None:
                 ranges = intersection(ranges, self._read(value)[0])
         return intersection(ranges, self._around(select, _output(select, name, columns)))
 
 
-def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conditions_in(condition: exp.Expr) -> Iterator[exp.Expr]:
     condition = condition.unnest()
     if isinstance(condition, exp.And):
-        yield from conjuncts(condition.this)
-        yield from conjuncts(condition.expression)
+        yield from conditions_in(condition.this)
+        yield from conditions_in(condition.expression)
     else:
         yield condition
 

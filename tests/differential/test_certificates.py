@@ -40,8 +40,10 @@ def _run(seeds: list[int], queries: int, tmp_path: Path, monkeypatch: pytest.Mon
     tally: Counter[str] = Counter()
     checked = campaign.check
 
-    def check(history: History, reference: Reference, question: Question, asking: rewriter.Connection) -> Answer:
-        answer = checked(history, reference, question, asking)
+    def check(
+        history: History, reference: Reference, question: Question, asking: rewriter.Connection, *, frames: bool
+    ) -> Answer:
+        answer = checked(history, reference, question, asking, frames=frames)
         verdict_and_rollups = _verdict(question, asking)
         if verdict_and_rollups is not None:
             verdict, is_rolled = verdict_and_rollups
