@@ -34,8 +34,8 @@ from sqlglot import exp
 
 from rewriter.certificate.edits import (
     Clocks,
-    TextComparison,
     QueryTexts,
+    TextComparison,
     check_name,
     check_views,
     refuse_counts_of_rows,
