@@ -45,6 +45,8 @@ class Rollup:
     stored: frozenset[str]
     retain: int | None = None
     states: dict[int, str] = field(default_factory=dict)
+    #: Periods that are there, and are outdated.
+    spoiled: set[int] = field(default_factory=set)
     made: bool = True
 
     @property
@@ -56,7 +58,8 @@ class Rollup:
         return self.states.get(first, BAD)
 
     def spoil(self, first: int) -> None:
-        self.states.pop(first, None)
+        if self.states.pop(first, None) is not None:
+            self.spoiled.add(first)
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,7 @@ class Lifetime:
             for first, stop in todo:
                 is_certain = len(todo) <= most and stop > passed and not rollup.is_left_alone
                 rollup.states[first] = GOOD if is_certain else UNSURE
+                rollup.spoiled.discard(first)
 
     def may_leave(self, period: str | None, start: int, end: int, retain: int | None) -> bool:
         """Tests whether MAINTAIN FACT may drop a partition: all longer rollups that should hold it may be proven, and
