@@ -344,8 +344,8 @@ class QueryBlock:
                 raise NotUnderstood(f"{column.sql('spark')} in a subquery, over rollups")
             if is_own:
                 self._check_column(column, set())
-        known = (*PURE, exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
-        if any(isinstance(part, exp.Func) and not isinstance(part, known) for part in node.walk()):
+        understood = (*PURE, exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
+        if any(isinstance(part, exp.Func) and not isinstance(part, understood) for part in node.walk()):
             raise NotUnderstood(f"a function in the subquery {node.sql('spark')[:80]}, over rollups")
 
     def _is_of_units(self, condition: exp.Expr) -> bool:

@@ -56,7 +56,7 @@ class SessionLog:
 
     @property
     def loss(self) -> str | None:
-        """What the log lacks because it could not be written; ``None`` if it has all queries of the session."""
+        """The queries that the log lacks because it could not be written; ``None`` if it lacks none of the session."""
         if not self._lost:
             return None
         queries = "1 query" if self._lost == 1 else f"{self._lost:,} queries"

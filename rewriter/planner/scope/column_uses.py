@@ -197,11 +197,11 @@ class _Search:
                 odd |= {key for key, value in node.args.items() if value and key not in _RELATION_PARTS}
             if odd:
                 raise _DoubtError(f"names {self._column} in a block with {min(odd)}")
-            found = tuple(map(self._relation, nodes))
-            aliases = [relation.alias for relation in found]
+            block_relations = tuple(map(self._relation, nodes))
+            aliases = [relation.alias for relation in block_relations]
             if len(set(aliases)) < len(aliases):
                 raise _DoubtError("names two relations alike")
-            self._relations[id(select)] = found
+            self._relations[id(select)] = block_relations
         return self._relations[id(select)]
 
     def _relation(self, node: exp.Expr) -> _Relation:

@@ -135,7 +135,7 @@ def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
 
 @dataclass(frozen=True)
 class ViewChanges:
-    """What RENAME and DROP COLUMN change in views: those that are dropped, and those that get another query."""
+    """The changes of views by RENAME and DROP COLUMN: those that are dropped, and those that get another query."""
 
     dropped: tuple[View, ...] = ()
     queries: tuple[tuple[View, str], ...] = ()
@@ -269,21 +269,21 @@ def _readers_of_view(name: str, column: str, span: Span, context: Context) -> li
     """
     views = {view.name: view for view in context.snapshot.views()}
     queries = {view.name: view.query for view in views.values()}
-    found, sources = dict[str, View](), [name]
+    dependents, sources = dict[str, View](), [name]
     while sources:
         source = sources.pop()
         for reader in _views_reading(source, queries):
             view = views[reader]
             uses = column_uses(view, {source.lower()}, column, None, context.snapshot)
-            if not uses.reads or reader in found:
+            if not uses.reads or reader in dependents:
                 continue
             if uses.doubt is not None and "parsed" in uses.doubt:
                 raise _may_use(view, column, span, uses.doubt)
             if isinstance(view, TemporaryView):
                 raise _may_use(view, column, span, f"is temporary, and reads {source}")
-            found[reader] = view
+            dependents[reader] = view
             sources.append(reader)
-    return list(found.values())
+    return list(dependents.values())
 
 
 def _check_no_view_reads(source: str, column: str, span: Span, context: Context, new_name: str | None = None) -> None:
