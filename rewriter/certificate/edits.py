@@ -508,12 +508,11 @@ def _is_kept_whole(time: exp.Expr) -> bool:
     """Tests whether a time that an aggregate or a CASE returns is read as an instant, too."""
     node, parent = time, _parent(time)
     while isinstance(parent, exp.Min | exp.Max | exp.Coalesce | exp.If | exp.Case | exp.Paren):
-        if isinstance(parent, exp.If | exp.Case) and node.arg_key in ("this", "ifs") and isinstance(parent, exp.If):
+        if isinstance(parent, exp.If) and node.arg_key == "this":
             return True  # In a condition, which is looked at itself.
         node, parent = parent, parent.parent
-    is_plain = node is time
     readers = (exp.Select, exp.Alias, exp.Group, exp.Ordered, exp.Tuple, exp.Count, exp.Distinct, exp.Is, exp.Window)
-    return is_plain or isinstance(parent, readers)
+    return node is time or isinstance(parent, readers)
 
 
 def _is_date(node: exp.Expr) -> bool:
