@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot import exp
 
 from rewriter.certificate.evidence import NotUnderstood, Refuted
-from rewriter.certificate.expressions import ComputedExpressions, period_of_unit
+from rewriter.certificate.expressions import ComputedExpressions, arms_in, period_of_unit, tree_of, union_in
 from rewriter.certificate.periods import Range, floor, following, moment, to_clocks, transitions
 from rewriter.certificate.subqueries import (
     PROJECTION,
@@ -32,27 +32,18 @@ if TYPE_CHECKING:
     from rewriter.certificate.evidence import CatalogRecords, Object
 
 
-#: What sqlglot reads in another way than Spark: years of weeks in patterns, and the ends of such comments.
-_UNCLEAR = re.compile(r"'[yMdHhmsS/:T. -]*Y[YyMdHhmsS/:T. -]*'|--[^\n]*\\\n")
+#: The name that stands in the place of a union, followed by the place.
+_MARK = "rw_pieces_"
 
 
-@lru_cache(maxsize=64)
-def tree_of(text: str) -> exp.Expr:
-    """Returns the tree of a text. It is not to be changed: each text is read once."""
-    if _UNCLEAR.search(text):
-        raise NotUnderstood("a pattern of years of weeks, or a comment that ends in a backslash")
-    return sqlglot.parse_one(text, dialect="spark")
-
-
-def _bound_query(certificate: Mapping[str, Any], member: str = "query") -> exp.Expr:
-    """Returns the tree of the query, or of the executed text (``sql``), with the values of the parameters."""
-    text = certificate[member]
+def _bound_tree(text: str, parameters: Mapping[str, str], *, has_all: bool) -> exp.Expr:
+    """Returns the tree of a text with the values of the parameters. A text that has not all of them is no query."""
     tree = tree_of(text)
-    has_places = certificate["parameters"] or re.search(r":\s*[A-Za-z_`]|\?", text) is not None
+    has_places = parameters or re.search(r":\s*[A-Za-z_`]|\?", text) is not None
     names = {placeholder.name for placeholder in tree.find_all(exp.Placeholder)} if has_places else set()
-    if names != certificate["parameters"].keys() and (member == "query" or names - certificate["parameters"].keys()):
+    if names - parameters.keys() or (has_all and names != parameters.keys()):
         raise Refuted("the parameters are not those of the query")
-    return _bind(tree.copy(), certificate["parameters"]) if names else tree
+    return _bind(tree.copy(), parameters) if names else tree
 
 
 def _bind(tree: exp.Expr, parameters: Mapping[str, str]) -> exp.Expr:
@@ -73,12 +64,49 @@ class QueryTexts:
 
     def __init__(self, certificate: Mapping[str, Any]) -> None:
         self._certificate = certificate
+        self._places = {reference["start"] for reference in certificate["references"]}
+
+    @cached_property
+    def _outline(self) -> tuple[str, Mapping[int, str]]:
+        """The executed text with ``(SELECT rw_pieces_‹start›)`` in the places of the cubes, and what stands there."""
+        text, outline, position = self._certificate["query"], "", 0
+        unions: dict[int, str] = {}
+        for start, end, replacement in sorted(self._certificate["edits"], key=itemgetter(0, 1)):
+            union = union_in(replacement) if start in self._places else None
+            if union is not None:
+                unions[start] = union
+                replacement = f"(SELECT {_MARK}{start}){replacement[len(union) + 2 :]}"
+            outline += text[position:start] + replacement
+            position = end
+        if f"{outline}{text[position:]}".lower().count(_MARK) != len(unions):
+            raise NotUnderstood(f"the name {_MARK}")
+        return outline + text[position:], unions
+
+    def arms_at(self, start: int, source: exp.Expr) -> list[tuple[exp.Select, exp.Expr | None]]:
+        """Returns the queries of the union in the place of a cube, in their order, and their conditions."""
+        is_mark = isinstance(source.this, exp.Select) and source.this.sql() == f"SELECT {_MARK}{start}"
+        left: list[tuple[exp.Expr, exp.Expr | None]] = [(source.this, None)]
+        left = [*reversed([*arms_in(self._outline[1][start])])] if is_mark else left
+        arms: list[tuple[exp.Select, exp.Expr | None]] = []
+        while left:
+            node, condition = left.pop()
+            if condition is None and isinstance(node, exp.Union) and clauses_of(node) == {"this", "expression"}:
+                left += [(node.expression, None), (node.this, None)]
+            elif isinstance(node, exp.Select):
+                where = node.args.get("where")
+                arms.append((node, where.this if condition is None and where is not None else condition))
+            else:
+                raise NotUnderstood(f"{type(node).__name__} in place of the cube")
+        return arms
 
     @cached_property
     def trees(self) -> tuple[exp.Expr, exp.Expr]:
-        """The trees, in this order. They are not to be changed."""
-        places = {reference["start"] for reference in self._certificate["references"]}
-        query, executed = _bound_query(self._certificate), _bound_query(self._certificate, "sql")
+        """The trees, in this order. They are not to be changed. That of the executed text has marks instead of the
+        unions.
+        """
+        places, parameters = self._places, self._certificate["parameters"]
+        query = _bound_tree(self._certificate["query"], parameters, has_all=True)
+        executed = _bound_tree(self._outline[0], parameters, has_all=False)
         sources = [table for table in query.find_all(exp.Table) if offset_of_name(table) in places]
         if all(Projection.of(source) is None for source in sources):
             return query, executed
@@ -108,7 +136,8 @@ def check_views(certificate: Mapping[str, Any], catalog: CatalogRecords) -> None
     typed = expansion.expanded(tree_of(certificate["typed"]).copy(), database)
     query = _ViewExpansion(catalog, {}, is_expanded=True).expanded(tree_of(certificate["query"]).copy(), database)
     _copy_queries(typed, {cte.alias.lower() for cte in query.find_all(exp.CTE)})
-    if _plain(typed, expansion.qualified) != _plain(query, expansion.qualified):
+    names = [tree.named_selects for tree in (typed, query) if isinstance(tree, exp.Query)]
+    if names[:1] != names[1:] or _plain(typed, expansion.qualified) != _plain(query, expansion.qualified):
         raise NotUnderstood("a query that is not the typed one with its views in their places")
 
 
@@ -199,20 +228,37 @@ def _plain(tree: exp.Expr, views: Set[tuple[str, str]]) -> exp.Expr:
 
 
 def refuse_counts_of_sums(block: exp.Select, executed: exp.Expr, cube: Object) -> None:
-    """Refuses COUNT(*) of a block over base rows that hold several events each, where a measure counts them."""
+    """Refuses COUNT(*) of a block over base rows that hold several events each, where a measure counts them, and AVG of
+    a measure whose values are counted.
+    """
+    counted = {measure[0].lower() for measure in cube.definition["measures"] if measure[3]}
     executed_block = counterpart(block, executed)
-    for node in executed_block.find_all(exp.Count) if _counters_of_events(cube) else ():
-        if isinstance(node.this, exp.Star | exp.Literal) and node.find_ancestor(exp.Select) is executed_block:
+    for node in executed_block.find_all(exp.Count, exp.CountIf, exp.Avg):
+        if isinstance(node, exp.Avg):
+            is_of_rows = any(column.name.lower() in counted for column in node.find_all(exp.Column))
+        else:
+            is_of_rows = isinstance(node, exp.CountIf) or isinstance(node.this, exp.Star | exp.Literal)
+            is_of_rows &= bool(counters_of_events(cube))
+        if is_of_rows and node.find_ancestor(exp.Select) is executed_block:
             raise NotUnderstood(f"{node.sql('spark')} over rows that hold several events each")
 
 
-def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr) -> None:
-    """Refuses a count or an average of a block over rollups that no edit replaced: they have fewer rows than events."""
+def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr, adds_up: bool, has_empty_rows: bool) -> None:
+    """Refuses a count or an average of a block over rollups that no edit replaced: they have fewer rows than events.
+    Over groups, a window counts the groups. Rows without an event are counted beside events by a column of their own.
+    """
     executed_block = counterpart(block, executed)
-    for node in executed_block.find_all(exp.Count, exp.Avg):
+    for node in executed_block.find_all(exp.Count, exp.CountIf, exp.Avg):
         is_of_rows = isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct)
-        if is_of_rows and node.find_ancestor(exp.Select) is executed_block:
+        is_of_groups = adds_up and isinstance(node.parent, exp.Window)
+        if is_of_rows and not is_of_groups and node.find_ancestor(exp.Select) is executed_block:
             raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
+    for node in block.find_all(exp.Count, exp.CountIf) if has_empty_rows else ():
+        if isinstance(node.this, exp.Distinct) or node.find_ancestor(exp.Select) is not block:
+            continue
+        names = {column.name.lower() for column in counterpart(node, executed).find_all(exp.Column)}
+        if EVENTS not in names and not (adds_up and isinstance(node.parent, exp.Window)):
+            raise NotUnderstood(f"{node.sql('spark')[:80]} beside an outer join, over rollups")
 
 
 def check_name(before: str, inserted: str) -> None:
@@ -222,12 +268,15 @@ def check_name(before: str, inserted: str) -> None:
         raise NotUnderstood(f"the insertion {inserted.strip()[:80]!r}")
     name = (matched[1] or matched[2]).replace("``", "`").lower()
     # The name has no qualifiers, and counts 1 where the item counts *.
-    typed = re.sub(r"\w+\.", "", re.sub(r"[\s`'()]", "", before).lower())
-    plain = re.sub(r"[\s'()]", "", name)
+    qualifiers = r"(?:\w+|`[^`]*`)\s*\.\s*"
+    typed = re.sub(r"[\s`'()]", "", re.sub(qualifiers, "", before).lower())
+    plain = re.sub(r"[\s'()]", "", re.sub(qualifiers, "", name))
     if not typed.endswith((plain, plain.replace("count1", "count*"))):
         raise NotUnderstood(f"the name {name[:80]!r} of an item")
 
 
+#: The column with the number of events of a row, never NULL, beside rows of an outer join that have no event.
+EVENTS = "rw_events"
 #: Functions that read the clocks, so that a time on them may stand in place of a time in UTC.
 _CLOCK_READERS = (
     exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.WeekOfYear, exp.Hour,
@@ -341,6 +390,8 @@ class TextComparison:
             sides = [side.unnest() for side in old.iter_expressions()]
             if any(clocks.is_first_time(side) for side in sides):
                 raise NotUnderstood(f"{old.sql('spark')[:80]}, on the clocks of {zone}")
+        if _is_literal_time(old) and not _is_compared(_whole_constant(old), clocks.is_first_time):
+            raise NotUnderstood(f"{old.sql('spark')[:80]}, which is compared with no time, on the clocks of {zone}")
         if is_local and not self._is_same_time(old, new.this if isinstance(new, exp.Alias) else new.unnest()):
             raise NotUnderstood(f"{new.sql('spark')[:80]} in place of {old.sql('spark')[:60]} on the clocks of {zone}")
 
@@ -361,13 +412,13 @@ class TextComparison:
         value = new.unnest()
         if isinstance(old, exp.Anonymous) and old.name.lower() == "time_range_in":
             return value == old or _is_range(old, value, self._clocks)
-        if isinstance(old, exp.Count | exp.Avg | exp.Filter) and not self._is_of_cube(old, value):
+        if isinstance(old, exp.Count | exp.CountIf | exp.Avg | exp.Filter) and not self._is_of_cube(old, value):
             return False
-        if self._cube is not None and isinstance(old, exp.Count) and isinstance(value, exp.Coalesce):
+        if self._cube is not None and isinstance(old, exp.Count | exp.CountIf) and isinstance(value, exp.Coalesce):
             return _is_count_of_events(old, value, self._cube)
         if self._cube is not None and isinstance(old, exp.Filter) and isinstance(value, exp.Coalesce):
             count, filtered = old.this, value.this
-            if not isinstance(count, exp.Count) or not isinstance(filtered, exp.Filter):
+            if not isinstance(count, exp.Count | exp.CountIf) or not isinstance(filtered, exp.Filter):
                 return False
             without = exp.Coalesce(this=filtered.this.copy(), expressions=value.expressions)
             return bool(old.expression == filtered.expression) and _is_count_of_events(count, without, self._cube)
@@ -515,6 +566,20 @@ def _is_kept_whole(time: exp.Expr) -> bool:
     return node is time or isinstance(parent, readers)
 
 
+def _is_literal_time(node: exp.Expr) -> bool:
+    """Tests for a text that is read as a timestamp."""
+    is_cast = isinstance(node, exp.Cast) and node.is_type("timestamp", "timestamptz", "timestampltz")
+    is_read = isinstance(node, exp.StrToTime | exp.StrToUnix | exp.TsOrDsToTimestamp | exp.TimeStrToTime)
+    return (is_cast or is_read) and isinstance(node.this, exp.Literal) and node.this.is_string
+
+
+def _whole_constant(node: exp.Expr) -> exp.Expr:
+    """Returns the sum of which a constant is a part."""
+    while isinstance(node.parent, exp.Add | exp.Sub | exp.Paren | exp.Func) and not node.parent.find(exp.Column):
+        node = node.parent
+    return node
+
+
 def _is_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.TsOrDsToDate | exp.Date) or (isinstance(node, exp.Cast) and bool(node.is_type("date")))
 
@@ -530,9 +595,10 @@ def _is_compared(constant: exp.Expr, is_kind: Callable[[exp.Expr], bool]) -> boo
     return any(is_kind(side) for side in sides)
 
 
-def _is_count_of_events(count: exp.Count, node: exp.Coalesce, cube: Object) -> bool:
+def _is_count_of_events(count: exp.Count | exp.CountIf, node: exp.Coalesce, cube: Object) -> bool:
     """Tests for ``COALESCE(SUM(counter), 0)`` in place of ``COUNT(*)``, where ``counter`` counts the cube's events, and
-    for ``COALESCE(SUM(CASE WHEN (x) IS NOT NULL THEN counter END), 0)`` in place of ``COUNT(x)``.
+    for ``COALESCE(SUM(CASE WHEN (x) IS NOT NULL THEN counter END), 0)`` in place of ``COUNT(x)``, and with the
+    condition itself in place of ``COUNT_IF``.
     """
     value = node.this.this.unnest() if isinstance(node.this, exp.Sum) else None
     if [part.sql() for part in node.expressions] != ["0"] or isinstance(count.this, exp.Distinct):
@@ -542,19 +608,23 @@ def _is_count_of_events(count: exp.Count, node: exp.Coalesce, cube: Object) -> b
             return False
         (branch, *others) = value.args["ifs"]
         condition = branch.this.unnest()
-        is_known = isinstance(condition, exp.Not) and isinstance(condition.this, exp.Is)
-        if others or not is_known or not isinstance(condition.this.expression, exp.Null):
-            return False
-        if condition.this.this.unnest() != count.this.unnest() or count.expressions:
+        if isinstance(count, exp.Count):
+            is_known = isinstance(condition, exp.Not) and isinstance(condition.this, exp.Is)
+            if not is_known or not isinstance(condition.this.expression, exp.Null):
+                return False
+            condition = condition.this.this.unnest()
+        if others or condition != count.this.unnest() or count.expressions:
             return False
         value = branch.args["true"].unnest()
-    column = value
-    if not isinstance(column, exp.Column):
+    elif isinstance(count, exp.CountIf):
         return False
-    return _counters_of_events(cube) == [unmarked(column.name, cube)]
+    if isinstance(value, exp.Coalesce) and [part.sql() for part in value.expressions] == ["1"]:
+        # NULL is a row of an outer join that has no event: ``check_item`` knows the column.
+        return isinstance(value.this, exp.Column) and unmarked(value.this.name, cube) == EVENTS
+    return isinstance(value, exp.Column) and counters_of_events(cube) == [unmarked(value.name, cube)]
 
 
-def _counters_of_events(cube: Object) -> list[str]:
+def counters_of_events(cube: Object) -> list[str]:
     """Returns the measures that may count the events, in lower case."""
     measures = cube.definition["measures"]
     # A measure is its name, type, kind, counter, NOT NULL and EVENTS.
@@ -596,7 +666,9 @@ def _is_ratio(average: exp.Avg, node: exp.Expr, cube: Object) -> bool:
     if not (isinstance(above, exp.Sum) and isinstance(below, exp.Sum) and node.expression.expression.sql() == "0"):
         return False
     counter = (measure[3] or "").lower()
-    return above.this.sql() == average.this.sql() and bool(counter) and unmarked(below.this.name, cube) == counter
+    is_of_events = unmarked(below.this.name, cube) == EVENTS and counters_of_events(cube) == [counter]
+    is_counted = bool(counter) and (unmarked(below.this.name, cube) == counter or is_of_events)
+    return is_counted and above.this.sql() == average.this.sql()
 
 
 def _is_range(call: exp.Anonymous, node: exp.Expr, clocks: Clocks) -> bool:
@@ -633,17 +705,3 @@ def uncast(value: exp.Expr, type: str) -> exp.Expr:
     while isinstance(value, exp.Cast) and value.to.sql("spark").lower() == type.lower():
         value = value.this.unnest()
     return value
-
-
-def union_arms(tree: exp.Expr) -> list[exp.Select]:
-    """Returns the queries of a union, in their order."""
-    arms, left = [], [tree]
-    while left:
-        node = left.pop()
-        if isinstance(node, exp.Union) and clauses_of(node) == {"this", "expression"}:
-            left += [node.expression, node.this]
-        elif isinstance(node, exp.Select):
-            arms.append(node)
-        else:
-            raise NotUnderstood(f"{type(node).__name__} in place of the cube")
-    return arms

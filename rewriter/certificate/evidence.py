@@ -184,6 +184,11 @@ class CatalogRecords:
         self.located: dict[tuple[int, int, str, str], tuple[tuple[int, int], list[tuple[int, Record]]]] = {}
         #: Of a table and a period: the numbers of the periods that partitions name, by their values.
         self.ordinals: dict[tuple[int, str], dict[tuple[str | None, ...], int | None]] = {}
+        #: Of a table: the typed values of its partitions, by their texts; and of an expression, what it makes of them.
+        self.typed: dict[int, dict[tuple[str | None, ...], Mapping[str, Any]]] = {}
+        self.computed: dict[tuple[int, Any], dict[tuple[str | None, ...], Any]] = {}
+        #: Of a fact: its tables, as ``stored_tables`` reads them.
+        self.stored_tables: dict[int, Sequence[Any]] = {}
         #: Rollups that hold their base: fact, table, period, zone, and values of the partition.
         self.checked_rollups: set[tuple[int, int, str, str, tuple[str | None, ...]]] = set()
 
@@ -191,6 +196,11 @@ class CatalogRecords:
     def newest_commit(self) -> int:
         """Returns the number of the newest commit of the catalog."""
         return int(self._rows("SELECT value FROM counters WHERE name = 'commit'", {})[0][0])
+
+    @cached_property
+    def warehouse(self) -> str:
+        """The identity of the warehouse."""
+        return str(self._rows("SELECT identity FROM warehouse", {})[0][0] or "")
 
     @cached_property
     def unexamined(self) -> int:
@@ -229,6 +239,10 @@ class CatalogRecords:
         """Tests whether a cube or a fact of any database has a name, given without its database."""
         return any(kind in ("cube", "fact") and key.rpartition(".")[2] == name.lower() for kind, key in self._objects)
 
+    def computed_by(self, table: Object, expression: Any) -> dict[tuple[str | None, ...], Any]:
+        """Returns what an expression makes of the values of a table's partitions, as far as that was computed."""
+        return self.computed.setdefault((table.id, expression), {})
+
     def versions(self, table: Object, first: str | None = None, last: str | None = None) -> list[Record]:
         """Returns all versions of a table's partitions. ``first`` and ``last`` bound the text in its first partition
         column, both included, to save reads. There may be more: what was read before is not read again.
@@ -243,15 +257,19 @@ class CatalogRecords:
             self._versions = {(table.id, first, last): versions}
             self.located.clear()
             self.ordinals.clear()
+            self.typed.clear()
+            self.computed.clear()
             self.checked_rollups.clear()
         return versions
 
     def versions_in(self, table: Object, ranges: Sequence[tuple[str, str | None]]) -> Iterator[Record]:
-        """Yields the versions whose first partition column, a text, lies in one of ``text_ranges``."""
-        if ranges == [("", None)]:
+        """Yields the versions whose first partition column lies in one of ``text_ranges``: a text, or a day."""
+        type = table.definition["partition_columns"][0][1].lower()
+        if ranges == [("", None)] or type not in ("string", "date"):
             yield from self.versions(table)
             return
-        versions = self.versions(table, ranges[0][0] or None, ranges[-1][1]) if ranges else []
+        bounds = (ranges[0][0] or None, ranges[-1][1]) if ranges and type == "string" else (None, None)
+        versions = self.versions(table, *bounds) if ranges else []
         for low, high in ranges:
             first = bisect_left(versions, low, key=_first_value)
             behind = len(versions) if high is None else bisect_right(versions, high, key=_first_value)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import calendar
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any
 
+import sqlglot
 from sqlglot import exp
 
 from rewriter.certificate.evidence import NotUnderstood
@@ -75,6 +76,18 @@ def _typed(text: str, type: str) -> Any:
     if type == "date":
         return date.fromisoformat(text)
     return datetime.fromisoformat(text) if type == "timestamp" else text
+
+
+#: What sqlglot reads in another way than Spark: years of weeks in patterns, and the ends of such comments.
+_UNCLEAR = re.compile(r"'[yMdHhmsS/:T. -]*Y[YyMdHhmsS/:T. -]*'|--[^\n]*\\\n")
+
+
+@lru_cache(maxsize=256)
+def tree_of(text: str) -> exp.Expr:
+    """Returns the tree of a text. It is not to be changed: each text is read once."""
+    if _UNCLEAR.search(text):
+        raise NotUnderstood("a pattern of years of weeks, or a comment that ends in a backslash")
+    return sqlglot.parse_one(text, dialect="spark")
 
 
 class ComputedExpressions:
@@ -246,11 +259,15 @@ class ComputedExpressions:
 
         def compute(values: Values) -> bool | None:
             result: bool | None = not decisive
-            for part in parts:
+            for index, part in enumerate(parts):
                 value = part(values)
                 if value is None:
                     result = None
-                elif bool(value) is decisive:
+                elif not isinstance(value, bool):
+                    raise NotUnderstood(f"{value!r} as a condition")
+                elif value is decisive:
+                    if index:  # It will decide about the next partition, too.
+                        parts.insert(0, parts.pop(index))
                     return decisive
             return result
 
@@ -366,6 +383,11 @@ class ComputedExpressions:
             lambda value, count: self._added(self._timestamp(value), _Span(count, unit)), node.this, node.expression
         )
 
+    def _with_months(self, value: Any, count: Any) -> date | None:
+        day = self._date(value)
+        added: date | None = None if day is None else self._added(day, _Span(_integer(count), "MONTH"))
+        return added
+
     def _days_added(self, node: exp.TsOrDsAdd) -> Compute:
         if _unit(node) != "DAY":
             raise _not_understood(node)
@@ -410,6 +432,7 @@ class ComputedExpressions:
         exp.DateTrunc: _truncated,
         exp.TimestampAdd: _timestampadd,
         exp.TsOrDsAdd: _days_added,
+        exp.AddMonths: lambda self, node: self._call(self._with_months, node.this, node.expression),
         exp.TimestampFromParts: _from_parts,
         exp.Interval: _interval,
         exp.Add: lambda self, node: self._call(lambda a, b: self._sum(a, b, 1), node.this, node.expression),
@@ -445,34 +468,177 @@ class ComputedExpressions:
         return self._call(lambda text: compiled.fullmatch(_text(text)) is not None, node.this)
 
 
-def text_ranges(node: exp.Expr, column: str) -> list[tuple[str, str | None]]:
+#: A number, a text, a quoted name, a name, a symbol. No comment, and no text with a backslash or a quote in it.
+_TOKEN = re.compile(
+    r"\s*(?:(\d+)(?![\w.])|('[^'\\]*')(?!')|(`[^`]+`)|([A-Za-z_]\w*)(?!')|"
+    r"(<=|>=|<>|[=<>(),.+%]|\*(?!/)|/(?!\*)|-(?!-)))",
+    re.ASCII,
+)
+_OPERATORS: Mapping[str, type[exp.Binary]] = {
+    "=": exp.EQ, "<>": exp.NEQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The tokens of a text, keywords and names in capitals, and where they end; parentheses are in pairs."""
+
+    tokens: Sequence[str]
+    ends: Sequence[int]
+    #: How many parentheses are open behind each token.
+    depths: Sequence[int]
+
+    def outermost(self, *words: str) -> list[int]:
+        """Returns where a sequence of words stands outside of parentheses."""
+        return [
+            index
+            for index, token in enumerate(self.tokens)
+            if token == words[0] and not self.depths[index] and (*self.tokens[index : index + len(words)],) == words
+        ]
+
+
+@lru_cache(maxsize=16)
+def _words_of(text: str) -> _Words | None:
+    """Returns the tokens of a text; ``None`` where it has others than these."""
+    tokens, ends, depths, position, depth = list[str](), list[int](), list[int](), 0, 0
+    while position < len(text):
+        matched = _TOKEN.match(text, position)
+        if matched is None:
+            return None
+        position = matched.end()
+        token = matched[4].upper() if matched[4] else matched[matched.lastindex or 0]
+        depth += (token == "(") - (token == ")")
+        if depth < 0:
+            return None
+        tokens.append(token)
+        ends.append(position)
+        depths.append(depth)
+    return _Words(tokens, ends, depths) if depth == 0 else None
+
+
+def union_in(text: str) -> str | None:
+    """Returns the query in ``(query)`` and ``(query) AS name``; ``None`` for another text."""
+    words = _words_of(text)
+    if words is None or words.tokens[:2] != ["(", "SELECT"] or not text.startswith("("):
+        return None
+    last = words.depths.index(0)
+    is_named = len(words.tokens) == last + 3 and words.tokens[last + 1] == "AS"
+    return text[1 : words.ends[last] - 1] if is_named or len(words.tokens) == last + 1 else None
+
+
+def arms_in(union: str) -> Iterator[tuple[exp.Expr, exp.Expr | None]]:
+    """Yields the queries of a union that ``union_in`` has returned, and their conditions. A query whose condition has
+    rare words has it in its own tree.
+    """
+    words = _words_of(union)
+    assert words is not None
+    starts = [0, *(index + 2 for index in words.outermost("UNION", "ALL"))]
+    wheres = words.outermost("WHERE")
+    for start, behind in zip(starts, [*(start - 2 for start in starts[1:]), len(words.tokens)], strict=True):
+        begin, end = (words.ends[start - 1] if start else 0), words.ends[behind - 1]
+        where = next((index for index in wheres if start < index < behind), behind)
+        condition = _condition_in([*words.tokens[where + 1 : behind], ""]) if where < behind else None
+        head = union[begin : end if condition is None else words.ends[where - 1]]
+        yield tree_of(head), condition
+
+
+#: Names that are no columns.
+_KEYWORDS = {"NOT", "CASE", "CAST", "TRUE", "FALSE", "NULL", "EXISTS", "INTERVAL", "CURRENT_DATE", "CURRENT_TIMESTAMP"}
+
+
+def _condition_in(tokens: Sequence[str]) -> exp.Expr | None:
+    """Returns the tree of comparisons of columns with literals, under AND and OR; ``None`` for another condition."""
+    try:
+        condition, end = _disjunction(tokens, 0)
+    except NotUnderstood:
+        return None
+    return condition if tokens[end] == "" else None
+
+
+def _disjunction(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
+    node, at = _conjunction(tokens, at)
+    while tokens[at] == "OR":
+        right, at = _conjunction(tokens, at + 1)
+        node = exp.Or(this=node, expression=right)
+    return node, at
+
+
+def _conjunction(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
+    node, at = _comparison(tokens, at)
+    while tokens[at] == "AND":
+        right, at = _comparison(tokens, at + 1)
+        node = exp.And(this=node, expression=right)
+    return node, at
+
+
+def _comparison(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
+    if tokens[at] == "(":
+        node, at = _disjunction(tokens, at + 1)
+        if tokens[at] != ")":
+            raise NotUnderstood(tokens[at])
+        return node, at + 1
+    name, operator = tokens[at], tokens[at + 1] if tokens[at] else ""
+    is_name = name.startswith("`") or (name.isidentifier() and name not in _KEYWORDS)
+    kind = _OPERATORS.get(operator)
+    if not is_name or (kind is None and operator != "IN"):
+        raise NotUnderstood(name)
+    column = exp.Column(this=exp.Identifier(this=name.strip("`")))
+    if kind is not None:
+        literal, at = _literal(tokens, at + 2)
+        return kind(this=column, expression=literal), at
+    options, separator, at = list[exp.Expr](), "", at + 2
+    while separator != ")":
+        if tokens[at] != ("," if options else "("):
+            raise NotUnderstood(tokens[at])
+        option, at = _literal(tokens, at + 1)
+        options.append(option)
+        separator = tokens[at]
+    return exp.In(this=column, expressions=options), at + 1
+
+
+def _literal(tokens: Sequence[str], at: int) -> tuple[exp.Expr, int]:
+    if tokens[at] == "DATE" and tokens[at + 1].startswith("'"):
+        day, at = _literal(tokens, at + 1)
+        return exp.TsOrDsToDate(this=day), at
+    token = tokens[at]
+    if not token.isdigit() and not token.startswith("'"):
+        raise NotUnderstood(token)
+    return exp.Literal(this=token.strip("'"), is_string=not token.isdigit()), at + 1
+
+
+def text_ranges(node: exp.Expr, column: str, type: str) -> list[tuple[str, str | None]]:
     """Returns ranges of texts, both ends included, in one of which a column lies where a condition is true; in order,
-    apart from each other. ``None`` is no upper bound.
+    apart from each other. ``None`` is no upper bound. ``type`` is that of the column; days are compared as texts.
     """
     node = node.unnest()
     if isinstance(node, exp.And):
-        right = text_ranges(node.expression, column)
+        right = text_ranges(node.expression, column, type)
         both = (
             (max(low, other), high if last is None else last if high is None else min(high, last))
-            for low, high in text_ranges(node.this, column)
+            for low, high in text_ranges(node.this, column, type)
             for other, last in right
         )
         return [(low, high) for low, high in both if high is None or low <= high]
     if isinstance(node, exp.Or):
-        return _joined([*text_ranges(node.this, column), *text_ranges(node.expression, column)])
+        return _joined(range_ for part in node.flatten() for range_ in text_ranges(part, column, type))
     is_column = isinstance(node.this, exp.Column) and node.this.name.lower() == column
     options = node.expressions if isinstance(node, exp.In) else [node.args.get("expression")]
-    if not is_column or not options or not all(isinstance(o, exp.Literal) and o.is_string for o in options):
+    texts = [_text_of(option, type) for option in options]
+    if not is_column or not texts or None in texts:
         return [("", None)]
-    texts = [option.name for option in options if option is not None]
     if isinstance(node, exp.EQ | exp.In):
-        return _joined([(text, text) for text in texts])
-    return [
-        (
-            texts[0] if isinstance(node, exp.GT | exp.GTE) else "",
-            texts[0] if isinstance(node, exp.LT | exp.LTE) else None,
-        )
-    ]
+        return _joined((text or "", text) for text in texts)
+    low = texts[0] if isinstance(node, exp.GT | exp.GTE) else None
+    return [(low or "", texts[0] if isinstance(node, exp.LT | exp.LTE) else None)]
+
+
+def _text_of(option: Any, type: str) -> str | None:
+    """Returns the text that a constant is beside a column of text, or beside one of days; ``None`` for no such one."""
+    is_day = isinstance(option, exp.TsOrDsToDate) or (isinstance(option, exp.Cast) and option.is_type("date"))
+    literal = option.this if is_day and type == "date" else option
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
+        return None
+    return literal.name if type == "string" or re.fullmatch(r"\d{4}-\d\d-\d\d", literal.name) else None
 
 
 def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:

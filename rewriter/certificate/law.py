@@ -41,7 +41,6 @@ from rewriter.certificate.edits import (
     refuse_counts_of_rows,
     refuse_counts_of_sums,
     refuse_renamed_times,
-    union_arms,
 )
 from rewriter.certificate.evidence import (
     INCOMPLETE,
@@ -218,7 +217,7 @@ class _Reference:
             raise OutOfSight(f"the catalog has no fact {name} at commit {self.catalog.commit}")
         if fact.definition["cube"].lower() != self.stated["cube"].lower():
             raise Refuted(f"{name} is a fact of {fact.definition['cube']}")
-        of_fact = {str(stored.definition["table"]).lower(): stored for stored in tables_of(fact, self.catalog)}
+        of_fact = {stored.name: stored for stored in tables_of(fact, self.catalog)}
         self.tables |= of_fact
         now = read_instant(self.certificate["now"])
         self.windows |= {table: stored.window(self.zone, now) for table, stored in of_fact.items()}
@@ -260,8 +259,7 @@ class _Reference:
                 raise Refuted(f"the ranges of {piece.get('table', 'the requested time')} overlap")
             if "table" not in piece:
                 continue
-            twice = intersection(covered, ranges)
-            if twice:
+            if twice := intersection(covered, ranges):
                 raise Refuted(f"{ranges_text(twice)} is covered twice, the second time by {piece['table']}")
             covered = union([*covered, *ranges])
         wrong = difference(covered, self.requested), difference(self.requested, covered)
@@ -308,8 +306,7 @@ class _Reference:
         if piece["period"] not in stored.layouts:
             raise Refuted(f"{piece['table']} has no {piece['period']} partitions")
         check_listed(stored)
-        outside = difference(read_ranges(piece["ranges"]), [self.windows[stored.name]])
-        if outside:
+        if outside := difference(read_ranges(piece["ranges"]), [self.windows[stored.name]]):
             raise Refuted(f"{ranges_text(outside)} is outside of the time in which {stored.name} is used")
         wanted = [
             start
@@ -317,14 +314,15 @@ class _Reference:
             for start in checked_starts(piece["period"], self.zone, range_)
         ]
         by_start: dict[int, list[Record]] = {start: [] for start in wanted}
-        for start, record in self._located(stored, stored.layouts[piece["period"]], extent_of_piece(piece)):
-            if start in by_start and record.is_seen(self.catalog.commit):
-                by_start[start].append(record)
+        for begin, end in read_ranges(piece["ranges"]):
+            for start, record in self._located(stored, stored.layouts[piece["period"]], (begin, end)):
+                if begin <= start and start in by_start and record.is_seen(self.catalog.commit):
+                    by_start[start].append(record)
         for start, records in by_start.items():
             self._check_presence(stored, piece, start, records)
         records = [record for of_period in by_start.values() for record in of_period]
-        counts = {"periods": len(wanted), "partitions": len(records), "rows": count_rows(records)}
-        for name, count in counts.items():
+        counts = ("periods", len(wanted)), ("partitions", len(records)), ("rows", count_rows(records))
+        for name, count in counts:
             if count != piece[name]:
                 raise Refuted(f"it has {count} {name}, not {piece[name]}")
         if digest(records) != piece["digest"]:
@@ -336,10 +334,10 @@ class _Reference:
             for name, value in stored.other_values(record, piece["period"], self.zone).items():
                 if name.startswith("time ") and value is not None:
                     self.other_ranges.setdefault(name.removeprefix("time "), []).append(value)
-        rests_on = self._rests_on(stored, piece, by_start)
-        if rests_on != reasons_as_words(piece["rests_on"]) or len(rests_on) != len(piece["rests_on"]):
-            stated = ", ".join(sorted(map(" ".join, reasons_as_words(piece["rests_on"])))) or "nothing"
-            raise Refuted(f"it rests on {', '.join(sorted(map(' '.join, rests_on)))}; the certificate names {stated}")
+        reasons, stated = self._rests_on(stored, piece, by_start), reasons_as_words(piece["rests_on"])
+        if reasons != stated or len(reasons) != len(piece["rests_on"]):
+            texts = [", ".join(sorted(map(" ".join, words))) for words in (reasons, stated)]
+            raise Refuted(f"it rests on {texts[0]}; the certificate names {texts[1] or 'nothing'}")
 
     def _located(self, stored: StoredTable, layout: Layout, range_: Range) -> list[tuple[int, Record]]:
         """Returns all versions of the partitions around a range, with the starts of their periods, in their order. They
@@ -366,11 +364,12 @@ class _Reference:
         for record in records:
             if record.doubt == OPEN:
                 raise Refuted(f"a stream still filled the partition of {time_text(start)}")
-        present = [stored.other_values(record, piece["period"], self.zone) for record in records]
-        for name, wanted in stored.definition["complete"]:
+        complete = stored.definition["complete"]
+        present = [stored.other_values(record, piece["period"], self.zone) for record in records] if complete else []
+        for name, wanted in complete:
             if wanted is not None and not set(wanted) <= {values[name.lower()] for values in present}:
                 raise Refuted(f"the period {time_text(start)} lacks values of {name}")
-        if len(stored.definition["complete"]) > 1:
+        if len(complete) > 1:
             raise NotUnderstood("COMPLETE WITH of several columns")
 
     def _rests_on(
@@ -403,8 +402,7 @@ class _Reference:
                 own = stored.other_values(record, piece["period"], self.zone)
                 self._check_rollup(record, own, period, inside, start)
                 checked.add((*place, record.values))
-        newest = max(record.as_of for records in by_start.values() for record in records)
-        return frozenset({("computed", str(newest)), *rests_on})
+        return frozenset({("computed", str(max(r.as_of for records in by_start.values() for r in records))), *rests_on})
 
     def _named_origins(self, record: Record) -> Iterator[Mapping[str, str]]:
         for origin in record.origins:
@@ -486,8 +484,9 @@ class _Reference:
         if self.cube is None:
             return
         tree, executed = self.texts.trees
-        place = self.stated["start"]
-        node = next((table for table in tree.find_all(exp.Table) if offset_of_name(table) == place), None)
+        node = next(
+            (table for table in tree.find_all(exp.Table) if offset_of_name(table) == self.stated["start"]), None
+        )
         select = node.find_ancestor(exp.Select) if node is not None else None
         if node is None or select is None:
             raise Refuted("the query does not name the cube at the stated place")
@@ -496,7 +495,7 @@ class _Reference:
         for piece in self.stated["pieces"]:
             pieces.setdefault(piece["period"], []).extend(read_ranges(piece["ranges"]))
         block = QueryBlock(select, node, self.cube, self.zone, pieces, read_instant(self.certificate["now"]), self.time)
-        rows = self._base_rows(block)
+        rows, is_tested = self._base_rows(block), block.semi_join() is not None
         time = block.wanted()
         self._check_time(block, time, rows.period)
         have_rows = all(self._has_rows(piece, rows) for piece in self.stated["pieces"])
@@ -507,9 +506,9 @@ class _Reference:
             block.check_additive()
             for ranges in (time.bounded, time.enclosed):
                 block.refuse_split(ranges, rows.period)
-            if block.semi_join() is None:
-                refuse_counts_of_rows(select, executed)
-        elif not all(self.tables[piece["table"].lower()].is_raw for piece in self.stated["pieces"]):
+            if not is_tested:
+                refuse_counts_of_rows(select, executed, adds_up=block.adds_up(), has_empty_rows=block.has_empty_rows())
+        elif not is_tested and not all(self.tables[p["table"].lower()].is_raw for p in self.stated["pieces"]):
             refuse_counts_of_sums(select, executed, self.cube)
         _check_arms(self, block)
 
@@ -605,8 +604,7 @@ class _Reference:
         """Bounds inside a base period of sums count only where the certificate says so."""
         edges = [edge for range_ in wanted for edge in range_ if edge not in (FIRST, LAST)]
         inside = [edge for edge in edges if floor(base, self.zone, edge) != edge]
-        of_sums = [edge for edge in inside if not self._is_of_events(base, edge)]
-        if of_sums and self._is_raw():
+        if (of_sums := [edge for edge in inside if not self._is_of_events(base, edge)]) and self._is_raw():
             text = f"{time_text(of_sums[0])} lies inside a base period, and its events are not read"
             raise Refuted(text) if is_exact else NotUnderstood(text)
         # The time of a base row is the start of its period: t <= '01:00' takes the hour, and says nothing inexact.
@@ -699,10 +697,7 @@ def _clocks(references: Sequence[_Reference], now: int) -> Clocks:
 
 def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     """The text in place of the cube's name selects exactly the partitions of the pieces, under their own names."""
-    certificate, start = reference.certificate, reference.stated["start"]
-    edit = next((edit for edit in certificate["edits"] if edit[0] == start), None)
-    if edit is None:
-        raise Refuted("no edit puts the pieces in place of the cube")
+    edits, start = reference.certificate["edits"], reference.stated["start"]
     # The comparison of both texts shows that nothing else was put there.
     source = counterpart(block.source, reference.texts.trees[1])
     is_union_alone = (
@@ -710,24 +705,26 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
         and clauses_of(source) <= {"this", "alias"}
         and source.alias.lower() in ("", block.source.alias_or_name.lower())
         and not source.alias_column_names
-        and "--" not in edit[2]
-        and "/*" not in edit[2]
+        and not any("--" in made or "/*" in made for at, _, made in edits if at == start)
     )
     if not is_union_alone:
         raise NotUnderstood("what stands in place of the cube")
-    arms = union_arms(source.this)
-    names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm in arms]
+    arms = reference.texts.arms_at(start, source)
+    names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm, _ in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
-    lost = block.own_names() - set(names[0])
-    if lost:
+    if lost := block.own_names() - set(names[0]):
         raise NotUnderstood(f"the column {min(lost)} of the cube, which stands not in its place")
-    marked = {name for name in names[0] if name.startswith("rw_")}
-    if any(column.name.lower() in marked for column in reference.texts.trees[0].find_all(exp.Column)):
+    columns = {column.name.lower() for column in reference.texts.trees[0].find_all(exp.Column)}
+    if marked := {name for name in names[0] if name.startswith("rw_")} & columns:
         raise NotUnderstood(f"the name {min(marked)} in the query")
     selected: dict[str, set[tuple[str | None, ...]]] = {}
-    for arm in arms:
-        _check_arm(arm, reference, block, selected)
+    for arm, condition in arms:
+        table, chosen = _check_arm(arm, condition, reference, block)
+        if chosen & selected.get(table, set()):
+            raise Refuted(f"partitions of {table} are read twice")
+        if chosen:
+            selected.setdefault(table, set()).update(chosen)
     others = {time: block.condition_on(time) for time in block.other_times}
     wanted = {
         table: {values for values in starts if not reference.tables[table].is_excluded(values, others, reference.zone)}
@@ -749,14 +746,15 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
 
 
 def _check_arm(
-    arm: exp.Select, reference: _Reference, block: QueryBlock, selected: dict[str, set[tuple[str | None, ...]]]
-) -> None:
+    arm: exp.Select, condition: exp.Expr | None, reference: _Reference, block: QueryBlock
+) -> tuple[str, set[tuple[str | None, ...]]]:
+    """Returns the table of a piece's query, and the partitions that it selects."""
     if clauses_of(arm) - {"expressions", "from_", "where"}:
         raise NotUnderstood("a clause in place of the cube")
     if arm.args.get("from_") is None:
-        if arm.args["where"].this.sql() != "1 = 0":
+        if condition is None or condition.sql() != "1 = 0":
             raise Refuted("rows stand in place of the cube, and no piece has any")
-        return
+        return "", set()
     table = arm.args["from_"].this
     stored = reference.tables.get(".".join(part.name for part in table.parts).lower())
     if stored is None:
@@ -765,36 +763,38 @@ def _check_arm(
         raise Refuted(f"{table.sql('spark')} is no table of the facts")
     if clauses_of(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
+    if any(column.table for column in arm.find_all(exp.Column)):
+        raise NotUnderstood("a column with a qualifier in place of the cube")
     for item in arm.expressions:
         check_item(item, stored, block)
-    where = arm.args.get("where")
-    columns = stored.table.definition["partition_columns"]
-    test = (lambda _: True) if where is None else ComputedExpressions().read(where.this)
+    columns, catalog = stored.table.definition["partition_columns"], reference.catalog
+    test = (lambda _: True) if condition is None else ComputedExpressions().read(condition)
     # A time that is no column of events is the start of the period that a partition names.
-    times = {item.alias_or_name.lower(): item for item in arm.expressions}
-    computed = {
-        name: ComputedExpressions().read(item.this if isinstance(item, exp.Alias) else item)
-        for name, item in times.items()
+    named = {item.alias_or_name.lower(): item for item in arm.expressions}
+    times = {
+        name: (ComputedExpressions().read(item.unalias()), catalog.computed_by(stored.table, item))
+        for name, item in named.items()
         if name in stored.others or (name == block.time and not stored.is_raw)
     }
     starts = reference.selected.get(stored.name, {})
-    chosen = set()
+    typed, chosen = catalog.typed.setdefault(stored.table.id, {}), set()
     # The catalog reads partitions by the text of the first column.
-    name, type, *_ = columns[0]
-    ranges = text_ranges(where.this, name.lower()) if where is not None and type == "string" else [("", None)]
-    for version in reference.catalog.versions_in(stored.table, ranges):
-        if not version.is_seen(reference.catalog.commit):
+    ranges = [("", None)] if condition is None else text_ranges(condition, columns[0][0].lower(), columns[0][1].lower())
+    for version in catalog.versions_in(stored.table, ranges):
+        if not version.is_seen(catalog.commit):
             continue
-        values = typed_values(columns, version.values)
+        if version.values not in typed:
+            typed[version.values] = typed_values(columns, version.values)
+        values = typed[version.values]
         if not test(values):
             continue
         chosen.add(version.values)
-        for time, compute in computed.items() if version.values in starts else ():
+        for time, (compute, computed) in times.items() if version.values in starts else ():
             start: int | None = starts[version.values]
             if time != block.time:
                 start = stored.other_start(time, version.values, reference.zone)
-            if compute(values) != (None if start is None else moment(start)):
+            if version.values not in computed:
+                computed[version.values] = compute(values)
+            if computed[version.values] != (None if start is None else moment(start)):
                 raise Refuted(f"{time} of {', '.join(map(str, version.values))} of {stored.name} is not its start")
-    if chosen & selected.get(stored.name, set()):
-        raise Refuted(f"partitions of {stored.name} are read twice")
-    selected.setdefault(stored.name, set()).update(chosen)
+    return stored.name, chosen

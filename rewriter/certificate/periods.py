@@ -65,6 +65,7 @@ def from_clocks(shown: datetime, zone: str) -> int:
     return instant(shown - offset)
 
 
+@lru_cache(maxsize=100_000)
 def read_time(text: str, zone: str) -> int | None:
     """Returns the time of a literal such as '2013-01', '2013-01-29 06:00' or '2013-01-29T06:00:00.5' on the clocks of
     a zone, or in its own zone: '2013-01-29 06:00:00Z', '…+09:00'; ``None`` for another text.

@@ -30,7 +30,7 @@ from rewriter.certificate.periods import (
     transitions,
     union,
 )
-from rewriter.certificate.subqueries import PURE, EnclosingQueries, conditions_in
+from rewriter.certificate.subqueries import PURE, EnclosingQueries, clauses_of, conditions_in
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ _CLAUSES = (
     exp.Rollup, exp.GroupingSets, exp.Cube, exp.Filter, exp.Div,
 )  # fmt: skip
 #: Functions of the rows of the result, which are computed after everything is added up.
-_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank)
+_OF_GROUPS = (
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Lag, exp.Lead, exp.Sum, exp.Min, exp.Max,
+    exp.Avg, exp.Count, exp.FirstValue, exp.LastValue,
+)  # fmt: skip
 
 
 def _is_logical(node: exp.Expr) -> bool:
@@ -174,13 +177,19 @@ class QueryBlock:
             if not isinstance(star.parent, exp.Count):
                 return None
         names = {column.name.lower() for column in self.select.find_all(exp.Column) if self.is_own(column)}
-        return names & (self.dimensions.keys() | self.measures.keys())
+        return (names | self._using()) & (self.dimensions.keys() | self.measures.keys())
 
     def own_names(self) -> set[str]:
         """Returns the columns of the cube, in lower case, that the block and its subqueries name; of ``*`` none."""
         own = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
         columns = (column for column in self.select.find_all(exp.Column) if self.is_own(column))
-        return {column.name.lower() for column in columns if column.table or not self._is_hidden(column)} & own
+        names = {column.name.lower() for column in columns if column.table or not self._is_hidden(column)}
+        return (names | self._using()) & own
+
+    def _using(self) -> set[str]:
+        """Returns the names, in lower case, that USING of a join makes equal."""
+        joins = self.select.args.get("joins") or ()
+        return {identifier.name.lower() for join in joins for identifier in join.args.get("using") or ()}
 
     def _is_hidden(self, column: exp.Column) -> bool:
         """Tests for a name that a table of a subquery, or an item of the block, may give a meaning."""
@@ -212,7 +221,7 @@ class QueryBlock:
             return
         for join in select.args.get("joins") or ():
             self._check_join(join)
-        if not self._adds_up() and not select.args.get("distinct") and not self._is_of_values():
+        if not self.adds_up() and not select.args.get("distinct") and not self._is_of_values():
             if select.find_ancestor(exp.Select, exp.With) is not None:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
             raise Refuted("the query returns rows, and a piece holds sums")
@@ -226,7 +235,7 @@ class QueryBlock:
                             self._refuse_ambiguous(part, output)
                     self._check(clause, names, in_where=name == "where")
 
-    def _adds_up(self) -> bool:
+    def adds_up(self) -> bool:
         """Tests for a block of groups, or of one sum. Aggregates of subqueries are not its own."""
         calls = [node for node in self.select.find_all(exp.AggFunc) if node.find_ancestor(exp.Select) is self.select]
         return bool(self.select.args.get("group")) or any(not isinstance(node.parent, exp.Window) for node in calls)
@@ -267,14 +276,30 @@ class QueryBlock:
         return is_set and not self.select.args.get("limit") and not self.select.args.get("offset")
 
     def _check_join(self, join: exp.Join) -> None:
-        """Each row of a rollup joins the rows that its events join: the condition is one on what all pieces have. In an
-        outer join the cube's rows stay.
+        """Each row of a rollup joins the rows that its events join: the condition is one on what all pieces have. An
+        outer join adds the same rows without the cube.
         """
-        is_table = isinstance(join.this, exp.Table) and not join.this.args.get("joins")
-        clauses = {name for name, value in join.args.items() if value} - {"this", "on", "kind", "side"}
-        is_left = join.side == "LEFT" and self.select.args["from_"].this is self.source
-        if not is_table or clauses or join.kind not in ("", "INNER", "CROSS", "OUTER") or (join.side and not is_left):
+        clauses = clauses_of(join) - {"this", "on", "using", "kind", "side"}
+        # What a query in FROM returns is the same for all rows of the cube.
+        of_source = clauses_of(join.this) - {"this", "db", "catalog", "alias"}
+        is_source = isinstance(join.this, exp.Table | exp.Subquery) and not of_source
+        if not is_source or clauses or join.kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             raise NotUnderstood(f"{join.sql('spark')[:80].strip()}, over rollups")
+        for name in self._using() & (self.measures.keys() | {self.time} | self.other_times):
+            raise NotUnderstood(f"USING ({name}), over rollups")
+        for name in self._using() & self.dimensions.keys():
+            self._check_column(exp.column(name), set())
+
+    def has_empty_rows(self) -> bool:
+        """Tests whether an outer join adds rows in which all columns of the cube are NULL: they count as rows, and not
+        as events.
+        """
+        joins = self.select.args.get("joins") or ()
+        own = self.source.parent
+        if isinstance(own, exp.Join) and own.side in ("LEFT", "FULL") and own.kind not in ("SEMI", "ANTI"):
+            return True
+        later = joins[(own.index or 0) + 1 :] if isinstance(own, exp.Join) else joins
+        return any(join.side in ("RIGHT", "FULL") for join in later)
 
     def _measure(self, node: exp.Expr | None) -> list[Any] | None:
         """Returns the measure that an expression names."""
@@ -298,9 +323,19 @@ class QueryBlock:
                 raise NotUnderstood(f"the condition {node.sql('spark')}, over rollups")
         elif in_where and self._other_time(node) is not None:
             self.of_time(self._other_time(node) or "").check_whole(node)
-        elif isinstance(node, exp.Window) and isinstance(node.this, _RANKS) and self._adds_up():
-            for part in [*node.args.get("partition_by", ()), *filter(None, [node.args.get("order")])]:
-                self._check(part, output, in_where=False)
+        elif isinstance(node, exp.Window) and isinstance(node.this, _OF_GROUPS) and self.adds_up():
+            for part in [
+                *node.this.iter_expressions(),
+                *node.args.get("partition_by", ()),
+                *filter(None, [node.args.get("order")]),
+            ]:
+                if not isinstance(part, exp.Star):
+                    self._check(part, output, in_where=False)
+        elif isinstance(node, exp.From):
+            pass  # A table, or a query that is the same for all rows of the cube.
+        elif isinstance(node, exp.Grouping | exp.GroupingId):
+            for column in node.expressions:
+                self._check(column, set(), in_where=False)
         elif isinstance(node, exp.Join):
             on = node.args.get("on")
             for part in conditions_in(on) if on is not None else ():
@@ -340,6 +375,8 @@ class QueryBlock:
         own_names = self.dimensions.keys() | self.measures.keys() | {self.time} | self.other_times
         for column in node.find_all(exp.Column):
             is_own = self.is_own(column) and (column.table or column.name.lower() in own_names)
+            if is_own and not column.table and self._is_of_inner(column):
+                continue
             if is_own and column.name.lower() not in self.dimensions:
                 raise NotUnderstood(f"{column.sql('spark')} in a subquery, over rollups")
             if is_own:
@@ -347,6 +384,15 @@ class QueryBlock:
         understood = (*PURE, exp.Exists, exp.Sum, exp.Count, exp.Min, exp.Max, exp.Avg)
         if any(isinstance(part, exp.Func) and not isinstance(part, understood) for part in node.walk()):
             raise NotUnderstood(f"a function in the subquery {node.sql('spark')[:80]}, over rollups")
+
+    def _is_of_inner(self, column: exp.Column) -> bool:
+        """Tests whether the query of a column without a table has a source that is the cube, too."""
+        select = column.find_ancestor(exp.Select)
+        if select is None or select is self.select:
+            return False
+        sources = [clause.this for clause in (select.args.get("from_"), *(select.args.get("joins") or ())) if clause]
+        names = {(source.name.lower(), source.db.lower()) for source in sources if isinstance(source, exp.Table)}
+        return (self.source.name.lower(), self.source.db.lower()) in names
 
     def _is_of_units(self, condition: exp.Expr) -> bool:
         """Tests whether a condition depends on time through units that no piece splits alone."""
@@ -443,7 +489,7 @@ class QueryBlock:
         elif isinstance(node, exp.Avg):
             if measure is None or measure[2] != "SUM" or measure[3] is None:
                 raise Refuted(f"{node.sql('spark')} is no average of a SUM measure that is COUNTED BY another")
-        elif isinstance(node, exp.Count):
+        elif isinstance(node, exp.Count | exp.CountIf):
             for part in node.iter_expressions():
                 if not isinstance(part, exp.Star):
                     self._check(part, set(), in_where=False)
@@ -472,7 +518,9 @@ class QueryBlock:
         elif isinstance(node, exp.Add | exp.Sub) and self._is_never_null(node):
             self._check_sum(node.this)
             self._check_sum(node.expression)
-        elif isinstance(node, exp.Case) and node.this is None:
+        elif isinstance(node, exp.Case):
+            if node.this is not None:
+                self._check(node.this, set(), in_where=False)
             for branch in node.args["ifs"]:
                 self._check(branch.this, set(), in_where=False)
                 self._check_value(branch.args["true"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from rewriter.certificate.edits import sql_of_count, tree_of, uncast, unmarked
+from rewriter.certificate.edits import EVENTS, counters_of_events, sql_of_count, uncast, unmarked
 from rewriter.certificate.evidence import NotUnderstood, OutOfSight, Refuted
-from rewriter.certificate.expressions import ComputedExpressions
+from rewriter.certificate.expressions import ComputedExpressions, tree_of
 from rewriter.certificate.periods import (
     FINEST_FIRST,
     FIRST,
@@ -43,6 +44,7 @@ class StoredTable:
     others: Mapping[str, Mapping[str, Layout]]
     #: The windows of time of the storage and of the table: their first and last bounds, as texts of ``time_range_in``.
     windows: tuple[tuple[str | None, ...], ...]
+    _of_no_layout: dict[str, Sequence[tuple[str, int]]] = field(default_factory=dict)
 
     def window(self, zone: str, now: int) -> Range:
         """Returns the time in which the table is used. A period that reaches beyond it is not used."""
@@ -94,23 +96,32 @@ class StoredTable:
                 return True
         return False
 
+    def _unnamed(self, period: str, others: Collection[Layout]) -> Sequence[tuple[str, int]]:
+        """Returns the partition columns, and their positions, that are in no layout of a period."""
+        if period not in self._of_no_layout:
+            named = self.layouts[period].positions.union(*(layout.positions for layout in others))
+            columns = enumerate(self.columns)
+            self._of_no_layout[period] = [(column.lower(), at) for at, column in columns if at not in named]
+        return self._of_no_layout[period]
+
     def other_values(self, record: Record, period: str, zone: str) -> dict[str, Any]:
         """Returns the values of the partition columns that name no time, and the ranges of other times."""
         others = {time: layouts[period] for time, layouts in self.others.items() if period in layouts}
-        named = self.layouts[period].positions.union(*(layout.positions for layout in others.values()))
-        values: dict[str, Any] = {
-            column.lower(): record.values[position]
-            for position, column in enumerate(self.columns)
-            if position not in named
-        }
+        values: dict[str, Any] = {name: record.values[at] for name, at in self._unnamed(period, others.values())}
         for time, layout in others.items():
             start = layout.start(record.values, zone)
             values[f"time {time}"] = None if start is None else (start, following(period, zone, start))
         return values
 
 
-def tables_of(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
-    """Yields the tables of a fact. Raises ``OutOfSight`` if the commit saw one of them no more."""
+def tables_of(fact: Object, catalog: CatalogRecords) -> Sequence[StoredTable]:
+    """Returns the tables of a fact. Raises ``OutOfSight`` if the commit saw one of them no more."""
+    if fact.id not in catalog.stored_tables:
+        catalog.stored_tables[fact.id] = [*_read_tables(fact, catalog)]
+    return catalog.stored_tables[fact.id]
+
+
+def _read_tables(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]:
     for storage, tables, *bounds in fact.definition["storages"]:
         for definition in tables:
             own = (definition.get("start"), definition.get("end"))
@@ -233,6 +244,12 @@ def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     raw = stored.definition.get("raw")
     if (name == block.time and raw is None) or name in stored.others:
         return  # Computed for each partition.
+    counters = counters_of_events(block.cube)
+    if name == EVENTS and isinstance(value, exp.Coalesce) and len(counters) == 1:
+        if [part.sql() for part in value.expressions] != ["0"]:
+            raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}")
+        check_item(exp.alias_(value.this.copy(), counters[0]), stored, block)
+        return
     if name in block.other_times and raw is None:
         raise NotUnderstood(f"{name} of {stored.name}, which no partition column names")
     if name != block.time and not stored.has_column(name):

@@ -143,8 +143,14 @@ class Projection:
         return True
 
     def _own_nodes(self) -> Iterator[exp.Expr]:
-        """Yields the nodes of the outer query that are not of this one."""
-        return self._outer.walk(prune=lambda node: node is self._use or "is_source" in node.meta)
+        """Yields the nodes of the outer query that may name columns of this one: not those of other queries in FROM."""
+        return self._outer.walk(
+            prune=lambda node: (
+                node is self._use
+                or "is_source" in node.meta
+                or (isinstance(node, exp.Subquery) and isinstance(node.parent, exp.From | exp.Join))
+            )
+        )
 
     def _qualified(self, value: exp.Expr) -> exp.Expr:
         value = value.copy()

@@ -5,7 +5,7 @@ A certificate is made only where one is asked for: it reads the records of all p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rewriter.catalog.maintenance.warehouse_identity import read_identity
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rewriter.planner.model.plan import CoverPart, OpenEnd, Plan, ReferencePlan
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.layouts import TimeLayout
+    from rewriter.timeline.timeline import OrdinalRange
 
 
 def certificate_of(plan: Plan, query: Query, context: Context) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _certificate(plan: Plan, context: Context) -> dict[str, Any]:
         "typed": plan.text_edits.typed if plan.text_edits.typed != plan.text_edits.text else None,
         "database": context.snapshot.current,
         "temporary_views": _temporary_views(plan.text_edits.typed, context),
-        "warehouse": context.catalog.identity,
+        "warehouse": records.warehouse,
         "commit": context.snapshot.sequence,
         "now": _text(int(planning.now)),
         "settings": {
@@ -224,10 +225,10 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     positions = _positions(layout, table)
     wanted = {ordinal for range_ in part.ranges for ordinal in range(range_.start, range_.end)}
     stored_table = records.find("table", part.table)
-    bounds = _text_bounds(layout, table, wanted)
     ordinals = {} if stored_table is None else records.ordinals.setdefault((stored_table.id, part.period.name), {})
     seen = []
-    for record in records.versions(stored_table, *bounds) if stored_table is not None else ():
+    texts = _texts(layout, table, part.ranges)
+    for record in records.versions_in(stored_table, texts) if stored_table is not None else ():
         if record.values not in ordinals:
             ordinals[record.values] = _ordinal(layout, positions, record)
         if ordinals[record.values] in wanted and record.is_seen(records.commit):
@@ -247,13 +248,21 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
     }
 
 
-def _text_bounds(layout: TimeLayout, table: Table, ordinals: Collection[int]) -> tuple[str, str] | tuple[None, None]:
-    """Returns texts of the first partition column between which all the periods lie; ``None`` for no bounds."""
+def _texts(layout: TimeLayout, table: Table, ranges: Sequence[OrdinalRange]) -> list[tuple[str, str | None]]:
+    """Returns the first and the last text of the first partition column in ranges of periods, in order and apart from
+    each other, if its texts have the order of time; else one range of all texts.
+    """
     column = table.partition_columns[0]
     is_first = layout.columns[0].lower() == column.name.lower()
-    if not ordinals or not is_first or column.type != "string" or not layout.text_ordered:
-        return None, None
-    return layout.values(min(ordinals))[0], layout.values(max(ordinals))[0]
+    if not is_first or column.type not in ("string", "date") or not layout.text_ordered:
+        return [("", None)]
+    texts: list[tuple[str, str | None]] = []
+    for range_ in sorted(ranges, key=lambda range_: range_.start):
+        low, high = layout.values(range_.start)[0], layout.values(range_.end - 1)[0]
+        if texts and low <= (texts[-1][1] or ""):
+            low = texts.pop()[0]
+        texts.append((low, high))
+    return texts
 
 
 def _positions(layout: TimeLayout, table: Table) -> list[int]:

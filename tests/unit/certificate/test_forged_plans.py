@@ -36,6 +36,7 @@ CREATE TABLE names (carrier STRING, name STRING, distance BIGINT, flights BIGINT
 CREATE TABLE codes (code STRING, w BIGINT)
 """
 M = "departed >= '2013-01-01' AND departed < '2013-03-01'"
+_M_OF_F = "f.departed >= '2013-01-01' AND f.departed < '2013-03-01'"
 OF_CUBE = f"FROM {{C}} WHERE {M}"
 FEBRUARY = "departed >= '2013-02-01' AND departed < '2013-03-01'"
 SUMS = f"SELECT carrier, SUM(distance) FROM flights WHERE {M} GROUP BY carrier"
@@ -119,10 +120,65 @@ def forged(session: Session, plan: str, template: str, **members: Any) -> dict[s
                f"departed END») {OF_CUBE}"),
         (ROWS, f"SELECT date_format(departed, «'yyyy-MM-dd'|'YYYY-MM-dd'») {OF_CUBE}"),
         (FEBRUARY_SUMS, f"SELECT SUM(distance) {OF_CUBE} -- \\\nAND departed >= '2013-02-01'"),
+        (SUMS, "SELECT n.name, «COUNT(*)|COALESCE(SUM(f.flights), 0)» FROM names n LEFT JOIN {C} f ON n.carrier = "
+               f"f.carrier AND {_M_OF_F} GROUP BY n.name"),
+        (SUMS, "SELECT n.name, «COUNT(*)|COALESCE(SUM(f.flights), 0)» FROM {C} f RIGHT JOIN names n ON n.carrier = "
+               f"f.carrier AND {_M_OF_F} GROUP BY n.name"),
+        (SUMS, "SELECT n.name, «COUNT(n.name)|COALESCE(SUM(CASE WHEN (n.name) IS NOT NULL THEN f.flights END), 0)» "
+               f"FROM {{C}} f FULL JOIN names n ON n.carrier = f.carrier WHERE {_M_OF_F} GROUP BY n.name"),
+        (SUMS, f"SELECT SUM(f.distance) FROM {{C}} f JOIN names n USING (flights) WHERE {_M_OF_F}"),
+        (SUMS, f"SELECT SUM(f.distance) FROM {{C}} f JOIN names n USING (carrier, departed) WHERE {_M_OF_F}"),
+        (SUMS, "SELECT SUM(f.distance) FROM {C} f LEFT ANTI JOIN names n ON n.distance = f.distance WHERE "
+               f"{_M_OF_F}"),
+        (SUMS, f"SELECT SUM(f.distance) FROM {{C}} f LEFT SEMI JOIN names n USING (distance) WHERE {_M_OF_F}"),
+        (SUMS, f"SELECT SUM(n.w) FROM {{C}} f JOIN (SELECT w FROM codes) n ON n.w > 1 WHERE {_M_OF_F}"),
+        (SUMS, f"SELECT carrier, SUM(distance) OVER (ORDER BY carrier) {OF_CUBE}"),
+        (SUMS, f"SELECT carrier, COUNT(*) OVER () {OF_CUBE}"),
+        (SUMS, f"SELECT carrier, SUM(distance) OVER () {OF_CUBE} GROUP BY carrier, distance"),
+        (SUMS, f"SELECT carrier, COUNT_IF(carrier = 'UA') {OF_CUBE} GROUP BY carrier"),
+        (SUMS, "SELECT «COUNT_IF(carrier = 'UA')|COALESCE(SUM(CASE WHEN (carrier = 'AA') THEN flights END), 0)» "
+               f"{OF_CUBE}"),
+        (SUMS, "SELECT «COUNT_IF(carrier = 'UA')|COALESCE(SUM(CASE WHEN (carrier = 'UA') IS NOT NULL THEN flights "
+               f"END), 0)» {OF_CUBE}"),
+        (SUMS, f"SELECT «COUNT(carrier)|COALESCE(SUM(CASE WHEN (carrier) THEN flights END), 0)» {OF_CUBE}"),
+        (SUMS, f"SELECT SUM(CASE distance WHEN 900 THEN flights END) {OF_CUBE}"),
+        (SUMS, f"SELECT carrier, LAG(distance) OVER (ORDER BY carrier) {OF_CUBE} GROUP BY carrier, distance"),
     ],
 )  # fmt: skip
 def test_a_forged_plan_is_not_accepted(session: Session, plan: str, template: str) -> None:
     assert check_certificate(forged(session, plan, template), session.catalog).findings
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("AND m <= 2", "AND m <= 1 OR y = 2012"),
+        ("AND m <= 2", "AND m <= 2 AND carrier = 'UA'"),
+        ("AND m <= 2", "AND m <= 2 AND 'a' = 'a"),
+        ("AND m <= 2", "AND m <= 2) UNION ALL (SELECT carrier, distance, departed FROM names"),
+        ("AND m <= 2", "AND m <= 2 GROUP BY carrier"),
+        ("AND m <= 2", "AND m <= 2 UNION SELECT carrier, distance, departed FROM names"),
+        ("AND m <= 2", "AND m <= 2) AS flights JOIN (SELECT 1 AS w"),
+        ("AND m <= 2", "AND m <= 2 -- "),
+        ("AND m <= 2", "AND m <= 2 AND m"),
+        ("AND m <= 2", "AND m <= '2"),
+        ("AND m <= 2", "AND m < 2"),
+        ("AND m <= 2", "AND NOT = 2"),
+        ("AND m <= 2", "AND m <= 1L"),
+        ("AND m <= 2", "AND m IN (1)"),
+        ("SELECT ", "SELECT DISTINCT "),
+        ("(SELECT ", "(SELECT rw_pieces_35, "),
+    ],
+)
+def test_a_union_of_other_rows_is_not_accepted(session: Session, old: str, new: str) -> None:
+    stated = forged(session, SUMS, SUMS.replace("flights", "{C}", 1))
+    assert not check_certificate(stated, session.catalog).findings
+    text = next(text for start, _, text in stated["edits"] if start == stated["references"][0]["start"])
+    assert old in text, text
+    forged_text = text.replace(old, new, 1)
+    stated["edits"] = [[start, end, forged_text if made == text else made] for start, end, made in stated["edits"]]
+    stated["sql"] = stated["sql"].replace(text, forged_text)
+    assert check_certificate(stated, session.catalog).findings
 
 
 def test_an_end_of_what_is_stored_closes_no_bounded_range(session: Session) -> None:

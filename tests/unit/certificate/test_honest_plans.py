@@ -79,13 +79,21 @@ class _Writer:
         keys = rng.sample(self._keys(), rng.choice((0, 1, 1, 2)))
         items = [f"{key} AS k{i}" for i, key in enumerate(keys)]
         items += [f"{self._aggregate()} AS a{i}" for i in range(rng.randint(1, 3))]
+        if keys and rng.random() < 0.15:
+            function = rng.choice((f"SUM({self._aggregate()})", "RANK()", "COUNT(*)", f"LAG({self._aggregate()})"))
+            items.append(f"{function} OVER (ORDER BY {keys[0]}) AS w")
         conditions = [self._time(), *(self._condition() for _ in range(rng.choice((0, 0, 1, 2))))]
         rng.shuffle(conditions)
         alias = " s" if is_joined else " AS v" if source.startswith("(") else ""
         text = f"{prefix}SELECT {', '.join(items)} FROM {source}{alias}"
         if is_joined:
-            join = rng.choice(("JOIN", "LEFT JOIN"))
-            text += f" {join} shops t ON t.shop = {self.names['shop']}"
+            is_cube = source in ("sales", "f")
+            join = rng.choice(
+                ("JOIN", "LEFT JOIN", *(("RIGHT JOIN", "FULL JOIN", "LEFT ANTI JOIN") if is_cube else ()))
+            )
+            dimension = rng.choice(("shops", "(SELECT shop, MAX(town) AS town FROM shops GROUP BY shop)"))
+            condition = f"ON t.shop = {self.names['shop']}" if rng.random() < 0.7 or not is_cube else "USING (shop)"
+            text += f" {join} {dimension} t {condition}"
         text += f" WHERE {' AND '.join(conditions)}"
         if keys:
             text += f" GROUP BY {', '.join(keys)}"
@@ -120,6 +128,7 @@ class _Writer:
             f"SUM({n['amount']})", "COUNT(*)", f"SUM({n['sales']})", f"MIN({n['least']})", f"MAX({n['most']})",
             f"AVG({n['amount']})", f"COUNT(DISTINCT {n['kind']})", f"SUM({case})", f"SUM({n['amount']} * 2)",
             f"MAX({n['shop']})", f"SUM({n['amount']}) FILTER (WHERE {n['kind']} = 'y')",
+            f"COUNT_IF({n['kind']} = 'x')", f"SUM(CASE {n['kind']} WHEN 'x' THEN {n['amount']} END)",
             f"SUM({n['amount']} + {n['sales']})", f"SUM({n['amount']}) / NULLIF(COUNT(*), 0)",
         ))  # fmt: skip
 
