@@ -221,6 +221,15 @@ class CatalogRecords:
         """Returns the ``table``, ``cube``, ``fact`` or ``view`` of a name, if the commit saw one."""
         return self._objects.get((kind, name.lower()))
 
+    def table(self, id: int) -> Object | None:
+        """Returns the table of an id, if the commit saw one."""
+        tables = (item for (kind, _), item in self._objects.items() if kind == "table")
+        return next((table for table in tables if table.id == id), None)
+
+    def all_facts(self) -> list[Object]:
+        """Returns the facts of all cubes."""
+        return [fact for (kind, _), fact in self._objects.items() if kind == "fact"]
+
     def facts_of(self, cube: str) -> list[str]:
         """Returns the names of all facts of a cube, in order."""
         return sorted(

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -62,7 +62,6 @@ from rewriter.certificate.evidence import (
 )
 from rewriter.certificate.expressions import ComputedExpressions, text_ranges, typed_values
 from rewriter.certificate.periods import (
-    FINEST_FIRST,
     FIRST,
     LAST,
     Layout,
@@ -79,12 +78,15 @@ from rewriter.certificate.query_block import LAST_SECOND, QueryBlock, WantedTime
 from rewriter.certificate.stored_tables import (
     BaseRows,
     StoredTable,
+    base_period,
     carrying,
     check_inexact,
     check_item,
     check_listed,
+    check_origin,
     checked_starts,
     extent_of_piece,
+    has_base,
     is_named,
     may_share,
     ranges_text,
@@ -221,8 +223,7 @@ class _Reference:
         self.tables |= of_fact
         now = read_instant(self.certificate["now"])
         self.windows |= {table: stored.window(self.zone, now) for table, stored in of_fact.items()}
-        periods = {period for stored in of_fact.values() for period in stored.layouts}
-        self.bases[fact.name.lower()] = min(periods, key=FINEST_FIRST.index)
+        self.bases[fact.name.lower()] = base_period(of_fact.values())
 
     def _tables_of(self, fact: Object) -> list[StoredTable]:
         return [stored for stored in self.tables.values() if stored.fact.name == fact.name]
@@ -237,17 +238,8 @@ class _Reference:
         return (
             stored is not None
             and piece["period"] == self.bases.get(stored.fact.name.lower())
-            and self._has_base(stored)
+            and has_base(stored, self._tables_of(stored.fact))
         )
-
-    def _has_base(self, stored: StoredTable) -> bool:
-        """Tests whether a table holds base rows: events where a table of the fact is RAW, else all columns of the
-        shortest period.
-        """
-        has_events = any(other.is_raw for other in self._tables_of(stored.fact))
-        has_period = self.bases[stored.fact.name.lower()] in stored.layouts
-        is_wide = stored.definition.get("columns") is None
-        return has_period and (stored.is_raw or (is_wide and not has_events))
 
     def check_ranges(self) -> None:
         """The pieces and the missing time are disjoint, and together they are the requested time."""
@@ -375,12 +367,8 @@ class _Reference:
     def _rests_on(
         self, stored: StoredTable, piece: Mapping[str, Any], by_start: Mapping[int, Sequence[Record]]
     ) -> frozenset[tuple[str, ...]]:
-        rests_on = {
-            (origin["kind"], origin["table"])
-            for records in by_start.values()
-            for record in records
-            for origin in self._named_origins(record)
-        }
+        origins = {tuple(o.items()): o for records in by_start.values() for r in records for o in r.origins}
+        rests_on = {(str(origin["kind"]), check_origin(origin, self.catalog)) for origin in origins.values()}
         if stored.table.definition["external"]:
             rests_on.add(("external", stored.name))
         if self._is_base(piece):
@@ -404,15 +392,6 @@ class _Reference:
                 checked.add((*place, record.values))
         return frozenset({("computed", str(max(r.as_of for records in by_start.values() for r in records))), *rests_on})
 
-    def _named_origins(self, record: Record) -> Iterator[Mapping[str, str]]:
-        for origin in record.origins:
-            table = next((s for s in self.tables.values() if s.table.id == origin["table"]), None)
-            if origin["kind"] != "trusted" or table is None:
-                raise NotUnderstood(f"content that rests on {origin['kind']} content of another fact or commit")
-            if not table.definition["trusted"]:
-                raise Refuted(f"it rests on {table.name}, which is not TRUSTED at commit {self.catalog.commit}")
-            yield {"kind": "trusted", "table": table.name}
-
     def _base_content(self, piece: Mapping[str, Any]) -> list[tuple[int, StoredTable, Record]]:
         """Returns the versions of the base partitions around a piece that were made up to the commit, in the order of
         time.
@@ -420,7 +399,7 @@ class _Reference:
         base = self.bases[piece["fact"].lower()]
         content = []
         for stored in self._tables_of(self.tables[piece["table"].lower()].fact):
-            if self._has_base(stored):
+            if has_base(stored, self._tables_of(stored.fact)):
                 check_listed(stored)
                 content += [
                     (start, stored, record)

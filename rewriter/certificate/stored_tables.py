@@ -137,6 +137,51 @@ def _read_tables(fact: Object, catalog: CatalogRecords) -> Iterator[StoredTable]
             yield StoredTable(table, fact, storage, definition, columns, layouts, others, ((*bounds,), own))
 
 
+def has_base(stored: StoredTable, of_fact: Sequence[StoredTable]) -> bool:
+    """Tests whether a table holds base rows: events where a table of the fact is RAW, else all columns of the shortest
+    period.
+    """
+    has_events = any(other.is_raw for other in of_fact)
+    is_wide = stored.definition.get("columns") is None
+    return base_period(of_fact) in stored.layouts and (stored.is_raw or (is_wide and not has_events))
+
+
+def base_period(of_fact: Iterable[StoredTable]) -> str:
+    """Returns the shortest period of the tables of a fact."""
+    return min((period for stored in of_fact for period in stored.layouts), key=FINEST_FIRST.index)
+
+
+def check_origin(origin: Mapping[str, Any], catalog: CatalogRecords) -> str:
+    """Returns the name of the table whose partitions content rests on. They have not changed since, and the word of
+    their owner stands: the table is TRUSTED, or in a fact whose partitions were accepted.
+    """
+    kind, table = origin["kind"], catalog.table(origin["table"])
+    if table is None:
+        raise OutOfSight(f"it rests on {kind} content of a table that commit {catalog.commit} no longer saw")
+    facts = [tables_of(fact, catalog) for fact in catalog.all_facts()]
+    holders = [(of_fact, stored) for of_fact in facts for stored in of_fact if stored.table.id == table.id]
+    if kind not in ("trusted", "accepted", "copied"):
+        raise NotUnderstood(f"content that rests on {kind} content")
+    if kind == "trusted" and not (holders and holders[0][1].definition["trusted"]):
+        raise Refuted(f"it rests on {table.name}, which is not TRUSTED at commit {catalog.commit}")
+    if (kind == "accepted" and not holders) or origin["as_of"] < 0:
+        raise Refuted(f"it rests on {kind} content of {table.name}, which has changed")
+    period = FINEST_FIRST[origin["period"] - 1]
+    for of_fact, holder in holders[: None if kind == "copied" else 1]:
+        cube = catalog.find("cube", holder.fact.definition["cube"])
+        zone = "UTC" if cube is None else cube.definition.get("time_zone") or "UTC"
+        changing = [stored for stored in of_fact if has_base(stored, of_fact)] if kind == "copied" else [holder]
+        time = origin["start"], origin["end"]
+        for stored in (stored for stored in changing if period in stored.layouts):
+            layout = stored.layouts[period]
+            for version in catalog.versions(stored.table, *layout.text_bounds(time, zone)):
+                start = layout.start(version.values, zone)
+                is_inside = start is not None and time[0] <= start < time[1]
+                if is_inside and origin["as_of"] < version.written <= catalog.commit and version.made is not None:
+                    raise Refuted(f"it rests on {stored.name}, which commit {version.written} wrote since")
+    return table.name.lower()
+
+
 @dataclass
 class BaseRows:
     """The base rows of a cube for a query: the rows of the shortest ``period`` of the facts that carry its columns.

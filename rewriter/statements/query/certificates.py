@@ -244,7 +244,7 @@ def _piece(part: CoverPart, records: CatalogRecords, context: Context) -> dict[s
         "partitions": len(seen),
         "rows": count_rows(seen),
         "digest": digest(seen),
-        "rests_on": _rests_on(part, fact, stored, seen, table.external, context),
+        "rests_on": _rests_on(part, fact, stored, seen, table.external, records),
     }
 
 
@@ -281,7 +281,7 @@ def _ordinal(layout: TimeLayout, positions: Sequence[int], record: Record) -> in
 
 
 def _rests_on(
-    part: CoverPart, fact: Fact, stored: StorageTable, seen: Sequence[Record], external: bool, context: Context
+    part: CoverPart, fact: Fact, stored: StorageTable, seen: Sequence[Record], external: bool, records: CatalogRecords
 ) -> list[dict[str, Any]]:
     """Returns why the content of a piece is right: each reason once."""
     reasons: list[dict[str, Any]] = []
@@ -293,9 +293,10 @@ def _rests_on(
         reasons.append({"kind": "computed", "base_commit": max((record.as_of for record in seen), default=0)})
     if external:
         reasons.append({"kind": "external", "table": part.table.lower()})
-    tables = {context.snapshot.table(s.table).id: s.table.lower() for s in fact.tables}
-    origins = {(o["kind"], tables.get(o["table"], str(o["table"]))) for record in seen for o in record.origins}
-    return reasons + [{"kind": kind, "table": table} for kind, table in sorted(origins)]
+    origins = {(origin["kind"], origin["table"]) for record in seen for origin in record.origins}
+    tables = {id: table.name.lower() for _, id in origins if (table := records.table(id)) is not None}
+    named = {(kind, tables.get(id, str(id))) for kind, id in origins}
+    return reasons + [{"kind": kind, "table": table} for kind, table in sorted(named)]
 
 
 def _text(at: int) -> str | None:

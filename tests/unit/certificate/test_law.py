@@ -113,6 +113,41 @@ def test_a_certificate_names_what_a_piece_rests_on(session: Session) -> None:
     assert findings(session, trusted)[0][0] is FindingKind.REFUTED
 
 
+def test_content_that_rests_on_an_acceptance_and_on_another_fact(session: Session) -> None:
+    """The days of January were accepted. Another fact is filled from them, and names both words."""
+    columns = "carrier STRING, flights BIGINT"
+    for statement in (
+        f"CREATE TABLE first_hours ({columns}) PARTITIONED BY (dt STRING)",
+        f"CREATE TABLE first_days ({columns}) PARTITIONED BY (ds STRING)",
+        f"CREATE TABLE copies ({columns}) PARTITIONED BY (ds STRING)",
+        "CREATE CUBE first (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME)",
+        "CREATE CUBE second (carrier STRING, flights BIGINT MEASURE COUNT, departed TIMESTAMP TIME)",
+        "CREATE FACT first_fact OF CUBE first STORED IN ("
+        "TABLE first_hours PERIOD HOURLY PARTITIONED BY departed AS (dt), "
+        "TABLE first_days PERIOD DAILY PARTITIONED BY departed AS (ds))",
+        "CREATE FACT second_fact OF CUBE second STORED IN (TABLE copies PERIOD DAILY PARTITIONED BY departed AS (ds))",
+        "INSERT INTO first_hours MARK COMPLETE FROM '2013-01-01' TO '2013-02-01' VALUES ('UA', 2, '2013-01-05-03')",
+        "INSERT INTO first_days VALUES ('UA', 2, '2013-01-05')",
+        "CHECK FACT first_fact ACCEPT",
+        "INSERT INTO copies SELECT carrier, SUM(flights), date_format(departed, 'yyyy-MM-dd') FROM first "
+        "WHERE departed >= '2013-01-05' AND departed < '2013-01-06' "
+        "GROUP BY carrier, date_format(departed, 'yyyy-MM-dd')",
+    ):
+        session.execute(statement)
+    day = "departed >= '2013-01-05' AND departed < '2013-01-06'"
+    accepted = certificate(session, f"SELECT SUM(flights) FROM first WHERE {day}")
+    copied = certificate(session, f"SELECT SUM(flights) FROM second WHERE {day}")
+    words = {word["kind"] for word in copied["references"][0]["pieces"][0]["rests_on"]}
+    assert words == {"base", "accepted", "copied"}
+    assert {"kind": "accepted", "table": "first_days"} in accepted["references"][0]["pieces"][0]["rests_on"]
+    assert findings(session, accepted) == findings(session, copied) == []
+    session.execute("INSERT INTO first_hours VALUES ('UA', 1, '2013-01-05-04')")
+    assert findings(session, accepted) == findings(session, copied) == []  # At their own commit.
+    for stated in (accepted, copied):
+        ((kind, _),) = findings(session, stated | {"commit": session.catalog.snapshot().sequence})
+        assert kind is FindingKind.REFUTED
+
+
 def test_old_evidence_stands_and_the_checker_tells_what_changed(session: Session) -> None:
     stated = certificate(session, f"SELECT SUM(distance) FROM flights WHERE {RANGE}")
     session.execute(LATE)
