@@ -7,7 +7,7 @@ have the same values: at each change of the clocks in the time that is read, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
 from functools import cached_property
 from operator import itemgetter
@@ -227,37 +227,39 @@ def _plain(tree: exp.Expr, views: Set[tuple[str, str]]) -> exp.Expr:
     return tree
 
 
-def refuse_counts_of_sums(block: exp.Select, executed: exp.Expr, cube: Object) -> None:
+def _counts_of(block: exp.Expr, adds_up: bool) -> Iterator[exp.Expr]:
+    """Yields the counts and averages of rows in a block itself. Over groups, a window counts the groups."""
+    for node in block.find_all(exp.Count, exp.CountIf, exp.Avg):
+        is_of_groups = adds_up and isinstance(node.parent, exp.Window)
+        is_of_values = not isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct)
+        if node.find_ancestor(exp.Select) is block and not is_of_groups and not is_of_values:
+            yield node
+
+
+def refuse_counts_of_sums(block: exp.Select, executed: exp.Expr, cube: Object, adds_up: bool) -> None:
     """Refuses COUNT(*) of a block over base rows that hold several events each, where a measure counts them, and AVG of
     a measure whose values are counted.
     """
     counted = {measure[0].lower() for measure in cube.definition["measures"] if measure[3]}
-    executed_block = counterpart(block, executed)
-    for node in executed_block.find_all(exp.Count, exp.CountIf, exp.Avg):
+    for node in _counts_of(counterpart(block, executed), adds_up):
         if isinstance(node, exp.Avg):
             is_of_rows = any(column.name.lower() in counted for column in node.find_all(exp.Column))
         else:
             is_of_rows = isinstance(node, exp.CountIf) or isinstance(node.this, exp.Star | exp.Literal)
             is_of_rows &= bool(counters_of_events(cube))
-        if is_of_rows and node.find_ancestor(exp.Select) is executed_block:
+        if is_of_rows:
             raise NotUnderstood(f"{node.sql('spark')} over rows that hold several events each")
 
 
 def refuse_counts_of_rows(block: exp.Select, executed: exp.Expr, adds_up: bool, has_empty_rows: bool) -> None:
     """Refuses a count or an average of a block over rollups that no edit replaced: they have fewer rows than events.
-    Over groups, a window counts the groups. Rows without an event are counted beside events by a column of their own.
+    Rows without an event are counted beside events by a column of their own.
     """
-    executed_block = counterpart(block, executed)
-    for node in executed_block.find_all(exp.Count, exp.CountIf, exp.Avg):
-        is_of_rows = isinstance(node, exp.Avg) or not isinstance(node.this, exp.Distinct)
-        is_of_groups = adds_up and isinstance(node.parent, exp.Window)
-        if is_of_rows and not is_of_groups and node.find_ancestor(exp.Select) is executed_block:
-            raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
-    for node in block.find_all(exp.Count, exp.CountIf) if has_empty_rows else ():
-        if isinstance(node.this, exp.Distinct) or node.find_ancestor(exp.Select) is not block:
-            continue
+    for node in _counts_of(counterpart(block, executed), adds_up):
+        raise Refuted(f"{node.sql('spark')} is computed over rows of rollups")
+    for node in _counts_of(block, adds_up) if has_empty_rows else ():
         names = {column.name.lower() for column in counterpart(node, executed).find_all(exp.Column)}
-        if EVENTS not in names and not (adds_up and isinstance(node.parent, exp.Window)):
+        if EVENTS not in names and not isinstance(node, exp.Avg):
             raise NotUnderstood(f"{node.sql('spark')[:80]} beside an outer join, over rollups")
 
 
@@ -280,8 +282,10 @@ EVENTS = "rw_events"
 #: Functions that read the clocks, so that a time on them may stand in place of a time in UTC.
 _CLOCK_READERS = (
     exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.WeekOfYear, exp.Hour,
-    exp.Minute, exp.Second, exp.TsOrDsToDate, exp.Date, exp.TimeToStr,
+    exp.Minute, exp.Second, exp.TsOrDsToDate, exp.Date, exp.TimeToStr, exp.LastDay, exp.DateTrunc, exp.TsOrDsAdd,
 )  # fmt: skip
+#: The fields of EXTRACT that read them.
+_CLOCK_FIELDS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DOW", "DOY", "HOUR", "MINUTE", "SECOND")
 #: What means the same time on all clocks.
 _INSTANT_READERS = (
     exp.Select, exp.Alias, exp.Group, exp.Ordered, exp.Window, exp.Tuple, exp.Distinct, exp.Min, exp.Max, exp.Count,
@@ -382,8 +386,11 @@ class TextComparison:
             or (period_of_unit(old) is not None and clocks.is_time(old.this))
             or (old.find(exp.Column, exp.Query) is None and _is_compared(old, clocks.is_first_time))
         )
-        if clocks.is_time(old) and old == new and not isinstance(_parent(old), _INSTANT_READERS) and not is_local:
-            raise NotUnderstood(f"{old.sql('spark')} in {type(_parent(old)).__name__.upper()} on the clocks of {zone}")
+        parent = _parent(old)
+        # The beginning of a unit was compared itself.
+        is_read = isinstance(parent, _INSTANT_READERS) or (parent is not None and period_of_unit(parent) is not None)
+        if clocks.is_time(old) and old == new and not is_read and not is_local:
+            raise NotUnderstood(f"{old.sql('spark')} in {type(parent).__name__.upper()} on the clocks of {zone}")
         if clocks.is_time(old) and old == new and not _is_kept_whole(old):
             raise NotUnderstood(f"{old.sql('spark')} in an expression, on the clocks of {zone}")
         if isinstance(old, _COMPARISONS) and not all(self._is_known_side(side) for side in old.iter_expressions()):
@@ -552,7 +559,9 @@ def _parent(time: exp.Expr) -> exp.Expr | None:
 
 def _is_read_on_clocks(time: exp.Expr) -> bool:
     parent = _parent(time)
-    return isinstance(parent, _CLOCK_READERS) or (isinstance(parent, exp.Cast) and parent.is_type("date"))
+    is_date = isinstance(parent, exp.Cast) and parent.is_type("date")
+    is_field = isinstance(parent, exp.Extract) and parent.name.upper() in _CLOCK_FIELDS
+    return isinstance(parent, _CLOCK_READERS) or is_date or is_field
 
 
 def _is_kept_whole(time: exp.Expr) -> bool:

@@ -488,7 +488,7 @@ class _Reference:
             if not is_tested:
                 refuse_counts_of_rows(select, executed, adds_up=block.adds_up(), has_empty_rows=block.has_empty_rows())
         elif not is_tested and not all(self.tables[p["table"].lower()].is_raw for p in self.stated["pieces"]):
-            refuse_counts_of_sums(select, executed, self.cube)
+            refuse_counts_of_sums(select, executed, self.cube, block.adds_up())
         _check_arms(self, block)
 
     def _check_source(self, node: exp.Table) -> None:

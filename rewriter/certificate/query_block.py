@@ -333,7 +333,7 @@ class QueryBlock:
                     self._check(part, output, in_where=False)
         elif isinstance(node, exp.From):
             pass  # A table, or a query that is the same for all rows of the cube.
-        elif isinstance(node, exp.Grouping | exp.GroupingId):
+        elif isinstance(node, exp.Grouping | exp.GroupingId) and self.select.args.get("group"):
             for column in node.expressions:
                 self._check(column, set(), in_where=False)
         elif isinstance(node, exp.Join):
