@@ -82,7 +82,6 @@ from rewriter.certificate.stored_tables import (
     StoredTable,
     carrying,
     check_inexact,
-    check_item,
     check_listed,
     checked_starts,
     extent_of_piece,
@@ -90,6 +89,7 @@ from rewriter.certificate.stored_tables import (
     may_share,
     ranges_text,
     read_instant,
+    read_items,
     read_ranges,
     reasons_as_words,
     tables_of,
@@ -765,13 +765,12 @@ def _check_arm(
         raise Refuted(f"{table.sql('spark')} is no table of the facts")
     if clauses_of(table) - {"this", "db"}:
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
-    for item in arm.expressions:
-        check_item(item, stored, block)
+    items = read_items(arm, stored, block, reference.texts.trees[1])
     where = arm.args.get("where")
     columns = stored.table.definition["partition_columns"]
     test = (lambda _: True) if where is None else ComputedExpressions().read(where.this)
     # A time that is no column of events is the start of the period that a partition names.
-    times = {item.alias_or_name.lower(): item for item in arm.expressions}
+    times = {item.alias_or_name.lower(): item for item in items}
     computed = {
         name: ComputedExpressions().read(item.this if isinstance(item, exp.Alias) else item)
         for name, item in times.items()

@@ -22,6 +22,7 @@ from rewriter.certificate.periods import (
     starts,
     time_text,
 )
+from rewriter.certificate.subqueries import counterpart, may_read
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -223,6 +224,24 @@ def ranges_text(ranges: Sequence[Range]) -> str:
     return ", ".join(
         f"{time_text(start) or 'the beginning'} to {time_text(end) or 'the end'}" for start, end in ranges[:3]
     )
+
+
+def read_items(arm: exp.Select, stored: StoredTable, block: QueryBlock, executed: exp.Expr) -> list[exp.Expr]:
+    """Returns the columns of a piece that the query may read, and checks them. The others are NULL: what a query around
+    them selects of the cube, and nobody uses. ``executed`` is the tree of the executed text.
+    """
+    selects, sources = ((node, counterpart(node, executed)) for node in (block.select, block.source))
+    items = []
+    for item in arm.expressions:
+        value, name = item.unalias(), item.alias_or_name.lower()
+        if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
+            if not any(may_read(select, source, name) for select, source in zip(selects, sources, strict=True)):
+                continue
+            if name not in {column.lower() for column in stored.definition.get("raw") or ()}:
+                raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}, which the query may read")
+        check_item(item, stored, block)
+        items.append(item)
+    return items
 
 
 def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
