@@ -100,6 +100,21 @@ FOLLOWED: tuple[tuple[str, str | None], ...] = (
         "SELECT x FROM t WHERE k IN (SELECT k FROM u WHERE u.a = 10)",
     ),
     ("SELECT x AS a FROM t", "SELECT x AS a FROM t"),
+    # An item keeps the name that engines make of its text.
+    ("SELECT a + 1 FROM t", "SELECT b + 1 AS `(a + 1)` FROM t"),
+    (
+        "SELECT max(a), COUNT(*), t.A * 2.5 /* of */ FROM t GROUP BY a",
+        "SELECT max(b) AS `max(a)`, COUNT(*), t.b * 2.5 AS `(A * 2.5)` /* of */ FROM t GROUP BY b",
+    ),
+    (
+        "SELECT q.`upper(p)`, n FROM (SELECT upper(p), COUNT(a), sum(a) AS n FROM t GROUP BY p) q",
+        "SELECT q.`upper(p)`, n FROM (SELECT upper(p), COUNT(b) AS `count(a)`, sum(b) AS n FROM t GROUP BY p) q",
+    ),
+    (
+        "SELECT CASE WHEN a > 10 THEN x END, a BETWEEN 1 AND x FROM t ORDER BY a",
+        "SELECT CASE WHEN b > 10 THEN x END AS `CASE WHEN (a > 10) THEN x END`, "
+        "b BETWEEN 1 AND x AS `between(a, 1, x)` FROM t ORDER BY b",
+    ),
     ("SELECT u.a FROM u", None),
     (
         "SELECT COUNT(*) AS n /* of a */ FROM t WHERE a > 10",
@@ -112,7 +127,8 @@ FOLLOWED: tuple[tuple[str, str | None], ...] = (
 )
 #: Queries of views that cannot follow, and a part of the reason.
 REFUSED = (
-    ("SELECT a + 1 FROM t", "has an item with a and without an alias"),
+    ("SELECT a > 1.5 FROM t", "has an item with a and without an alias"),
+    ("SELECT (a) FROM t", "has an item with a and without an alias"),
     ("SELECT CAST(a AS STRING) FROM t", "has an item with a and without an alias"),
     ("SELECT (SELECT MAX(a) FROM t) FROM w", "has an item with a and without an alias"),
     ("SELECT * FROM t WHERE a > 10", "shows all columns with *"),
