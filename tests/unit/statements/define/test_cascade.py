@@ -266,6 +266,90 @@ def test_views_of_cubes_facts_and_their_tables(session: Session) -> None:
     assert table(session, "SELECT * FROM of_base") == before["of_base"]
 
 
+EVENTS = """
+CREATE CUBE sales (shop STRING, n BIGINT MEASURE COUNT, amount BIGINT MEASURE SUM, best INT MEASURE MAX,
+  sold TIMESTAMP TIME);
+CREATE TABLE ev (sold TIMESTAMP, shop STRING, cents INT, price INT, note STRING)
+  PARTITIONED BY (d STRING);
+CREATE FACT g OF CUBE sales STORED IN (TABLE ev PERIOD DAILY PARTITIONED BY sold AS (d)
+  RAW (amount AS CAST(cents AS BIGINT) + `PRICE`, best AS price)) ROLLUPS (DAILY (shop), MONTHLY);
+INSERT INTO ev VALUES (TIMESTAMP '2024-01-01 10:00:00', 'a', 10, 3, 'x', '2024-01-01'),
+  (TIMESTAMP '2024-01-02 11:00:00', 'b', 20, 5, 'y', '2024-01-02');
+REFRESH FACT g;
+SET rewriter.verify = certificate
+"""
+SALES = (
+    "SELECT shop, COUNT(*), SUM(amount), MAX(best){} FROM sales WHERE sold >= '2024-01-01' AND sold < '2024-01-03' "
+    "GROUP BY shop"
+)
+
+
+def fact_text(session: Session) -> str:
+    ((text,),) = session.execute("SHOW CREATE FACT g").rows()
+    return str(text)
+
+
+def test_facts_of_events_follow(session: Session) -> None:
+    """The cube keeps its columns, and rollups their proofs; the fact says how an event gives the columns."""
+    list(session.script(EVENTS))
+    rolled, of_events = SALES.format(""), SALES.format(", MAX(sold)")
+    before, shown = (table(session, rolled), table(session, of_events)), fact_text(session)
+    for old, new in (("shop", "store"), ("cents", "`c 1`"), ("price", "cents"), ("sold", "happened")):
+        with pytest.raises(IntegrityError, match="the fact 'g' reads it") as caught:
+            session.execute(f"ALTER TABLE ev RENAME COLUMN {old} TO {new}")
+        assert caught.value.hint == "CASCADE lets the fact follow: its cube keeps its columns."
+        (warning,) = session.execute(f"ALTER TABLE ev RENAME COLUMN {old} TO {new} CASCADE").warnings
+        assert warning == f"the fact g reads {new.strip('`')} now, and its cube keeps its columns"
+        assert (table(session, rolled), table(session, of_events)) == before
+        assert session.plan(rolled).uses[0].table.name == "g_daily"
+    raw = "RAW (amount AS CAST(`c 1` AS BIGINT) + cents, best AS cents, shop AS store, sold AS happened)"
+    assert raw in fact_text(session)
+    session.execute("INSERT INTO ev VALUES (TIMESTAMP '2024-01-02 12:00:00', 'c', 1, 1, 'z', '2024-01-02')")
+    session.execute("REFRESH FACT g")
+    after = table(session, rolled)
+    assert after[1] == ["('a', 1, 13, 3)", "('b', 1, 25, 5)", "('c', 1, 2, 1)"]
+    assert all(row[8] in ("agrees", "nothing compared") for row in session.execute("CHECK FACT g").rows())
+    session.execute("DROP FACT g")
+    (kept,) = session.execute(shown.replace("+ `PRICE`", "+ cents").replace("CAST(cents", "CAST(`c 1`").replace(
+        "best AS price", "best AS cents, shop AS store, sold AS happened")).warnings  # fmt: skip
+    assert "keeps its proofs: 2 rollup partitions are proven" in kept
+    for old, new in (("happened", "sold"), ("cents", "price"), ("`c 1`", "cents"), ("store", "shop")):
+        session.execute(f"ALTER TABLE ev RENAME COLUMN {old} TO {new} CASCADE")
+    assert "RAW (amount AS CAST(cents AS BIGINT) + price, best AS price)" in fact_text(session)
+    assert table(session, rolled) == after
+
+
+def test_columns_of_events_that_a_fact_does_not_read_are_free(session: Session) -> None:
+    list(session.script(EVENTS))
+    before = table(session, SALES.format(""))
+    session.execute("ALTER TABLE ev RENAME COLUMN note TO remark")
+    session.execute("ALTER TABLE ev DROP COLUMN remark")
+    for column in ("shop", "cents", "sold"):
+        with pytest.raises(IntegrityError, match="the fact 'g' reads it"):
+            session.execute(f"ALTER TABLE ev DROP COLUMN {column} CASCADE")
+    with pytest.raises(IntegrityError, match="counts the events of this RAW table as n"):
+        session.execute("ALTER TABLE ev RENAME COLUMN shop TO n CASCADE")
+    assert table(session, SALES.format("")) == before
+
+
+def test_an_expression_whose_value_has_the_name_of_the_column_does_not_follow(session: Session) -> None:
+    before, made, after = EVENTS.partition("CREATE FACT g")
+    fact = (made + after).partition(";")[0].replace("best AS price", "best AS length(to_json(struct(price)))")
+    list(session.script(before + fact))
+    with pytest.raises(IntegrityError) as caught:
+        session.execute("ALTER TABLE ev RENAME COLUMN price TO p CASCADE")
+    reason = "It cannot follow: the expression of best, length(to_json(struct(price))), names price beside a STRUCT."
+    assert caught.value.hint == f"{reason} DROP FACT g first."
+
+
+def test_facts_of_sums_name_the_change_of_their_cube(session: Session) -> None:
+    list(session.script(CUBE))
+    for cascade in ("", " CASCADE"):
+        with pytest.raises(IntegrityError, match="the fact 'f' reads it") as caught:
+            session.execute(f"ALTER TABLE h RENAME COLUMN n TO zz{cascade}")
+        assert "ALTER CUBE c RENAME COLUMN n TO zz renames it in all its tables" in str(caught.value.hint)
+
+
 def no_output_columns(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(column_uses._Search, "_is_output", lambda *_: False)
 
