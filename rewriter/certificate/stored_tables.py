@@ -230,21 +230,24 @@ def read_items(arm: exp.Select, stored: StoredTable, block: QueryBlock, executed
     """Returns the columns of a piece that the query may read, and checks them. The others are NULL: what a query around
     them selects of the cube, and nobody uses. ``executed`` is the tree of the executed text.
     """
-    selects, sources = ((node, counterpart(node, executed)) for node in (block.select, block.source))
+    blocks = [
+        (block.select, block.source),
+        (counterpart(block.select, executed), counterpart(block.source, executed)),
+    ]
     items = []
     for item in arm.expressions:
         value, name = item.unalias(), item.alias_or_name.lower()
         if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
-            if not any(may_read(select, source, name) for select, source in zip(selects, sources, strict=True)):
+            if not any(may_read(select, source, name) for select, source in blocks):
                 continue
             if name not in {column.lower() for column in stored.definition.get("raw") or ()}:
                 raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}, which the query may read")
-        check_item(item, stored, block)
+        _check_item(item, stored, block)
         items.append(item)
     return items
 
 
-def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
+def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
     of the partition's period.
     """

@@ -50,7 +50,7 @@ def offset_of_name(table: exp.Table) -> int | None:
     return start
 
 
-def may_read(select: exp.Select, source: exp.Expr, name: str) -> bool:
+def may_read(select: exp.Expr, source: exp.Expr, name: str) -> bool:
     """Tests whether a query may read the column ``name``, in lower case, of its source: it names it anywhere, or reads
     columns that it does not name.
     """

@@ -264,7 +264,8 @@ def _carried(fact: Fact, stored: StorageTable, cube: Cube) -> frozenset[str]:
 
 
 def _type_of(cube: Cube, name: str) -> str:
-    types = {column.name.lower(): column.type for column in (*cube.dimensions, *cube.measures)}
+    types = {column.name.lower(): column.type for column in cube.dimensions}
+    types |= {measure.name.lower(): measure.type for measure in cube.measures}
     return types.get(name.lower(), "timestamp")
 
 
