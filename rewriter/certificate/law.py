@@ -81,7 +81,6 @@ from rewriter.certificate.stored_tables import (
     base_period,
     carrying,
     check_inexact,
-    check_item,
     check_listed,
     check_origin,
     checked_starts,
@@ -91,6 +90,7 @@ from rewriter.certificate.stored_tables import (
     may_share,
     ranges_text,
     read_instant,
+    read_items,
     read_ranges,
     reasons_as_words,
     tables_of,
@@ -744,12 +744,11 @@ def _check_arm(
         raise NotUnderstood(f"{table.sql('spark')[:80]} in place of the cube")
     if any(column.table for column in arm.find_all(exp.Column)):
         raise NotUnderstood("a column with a qualifier in place of the cube")
-    for item in arm.expressions:
-        check_item(item, stored, block)
     columns, catalog = stored.table.definition["partition_columns"], reference.catalog
     test = (lambda _: True) if condition is None else ComputedExpressions().read(condition)
     # A time that is no column of events is the start of the period that a partition names.
-    named = {item.alias_or_name.lower(): item for item in arm.expressions}
+    items = read_items(arm, stored, block, reference.texts.trees[1])
+    named = {item.alias_or_name.lower(): item for item in items}
     times = {
         name: (ComputedExpressions().read(item.unalias()), catalog.computed_by(stored.table, item))
         for name, item in named.items()

@@ -226,9 +226,11 @@ class QueryBlock:
                 raise NotUnderstood("a query inside of another one that returns rows, over rollups")
             raise Refuted("the query returns rows, and a piece holds sums")
         output = {item.alias.lower() for item in select.expressions if item.alias}
+        # EXISTS reads no item, unless one makes the rows one group.
+        is_tested = isinstance(select.parent, exp.Exists) and not self.adds_up()
         for name, value in select.args.items():
             for clause in value if isinstance(value, list) else [value]:
-                if isinstance(clause, exp.Expr):
+                if isinstance(clause, exp.Expr) and not (is_tested and name == "expressions"):
                     names = output if name in ("order", "having", "group") else set()
                     for part in [clause] if name in ("having", "group") else clause.find_all(exp.AggFunc):
                         if name in ("having", "group", "order"):

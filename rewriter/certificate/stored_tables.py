@@ -23,6 +23,7 @@ from rewriter.certificate.periods import (
     starts,
     time_text,
 )
+from rewriter.certificate.subqueries import counterpart, may_read
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -281,7 +282,28 @@ def ranges_text(ranges: Sequence[Range]) -> str:
     )
 
 
-def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
+def read_items(arm: exp.Select, stored: StoredTable, block: QueryBlock, executed: exp.Expr) -> list[exp.Expr]:
+    """Returns the columns of a piece that the query may read, and checks them. The others are NULL: what a query around
+    them selects of the cube, and nobody uses. ``executed`` is the tree of the executed text.
+    """
+    blocks = [
+        (block.select, block.source),
+        (counterpart(block.select, executed), counterpart(block.source, executed)),
+    ]
+    items = []
+    for item in arm.expressions:
+        value, name = item.unalias(), item.alias_or_name.lower()
+        if isinstance(value, exp.Cast) and isinstance(value.this, exp.Null):
+            if not any(may_read(select, source, name) for select, source in blocks):
+                continue
+            if name not in {column.lower() for column in stored.definition.get("raw") or ()}:
+                raise NotUnderstood(f"{item.sql('spark')[:80]} of {stored.name}, which the query may read")
+        _check_item(item, stored, block)
+        items.append(item)
+    return items
+
+
+def _check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     """A column of a piece is the table's column of this name, what the table's declaration as events says, or the start
     of the partition's period.
     """
@@ -293,7 +315,7 @@ def check_item(item: exp.Expr, stored: StoredTable, block: QueryBlock) -> None:
     if name == EVENTS and isinstance(value, exp.Coalesce) and len(counters) == 1:
         if [part.sql() for part in value.expressions] != ["0"]:
             raise NotUnderstood(f"{value.sql('spark')[:80]} of {stored.name} as {name}")
-        check_item(exp.alias_(value.this.copy(), counters[0]), stored, block)
+        _check_item(exp.alias_(value.this.copy(), counters[0]), stored, block)
         return
     if name in block.other_times and raw is None:
         raise NotUnderstood(f"{name} of {stored.name}, which no partition column names")

@@ -50,6 +50,29 @@ def offset_of_name(table: exp.Table) -> int | None:
     return start
 
 
+def may_read(select: exp.Expr, source: exp.Expr, name: str) -> bool:
+    """Tests whether a query may read the column ``name``, in lower case, of its source: it names it anywhere, or reads
+    columns that it does not name.
+    """
+    alias = source.alias_or_name.lower()
+    for node in select.walk(prune=lambda node: node is source):
+        if node is source:
+            continue
+        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+            return True
+        if isinstance(node, exp.Columns) or (isinstance(node, exp.Anonymous) and node.name.lower() == "identifier"):
+            return True
+        if isinstance(node, exp.Join) and node.method:
+            return True
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() == alias:
+            return True  # A struct of all columns.
+        if isinstance(node, exp.Identifier) and not isinstance(node.parent, exp.Table | exp.TableAlias):
+            is_given = isinstance(node.parent, exp.Alias) and node.arg_key == "alias"
+            if not is_given and ("(" in node.name or node.name.lower() == name):
+                return True
+    return False
+
+
 def counterpart(block: exp.Expr, executed: exp.Expr) -> exp.Expr:
     """Returns the node of the executed text in the place of one of the query's."""
     path = [block]

@@ -52,6 +52,7 @@ from rewriter.runtime.connection_settings import (
 from rewriter.runtime.profiles import profile_files, resolve_connection
 from rewriter.session import Session
 from rewriter.shell.configuration import configuration
+from rewriter.statements.resolve.fact_periods import skipped_tables
 from rewriter.terminal_text import printable
 
 # All checks, in the order in which a problem would show: the program, the machine, the warehouse.
@@ -240,21 +241,28 @@ def _leftovers(warehouse: Path, url: str | None, state: CatalogHealth) -> Check:
 
 def _rollups(warehouse: Path, url: str | None) -> Check:
     counts: dict[str, dict[str, int]] = {}
+    skipped: list[str] = []
     try:
         with Session(warehouse, engine="duckdb", catalog=url) as session:
             snapshot = session.snapshot()
             for fact in snapshot.facts():
+                surplus = skipped_tables(fact, snapshot).items()
+                skipped += [f"{table} has {', '.join(columns)}" for table, columns in surplus]
                 for stored in fact.tables:
                     count = len(snapshot.differing_keys(snapshot.table(stored.table)))
                     if count:
                         counts.setdefault(fact.name, {})[stored.table] = count
     except Error as problem:
         return failed("Rollups", problem)
-    if not counts:
-        return ok("Rollups", "none is known to differ from its base")
-    tables = ", ".join(f"{table} {count:,}" for of_fact in counts.values() for table, count in of_fact.items())
-    advice = f"{'; '.join(f'REFRESH FACT {fact}' for fact in counts)}. Queries do not use them until then."
-    return error("Rollups", f"partitions that differ from their base: {tables}", advice)
+    of_skipped = f"REFRESH FACT skips tables with columns that their facts do not list: {'; '.join(skipped)}"
+    if counts:
+        tables = ", ".join(f"{table} {count:,}" for of_fact in counts.values() for table, count in of_fact.items())
+        advice = f"{'; '.join(f'REFRESH FACT {fact}' for fact in counts)}. Queries do not use them until then."
+        told = f"partitions that differ from their base: {tables}"
+        return error("Rollups", f"{told}; {of_skipped}" if skipped else told, advice)
+    if skipped:
+        return warning("Rollups", of_skipped, "ALTER FACT … ADD ROLLUP makes a rollup without them.")
+    return ok("Rollups", "none is known to differ from its base")
 
 
 # Checks of the engines: each runs a small query.

@@ -41,7 +41,7 @@ from rewriter.planner.rewrite.additivity import (
 )
 from rewriter.planner.rewrite.count_rewrites import Counters, aggregate_edits, shown_edits
 from rewriter.planner.rewrite.union_arms import merged_uses
-from rewriter.planner.scope.column_lineage import Columns
+from rewriter.planner.scope.column_lineage import Columns, NeededColumns
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.scope.inlining import of_source
 from rewriter.planner.scope.joins import contributes, filters, nullable, typed_conjuncts
@@ -109,7 +109,7 @@ class CubeQuery:
     counters: Counters = field(init=False)
     edits: list[Edit] = field(init=False)
     #: find_demand: the needed columns, and the requirements on partitions.
-    needed_columns: tuple[str, ...] = field(init=False)
+    needed_columns: NeededColumns = field(init=False)
     demand: Demand = field(init=False)
     #: choose_cover, build_arms, check_bounds.
     choice: Choice = field(init=False)
@@ -222,10 +222,10 @@ def _find_demand(query: CubeQuery) -> None:
     visible_nodes = query.nodes if query.visible else [node for node in query.nodes if not _is_star(node, columns)]
     natural = query.cube.column_order if _is_natural(query.select) else ()
     values = (value for _, value in query.correlated)
-    query.needed_columns = tuple(
-        columns.needed_names(visible_nodes, values, (*query.counters.relation_measures, *natural))
+    query.needed_columns = columns.needed_columns(
+        visible_nodes, values, (*query.counters.relation_measures, *natural), shown=query.visible
     )
-    offered = tuple(dict.fromkeys((*query.needed_columns, *measures)))
+    offered = tuple(dict.fromkeys((*query.needed_columns.read, *measures)))
     # If no value of another time can match, no partition is read.
     is_empty = any(not ranges_ for ranges_ in time.secondary_ranges.values())
     query.demand = Demand(
@@ -256,7 +256,8 @@ def _build_arms(query: CubeQuery) -> None:
     """Replaces the cube's name by the union of its arms."""
     source = query.source
     query.arms = _arms(query.choice, query.reader, query.demand, query.cube.calendar)
-    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, query.needed_columns, query.counters.extras)]
+    read, unread = query.needed_columns.read, query.needed_columns.unread
+    parts: list[Part] = [*arms_module.relation(query.arms, query.cube, read, query.counters.extras, unread)]
     if not source.node.alias:
         parts.append(f" AS {quote_identifier(source.node.name)}")
     query.edits.insert(0, Edit(source.span, tuple(parts), f"{query.cube.name} becomes {_counted(query.arms)}"))

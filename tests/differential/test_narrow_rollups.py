@@ -18,6 +18,7 @@ import rewriter
 from rewriter.dbapi import Connection
 from rewriter.exec.engine import Engine
 from rewriter.planner.cover import choose_facts
+from rewriter.planner.scope.column_lineage import Columns, NeededColumns
 from rewriter.statements.maintain import check_fact, refresh_fact
 from tests.rotation import share
 
@@ -33,6 +34,14 @@ AGGREGATES = ("COUNT(*)", "SUM(n)", "SUM(ms)", "MAX(slowest)", "AVG(depth)", "SU
               "SUM(ms) FILTER (WHERE user_id < 3)")  # fmt: skip
 KEYS = (*DIMENSIONS, "date_trunc('month', t)", "to_date(t)", "upper(page)", "concat(page, country)", "user_id % 2")
 CONDITIONS = ("page = 'p1'", "country IN ('c0', 'c2')", "user_id < 3", "country IS NULL", "page <> country")
+#: Items of views and subqueries that no query uses.
+COMPUTED = (
+    "upper(country) AS uc",
+    "concat(page, country) AS pc",
+    "user_id + 1 AS next",
+    "ms * 2 AS twice_ms",
+    "length(page)",
+)
 ROLLED = {"n": "SUM(n)", "ms": "SUM(ms)", "slowest": "MAX(slowest)", "seen": "SUM(seen)", "depth": "SUM(depth)"}
 
 
@@ -141,9 +150,30 @@ class World:
         expected = query.replace("COUNT(*)", "COALESCE(SUM(n), 0)").replace("AVG(depth)", "SUM(depth) / SUM(seen)")
         expected = expected.replace("COUNT(country)", "COALESCE(SUM(CASE WHEN country IS NULL THEN 0 ELSE n END), 0)")
         base = "(SELECT *, to_timestamp(p, 'yyyy-MM-dd-HH') AS t FROM hours)"
-        returned = self.connection.execute(query.format("views")).fetchall()
+        before, cube = self._cube()
+        asked = before + query.format(cube)
+        returned = self.connection.execute(asked).fetchall()
         wanted = self.connection.execute(expected.format(base)).fetchall()
-        assert _sorted(returned) == _sorted(wanted), query.format("views")
+        assert _sorted(returned) == _sorted(wanted), asked
+
+    def _cube(self) -> tuple[str, str]:
+        """Returns what stands before a query, and the name or the subquery by which it reads the cube. Most of these
+        select columns that the query does not use.
+        """
+        source = self.source
+        kind = source.choice(("cube", "cube", "view", "view of view", "derived", "with", "nested"))
+        columns = [*TYPES, "t", *source.sample(COMPUTED, source.randint(0, len(COMPUTED)))]
+        items = ", ".join(source.sample(columns, len(columns)))
+        if kind == "cube":
+            return "", "views"
+        if kind == "with":
+            return f"WITH w AS (SELECT {items} FROM views) ", source.choice(("w", "w AS v"))
+        if kind.startswith("view"):
+            self.connection.execute(f"CREATE OR REPLACE VIEW shown AS SELECT {items} FROM views")
+            self.connection.execute(f"CREATE OR REPLACE VIEW twice AS SELECT {', '.join([*TYPES, 't'])} FROM shown")
+            return "", "shown" if kind == "view" else "twice"
+        inner = f"(SELECT {items} FROM views) AS i"
+        return "", inner if kind == "derived" else f"(SELECT *, page AS again FROM {inner}) AS o"
 
 
 def _declared(columns: dict[str, str]) -> str:
@@ -205,7 +235,19 @@ def _compare_at_full_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_fact, "carried", lambda columns, cube: plain(None, cube))
 
 
-@pytest.mark.parametrize("fault", [_serve_all, _compute_from_rollups, _compare_at_full_width])
+def _lose_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that a query reads through a subquery is taken for one that nobody reads."""
+    plain = Columns.needed_columns
+
+    def needed(*arguments: Any, **named: Any) -> NeededColumns:
+        columns = plain(*arguments, **named)
+        read = columns.read[:-1] if columns.unread else columns.read
+        return NeededColumns(read, (*columns.unread, *columns.read[len(read) :]))
+
+    monkeypatch.setattr(Columns, "needed_columns", needed)
+
+
+@pytest.mark.parametrize("fault", [_serve_all, _compute_from_rollups, _compare_at_full_width, _lose_a_column])
 def test_planted_faults_are_caught(
     fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

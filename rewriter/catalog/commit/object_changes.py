@@ -19,6 +19,7 @@ from rewriter.catalog.model.json_codec import Object, decode_object, key_of, kin
 from rewriter.catalog.model.key_ranges import KeyRange
 from rewriter.catalog.model.objects import (
     DEFAULT_DATABASE,
+    Aggregate,
     CatalogProperties,
     Cube,
     Fact,
@@ -173,7 +174,7 @@ class ObjectChanges:
             raise InternalError(f"the table '{table.name}' has no definition")
         if change.types:
             self._check_columns_unused(live, change.types)
-        self._check_names_unused(live, {**change.renamed, **dict.fromkeys(change.dropped)})
+        self._check_names_unused(live, {**change.renamed, **dict.fromkeys(change.dropped)}, change.judged)
         if change.added or change.renamed:
             self._check_no_count_hidden(live, [*(column.name for column in change.added), *change.renamed.values()])
         if change.alters_reads:
@@ -223,8 +224,9 @@ class ObjectChanges:
             cube = self._context.live_object(fact.cube) if stored is not None else None
             if stored is None or stored.raw is None or not isinstance(cube, Cube):
                 continue
-            carried = cube.column_order if fact.columns is None else fact.columns
-            counted = {name.lower() for name in carried} - {name.lower() for name in stored.raw}
+            carried = cube.columns_in(fact.columns)
+            counts = {measure.name.lower() for measure in cube.measures if measure.aggregate is Aggregate.COUNT}
+            counted = (counts & carried) - {name.lower() for name in stored.raw}
             for column in columns:
                 if column.lower() in counted:
                     raise IntegrityError(
@@ -235,14 +237,14 @@ class ObjectChanges:
                         hint="Choose another name.",
                     )
 
-    def _check_names_unused(self, table: Table, changed: Mapping[str, str | None]) -> None:
+    def _check_names_unused(self, table: Table, changed: Mapping[str, str | None], judged: Fact | None) -> None:
         """Raises ``IntegrityError`` COLUMN_IN_USE if a fact reads one of these columns of the table under its name.
-        ``changed`` are the new names, ``None`` for a column that leaves.
+        ``changed`` are the new names, ``None`` for a column that leaves. The fact ``judged`` of a RAW table does not.
         """
         for fact, _ in self._context.live_facts() if changed else ():
             stored = fact.storage_table(table.name)
             cube = self._context.live_object(fact.cube) if stored is not None else None
-            if stored is None or not isinstance(cube, Cube):
+            if stored is None or not isinstance(cube, Cube) or fact == judged:
                 continue
             own = cube.columns_in(fact.columns_of(stored)) | {time.lower() for time in cube.times}
             for column, name in changed.items():

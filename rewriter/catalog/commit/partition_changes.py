@@ -36,6 +36,7 @@ from rewriter.catalog.model.proofs import BEFORE_FACT, BY_ADD_PARTITION, OPEN_PR
 from rewriter.catalog.model.stored_rows import origins_in, properties_in
 from rewriter.errors import ConflictError, IntegrityError, InternalError, partitions_not_found
 from rewriter.lazy_dataclass import dataclass
+from rewriter.terminal_text import counted
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -364,7 +365,7 @@ class PartitionChanges:
         gone = rows.retired(self._context.connection, base)
         if gone:
             raise IntegrityError(
-                f"rows for {len(gone)} partitions of '{table.name}' are too late, such as "
+                f"rows for {counted(len(gone), 'partition')} of '{table.name}' are too late, such as "
                 f"{partition_name(table.partition_columns, new[min(gone)].values)}: MAINTAIN FACT has dropped these "
                 "partitions, and the rollups over them could not be computed again",
                 condition="LATE_EVENTS",

@@ -255,7 +255,8 @@ class AlterColumns:
 
     ``renamed`` are the new names of data columns; their values in files keep the stored name. ``dropped`` are data
     columns that the table no longer has. Both conflict as new columns do. No fact may use such a column: that of a cube
-    whose change comes first in the same commit uses the new name.
+    whose change comes first in the same commit uses the new name. ``judged`` is the fact of a RAW table, as it is then:
+    its expressions were found to read none of these columns.
     """
 
     table: Table
@@ -265,6 +266,7 @@ class AlterColumns:
     defaults: Mapping[str, str | None] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
+    judged: Fact | None = None
 
     @property
     def alters_reads(self) -> bool:

@@ -40,13 +40,18 @@ _MOST_SHARED_RANGES = 16
 
 
 def relation(
-    arms: Sequence[Arm], cube: Cube, columns: Sequence[str], extras: Mapping[str, Extra] | None = None
+    arms: Sequence[Arm],
+    cube: Cube,
+    columns: Sequence[str],
+    extras: Mapping[str, Extra] | None = None,
+    unread: Sequence[str] = (),
 ) -> list[str | TableToken]:
     """``(SELECT … UNION ALL SELECT …)`` over the arms, with ``columns`` of the cube in that order; without arms an
     empty relation. ``extras`` are further columns, by name: each returns its expression over an arm's table.
+    ``unread`` are columns of the cube that the query names and nobody reads: they are NULL.
     """
     if not arms:
-        return [f"({_empty(cube, columns, extras or ())})"]
+        return [f"({_empty(cube, (*columns, *unread), extras or ())})"]
     parts: list[str | TableToken] = ["("]
     stored_types = {id(arm): _stored_types(arm, cube) for arm in arms}
     types = _measure_types([*stored_types.values()], cube)
@@ -64,6 +69,7 @@ def relation(
         predicates = [_predicate(arm) for arm in scan]
         items = [_item(name, [typed_column(arm, name) for arm in scan], predicates) for name in columns]
         items += [_item(name, [extra(arm) for arm in scan], predicates) for name, extra in (extras or {}).items()]
+        items += [_null(cube, name) for name in unread]
         parts += [f"SELECT {', '.join(items)} FROM ", TableToken(scan[0].table)]
         either = predicates[0] if len(scan) == 1 else " OR ".join(f"({predicate})" for predicate in predicates)
         parts.append(f" WHERE {either}")
@@ -135,13 +141,13 @@ def partition_column(arm: Arm, name: str, cube: Cube) -> str:
 
 
 def _empty(cube: Cube, columns: Sequence[str], extras: Iterable[str]) -> str:
-    types = {column.name.lower(): column.type for column in cube.dimensions}
-    types |= {measure.name.lower(): measure.type for measure in cube.measures}
-    items = [
-        f"CAST(NULL AS {types.get(name.lower(), 'timestamp').upper()}) AS {quote_identifier(name)}" for name in columns
-    ]
+    items = [_null(cube, name) for name in columns]
     items += [f"CAST(NULL AS BIGINT) AS {quote_identifier(name)}" for name in extras]
     return f"SELECT {', '.join(items)} WHERE 1 = 0"
+
+
+def _null(cube: Cube, name: str) -> str:
+    return f"CAST(NULL AS {_type_name(cube, name)}) AS {quote_identifier(name)}"
 
 
 def _start_expression(layout: TimeLayout) -> str:

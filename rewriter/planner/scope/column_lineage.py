@@ -6,16 +6,16 @@ Everything else may leave rows out or repeat them (joins, DISTINCT, LIMIT, windo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from rewriter.lazy_dataclass import dataclass
-from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries
+from rewriter.planner.scope.blocks import Block, CubeSource, inner_queries, modifiers
 from rewriter.planner.scope.deterministic import is_scalar
-from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked
+from rewriter.planner.scope.inlining import OutputNames, belongs, is_marked, names_in
 from rewriter.planner.scope.joins import conjuncts, relations
 from rewriter.planner.scope.projections import own_nodes, substituted
 from rewriter.planner.text.sqlglot_trees import one_of
@@ -235,6 +235,14 @@ def columns_in(value: exp.Expr) -> Iterator[str]:
 # Decides which columns of a block belong to a cube, and which of them the derived table in its place must offer.
 
 
+@dataclass(frozen=True)
+class NeededColumns:
+    """Columns of a cube, in its order: those that a query reads, and those that its text names and nobody reads."""
+
+    read: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
 class Columns:
     """Resolves the columns of a block for one of its cubes, by Spark's rules."""
 
@@ -342,17 +350,15 @@ class Columns:
             select = select.parent_select
         return columns[column.name.lower()]
 
-    def needed_names(
-        self, nodes: Iterable[exp.Expr], correlated: Iterable[exp.Expr], extra: Iterable[str]
-    ) -> tuple[str, ...]:
-        """Returns the cube's columns that the derived table must offer, in the cube's order.
+    def needed_columns(
+        self, nodes: Iterable[exp.Expr], correlated: Iterable[exp.Expr], extra: Iterable[str], *, shown: bool
+    ) -> NeededColumns:
+        """Returns the cube's columns that the derived table must offer.
 
         ``nodes`` are the nodes of the effective block and its inlined conditions, ``correlated`` the values that
-        subqueries read, ``extra`` further names.
+        subqueries read, ``extra`` further names. ``shown`` says that ``*`` of the block shows columns of the cube.
         """
         names = {name.lower() for name in extra}
-        for level in self._source.levels:
-            names |= {column.name.lower() for column in level.named_columns()}
         for value in correlated:
             names |= {column.name.lower() for column in value.find_all(exp.Column) if is_marked(column)}
         for node in nodes:
@@ -360,8 +366,35 @@ class Columns:
                 names.update(column.name.lower() for column in self._columns_for(node))
         hint = self._block.select.args.get("hint")
         names |= {column.name.lower() for column in hint.find_all(exp.Column)} if hint is not None else set()
-        order = self._source.cube.column_order
-        return tuple(name for name in order if name.lower() in names) or (order[0],)
+        levels, cube = self._source.levels, self._source.cube
+        named = {column.name.lower() for level in levels for column in level.named_columns()}
+        used = self._names_used(shown=shown) if levels else set()
+        for level in reversed(levels):
+            used = level.names_read(used)
+        # The leading time of a row is always known, and so are all times on which a zone's clocks are read.
+        kept = {time.lower() for time in (cube.times[:1] if cube.calendar.is_utc else cube.times)}
+        names |= named if used is None else named & (used | kept)
+        read, unread = (
+            tuple(name for name in cube.column_order if name.lower() in of) for of in (names, named - names)
+        )
+        return NeededColumns(read if read or unread else (cube.column_order[0],), unread)
+
+    def _names_used(self, *, shown: bool) -> Set[str] | None:
+        """Returns the names, in lower case, by which the block and its subqueries may read columns of the source;
+        ``None`` for all of its columns.
+        """
+        select, alias = self._block.select, self._source.alias
+        if modifiers(select) - {"laterals"} or any(join.args.get("method") for join in select.find_all(exp.Join)):
+            return None
+        # Queries in WITH and in FROM see no column of the block.
+        bodies = [relation.unnest() for relation in relations(select) if isinstance(relation, exp.Subquery)]
+        apart = {id(node) for node in (select.args.get("with_"), *bodies) if isinstance(node, exp.With | exp.Query)}
+        for star in select.find_all(exp.Star):
+            is_own = star.find_ancestor(exp.Select) is select and not isinstance(star.parent, exp.Count | exp.Column)
+            is_qualified = isinstance(star.parent, exp.Column) and star.parent.table.lower() == alias.lower()
+            if is_qualified or (is_own and (shown or not isinstance(star.parent, exp.Select))):
+                return None
+        return names_in([select], alias, apart)
 
     def _columns_for(self, node: exp.Expr) -> Iterable[exp.Column]:
         """Returns the columns that a node of the block reads, or may read, of the cube."""

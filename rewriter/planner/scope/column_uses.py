@@ -18,6 +18,7 @@ from rewriter.grammar.unparse import quote_name
 from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.blocks import CatalogReader, catalog_name, is_file, key_of, modifiers
 from rewriter.planner.scope.cte_references import CteReferences
+from rewriter.planner.scope.item_names import certain_item_name
 from rewriter.planner.scope.joins import relations
 from rewriter.planner.text.query_text import QueryText, has_place
 
@@ -54,11 +55,13 @@ class _Use:
 class ColumnUses:
     """The uses of a column in a query.
 
+    ``given`` are the names, by the offset behind it, of items that have the names that engines make of their texts.
     ``reads`` says whether the query itself names one of the sources, ``shows_all`` whether ``*`` shows their columns.
     ``doubt`` is the reason why there may be other uses, and ``obstacle`` why another name would change the result.
     """
 
     uses: tuple[_Use, ...] = ()
+    given: tuple[tuple[int, str], ...] = ()
     reads: bool = False
     shows_all: bool = False
     doubt: str | None = None
@@ -66,10 +69,12 @@ class ColumnUses:
 
     def with_name(self, query: str, name: str) -> str:
         """Returns the query with another name of the column. Its output columns keep their names."""
-        for use in sorted(self.uses, key=lambda use: use.span.start, reverse=True):
-            typed = query[use.span.start : use.span.end]
-            alias = f" AS {typed}" if use.is_item else ""
-            query = f"{query[: use.span.start]}{use.qualifier}{quote_name(name)}{alias}{query[use.span.end :]}"
+        edits = [(end, end, f" AS {quote_name(item_name)}") for end, item_name in self.given]
+        for use in self.uses:
+            alias = f" AS {query[use.span.start : use.span.end]}" if use.is_item else ""
+            edits.append((use.span.start, use.span.end, f"{use.qualifier}{quote_name(name)}{alias}"))
+        for start, end, text in sorted(edits, reverse=True):
+            query = f"{query[:start]}{text}{query[end:]}"
         return query
 
 
@@ -118,6 +123,8 @@ class _Search:
         self._column, self._new_name, self._depth = column, new_name, depth
         self._relations: dict[int, tuple[_Relation, ...]] = {}
         self._open_ctes: set[int] = set()
+        #: Names of items, by the offset behind them.
+        self._given: dict[int, str] = {}
 
     @cached_property
     def _ctes(self) -> CteReferences:
@@ -145,7 +152,8 @@ class _Search:
             raise _DoubtError("shows all columns with *")
         if shows_all:
             obstacles.append("shows all columns with *")
-        return ColumnUses(tuple(uses), True, shows_all, obstacle=obstacles[0] if obstacles else None)
+        given = tuple(self._given.items())
+        return ColumnUses(tuple(uses), given, True, shows_all, obstacle=obstacles[0] if obstacles else None)
 
     def _refuse_opaque(self) -> None:
         for node in self._text.nodes:
@@ -381,11 +389,19 @@ class _Search:
         return False
 
     def _note_unnamed_item(self, column: exp.Column, obstacles: list[str]) -> None:
+        """Notes the name of an item without an alias that has a column in it, or that its name is not certain."""
         node: exp.Expr = column
         while node.parent is not None:
             in_list = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
             if in_list and node is not column and not isinstance(node, exp.Alias):
-                obstacles.append(f"has an item with {self._column} and without an alias")
+                item = self._text.select_item(int(column.this.meta["start"]))
+                columns = {inner_column.name.lower() for inner_column in node.find_all(exp.Column)}
+                name = certain_item_name(self._text.text[item.start : item.end], columns)
+                # Such a name as that of a cast, which is the column's own, could mean something in ORDER BY.
+                if name is None or name.isidentifier() or node.find(exp.Query) is not None:
+                    obstacles.append(f"has an item with {self._column} and without an alias")
+                else:
+                    self._given[item.end] = name
             node = node.parent
 
     def _qualifier(self, relation: _Relation, blocks: list[exp.Select], obstacles: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.first_rows import returns_first_rows
 from rewriter.planner.scope.joins import contributes, relations, typed_conjuncts
 from rewriter.planner.scope.projections import descend, own_nodes, projection_of, substituted
-from rewriter.planner.text.sqlglot_trees import find_all, one_of, walk
+from rewriter.planner.text.sqlglot_trees import children, find_all, one_of, walk
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Cube
@@ -59,6 +59,37 @@ class Level:
         if where is not None:
             yield from typed_conjuncts(where, substituted(where, self.value_of))
 
+    def names_read(self, names: Set[str] | None) -> Set[str] | None:
+        """Returns the names of its relation's columns that the subquery reads where the query around it reads
+        ``names`` of the subquery's columns. ``None`` stands for all names; all are in lower case.
+
+        An item that nobody reads reads nothing: the subquery returns the same rows whatever its value is.
+        """
+        items = {id(item): (self._name_of(index, item), item) for index, item in enumerate(self.select.expressions)}
+        read: Set[str] | None = names_in(
+            [clause for clause in map(self.select.args.get, ("where", "hint")) if clause is not None], self.alias
+        )
+        # An item may use the name of another one.
+        found = True
+        while found and read is not None:
+            wanted = None if names is None else names | read
+            used = [key for key, (name, _) in items.items() if wanted is None or name is None or name in wanted]
+            found = bool(used)
+            of_items = names_in([items.pop(key)[1] for key in used], self.alias)
+            read = None if of_items is None else read | of_items
+        if read is None or not self.passes_all:
+            return read
+        return None if names is None else read | names
+
+    def _name_of(self, index: int, item: exp.Expr) -> str | None:
+        """Returns the name of an item, in lower case; ``None`` for one that only the engine names."""
+        if _is_star(item, self.alias):
+            return ""
+        names = self.column_lists[-1] if self.column_lists else ()
+        if index < len(names):
+            return names[index].name.lower()
+        return item.alias_or_name.lower() if isinstance(item, exp.Alias | exp.Column) else None
+
     def named_columns(self) -> Iterator[exp.Column]:
         """Returns the cube's columns that the subquery's text names."""
         for node in (*self.select.expressions, self.select.args.get("where")):
@@ -68,6 +99,34 @@ class Level:
                     yield from (
                         inner_column for inner_column in find_all(value, exp.Column) if belongs(inner_column, None)
                     )
+
+
+def names_in(nodes: Iterable[exp.Expr], alias: str, apart: Container[int] = ()) -> Set[str] | None:
+    """Returns the names, in lower case, by which nodes may read columns of the relation ``alias``: all that they name,
+    and nothing that is given a name; ``None`` where they may read columns that they do not name. The ``*`` of a
+    subquery that passes on all columns is left to it. ``apart`` are the identities of nodes that are left out.
+    """
+    names: set[str] = set()
+    stack = [*nodes]
+    while stack:
+        node = stack.pop()
+        if id(node) in apart:
+            continue
+        stack += children(node)
+        if isinstance(node, exp.Identifier):
+            is_given = isinstance(node.parent, exp.Alias) and node.arg_key == "alias"
+            if is_given or isinstance(node.parent, exp.TableAlias | exp.Table):
+                continue
+            if "(" in node.name or (isinstance(node.parent, exp.Column) and _is_relation(node.parent, alias)):
+                return None  # An item that only the engine names; a struct of all columns.
+            names.add(node.name.lower())
+        elif isinstance(node, exp.Columns) or (isinstance(node, exp.Anonymous) and node.name.upper() == "IDENTIFIER"):
+            return None
+    return names
+
+
+def _is_relation(column: exp.Column, alias: str) -> bool:
+    return not column.table and column.name.lower() == alias.lower()
 
 
 @lru_cache(maxsize=256)

@@ -37,11 +37,23 @@ def item_name(item_text: str, integers: Collection[str] = (), aliases: Collectio
     ``integers`` are the names, in lower case, of columns of integers, ``aliases`` the names of the relations of its
     block.
     """
-    try:
-        name = _Namer(item_text, integers, aliases).name()
-    except (_UnknownError, SqlglotError, RecursionError):
-        name = None
+    name = _named(item_text, integers, aliases)
     return " ".join(item_text.split()) if name is None else name
+
+
+def certain_item_name(item_text: str, columns: Collection[str]) -> str | None:
+    """Returns the name of a column whose item is ``typed`` and reads ``columns``, in lower case, of any types; ``None``
+    where the rules do not cover it, or it may depend on the types.
+    """
+    names = {_named(item_text, integers, ()) for integers in ((), columns)}
+    return names.pop() if len(names) == 1 else None
+
+
+def _named(item_text: str, integers: Collection[str], aliases: Collection[str]) -> str | None:
+    try:
+        return _Namer(item_text, integers, aliases).name()
+    except (_UnknownError, SqlglotError, RecursionError):
+        return None
 
 
 def item_name_edits(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewriter.catalog.model import wider_types
-from rewriter.catalog.model.changes import AlterColumns, Change, CreateObject, DropObject
+from rewriter.catalog.model.changes import AlterColumns, AlterCube, Change, CreateObject, DropObject
 from rewriter.catalog.model.objects import View, parts_of
 from rewriter.catalog.model.temporary_views import TemporaryView, with_typed_names
 from rewriter.data_formats import DATA_FORMATS
@@ -24,6 +24,7 @@ from rewriter.lazy_dataclass import dataclass
 from rewriter.planner.scope.column_uses import ColumnUses, column_uses
 from rewriter.runtime.result import Result
 from rewriter.runtime.statement_runners import runs
+from rewriter.statements.define.raw_tables import reads_column, renamed_expressions
 from rewriter.statements.define.tables import new_column, no_partition_default
 from rewriter.statements.resolve.default_values import check_default
 from rewriter.statements.resolve.partition_specs import check_unique
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rewriter.catalog.commit.transaction import Writer
-    from rewriter.catalog.model.objects import Column, Table
+    from rewriter.catalog.model.objects import Column, Fact, Table
     from rewriter.grammar.families.cubes import RenameCubeColumn
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
@@ -62,7 +63,7 @@ def add_columns(statement: s.AddColumns, context: Context) -> Result:
 @runs(s.RenameColumn)
 def rename_column(statement: s.RenameColumn, context: Context) -> Result:
     """ALTER TABLE … RENAME COLUMN a TO b. Existing and later files have the values under the stored name. With CASCADE,
-    views that use the column follow.
+    views that use the column follow, and so does the fact of a RAW table: its cube keeps its columns.
 
     Raises UNRESOLVED_COLUMN and COLUMN_ALREADY_EXISTS; COLUMN_IN_USE if a view or a fact reads the column;
     ``NotSupportedError`` for a partition column and for an external table; and ``ConflictError`` where another
@@ -76,9 +77,12 @@ def rename_column(statement: s.RenameColumn, context: Context) -> Result:
     if name.lower() != column.name.lower():
         check_unique([named], table)
         views = views_renaming([table.name], column.name, name, statement, context)
-    if name != column.name:
-        _commit(AlterColumns(table, renamed={column.name: name}), statement.column_span, context, views)
-    return Result("ALTER TABLE RENAME COLUMN", warnings=views.warnings)
+    if name == column.name:
+        return Result("ALTER TABLE RENAME COLUMN")
+    of_fact = _fact_renaming(table, column.name, name, statement, context)
+    change = AlterColumns(table, renamed={column.name: name}, judged=of_fact.judged)
+    _commit(change, statement.column_span, context, views, of_fact.changes)
+    return Result("ALTER TABLE RENAME COLUMN", warnings=(*views.warnings, *of_fact.warnings))
 
 
 @runs(s.DropColumns)
@@ -110,8 +114,71 @@ def drop_columns(statement: s.DropColumns, context: Context) -> Result:
     names = [column.name for column in dropped]
     views = views_dropping([table.name], dict(zip(names, statement.spans, strict=True)), statement.cascade, context)
     span = Span(statement.spans[0].start, statement.spans[-1].end)
-    _commit(AlterColumns(table, dropped=tuple(names)), span, context, views)
+    _commit(
+        AlterColumns(table, dropped=tuple(names), judged=_fact_without(table, names, context)), span, context, views
+    )
     return Result("ALTER TABLE DROP COLUMNS", warnings=views.warnings)
+
+
+@dataclass(frozen=True)
+class _FactChanges:
+    """What a new name of a column of a RAW table changes in its fact: ``judged`` is the fact afterwards."""
+
+    judged: Fact | None = None
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _fact_renaming(table: Table, old: str, new: str, statement: s.RenameColumn, context: Context) -> _FactChanges:
+    """Returns how the fact of a RAW table follows a new name of a column; the commit refuses facts of other tables that
+    read the column.
+
+    Raises ``IntegrityError`` COLUMN_IN_USE for a fact that reads the column, without CASCADE; with it for one whose
+    expressions may read the column in a way that is not certain.
+    """
+    snapshot = context.snapshot
+    fact = snapshot.fact_using(table.name)
+    stored = None if fact is None else fact.storage_table(table.name)
+    if fact is None or stored is None or stored.raw is None:
+        return _FactChanges()
+    cube = snapshot.cube(fact.cube)
+    if not reads_column(fact, stored, table, cube, old, snapshot):
+        return _FactChanges(fact)
+    expressions = renamed_expressions(fact, stored, table, cube, (old, new), snapshot)
+    if isinstance(expressions, str) or not statement.cascade:
+        hint = "CASCADE lets the fact follow: its cube keeps its columns."
+        if isinstance(expressions, str):
+            hint = f"It cannot follow: {expressions}. DROP FACT {fact.name} first."
+        raise IntegrityError(
+            f"the column {old} of '{table.name}' cannot be renamed: the fact '{fact.name}' reads it",
+            condition="COLUMN_IN_USE",
+            position=statement.column_span,
+            object=old,
+            hint=hint,
+        )
+    storages = tuple(
+        replace(
+            storage,
+            tables=tuple(replace(of, raw=expressions) if of is stored else of for of in storage.tables),
+        )
+        for storage in fact.storages
+    )
+    altered = replace(fact, storages=storages)
+    pairs = tuple((of, altered if of == fact else of) for of in snapshot.facts_of(cube.name))
+    warning = f"the fact {fact.name} reads {new} now, and its cube keeps its columns"
+    return _FactChanges(altered, (AlterCube(cube, cube, pairs),), (warning,))
+
+
+def _fact_without(table: Table, names: Sequence[str], context: Context) -> Fact | None:
+    """Returns the fact of a RAW table that reads none of some columns; ``None`` where there is none."""
+    snapshot = context.snapshot
+    fact = snapshot.fact_using(table.name)
+    stored = None if fact is None else fact.storage_table(table.name)
+    if fact is None or stored is None or stored.raw is None:
+        return None
+    cube = snapshot.cube(fact.cube)
+    is_read = any(reads_column(fact, stored, table, cube, name, snapshot) for name in names)
+    return None if is_read else fact
 
 
 def _data_column(table: Table, name: str, span: Span, change: str) -> Column:
@@ -433,9 +500,15 @@ def reads_as_wider(type_: str, new_type: str) -> bool:
     return is_exact_double or wider_types.is_wider(new_type, type_)
 
 
-def _commit(change: AlterColumns, span: Span, context: Context, views: ViewChanges | None = None) -> None:
+def _commit(
+    change: AlterColumns,
+    span: Span,
+    context: Context,
+    views: ViewChanges | None = None,
+    earlier: Sequence[Change] = (),
+) -> None:
     with context.catalog.begin(context.snapshot) as transaction:
         try:
-            transaction.commit([change, *(views or ViewChanges()).changes(transaction)])
+            transaction.commit([*earlier, change, *(views or ViewChanges()).changes(transaction)])
         except Error as error:
             raise error.at(span) from None

@@ -28,7 +28,7 @@ from rewriter.statements.define.facts import (
     check_lateness,
     check_storages,
     read_storage,
-    skipped_tables,
+    skip_warnings,
     unproven_tables,
 )
 from rewriter.statements.define.mark_complete import additions
@@ -80,7 +80,7 @@ def alter_fact(statement: s.AlterFact, context: Context) -> Result:
         return Result("ALTER FACT")
     now = context.renewed()
     altered = now.snapshot.fact(fact.name)
-    skipped = skipped_tables(altered, now.snapshot.cube(fact.cube), now, before=fact)
+    skipped = skip_warnings(altered, now, before=fact)
     return Result("ALTER FACT", warnings=(*unproven_tables(altered, now, before=fact), *skipped))
 
 

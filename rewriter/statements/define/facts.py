@@ -25,7 +25,7 @@ from rewriter.statements.define.rollups import check_rollups, make_tables
 from rewriter.statements.define.tables import already_exists, plain_name
 from rewriter.statements.query.not_null_measures import check_stored_not_null
 from rewriter.statements.query.words_relied_on import new_fact
-from rewriter.statements.resolve.fact_periods import stored_periods, surplus_columns
+from rewriter.statements.resolve.fact_periods import skipped_tables
 from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.time_bounds import earlier
@@ -64,7 +64,7 @@ def create_fact(statement: s.CreateFact, context: Context) -> Result:
     now = context.renewed()
     created = now.snapshot.fact(fact.name)
     warnings = kept_proofs(created, now) if created.earlier else unproven_tables(fact, context)
-    skipped = skipped_tables(created, cube, now)
+    skipped = skip_warnings(created, now)
     return Result("CREATE FACT", warnings=(*warnings, *skipped, *new_fact(fact, context)))
 
 
@@ -136,18 +136,13 @@ def unproven_tables(fact: Fact, context: Context, before: Fact | None = None) ->
             )
 
 
-def skipped_tables(fact: Fact, cube: Cube, context: Context, before: Fact | None = None) -> Iterator[str]:
+def skip_warnings(fact: Fact, context: Context, before: Fact | None = None) -> Iterator[str]:
     """Yields a warning for each managed table of rollups that REFRESH FACT leaves alone, because it has columns that
     the fact does not list. The tables of ``before`` are left out.
     """
     old_tables = {stored.table for stored in before.tables} if before is not None else set()
-    surplus: dict[str, list[str]] = {}
-    for stored in stored_periods(fact):
-        table = context.snapshot.table(stored.table.table)
-        if not (stored.is_base or stored.table.trusted or table.external or table.name in old_tables):
-            surplus[table.name] = surplus_columns(stored, table, cube)
-    for name, columns in surplus.items():
-        if columns:
+    for name, columns in skipped_tables(fact, context.snapshot).items():
+        if name not in old_tables:
             yield (
                 f"REFRESH FACT skips {name}, which has {', '.join(columns)}: ALTER FACT … ADD ROLLUP makes a rollup "
                 "without"

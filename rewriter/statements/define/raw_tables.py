@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from rewriter.catalog.model.objects import View, parts_of
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import AnalysisError, Error, Span
 from rewriter.grammar.unparse import quote_name
 from rewriter.planner.rewrite.union_arms import counted_measures, is_count
+from rewriter.planner.scope.column_uses import ColumnUses, column_uses
 from rewriter.planner.scope.deterministic import is_scalar
 from rewriter.planner.text.query_text import QueryText
 from rewriter.statements.define.cubes import not_supported
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Column, Cube, Fact, Table
+    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
     from rewriter.grammar.families import facts as s
+    from rewriter.planner.scope.blocks import CatalogReader
 
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
 _TIME_TYPES = ("timestamp", "date")
@@ -215,3 +218,69 @@ def _check_expression(column: s.RawColumn, table: Table) -> None:
 
 def _invalid(message: str, at: Span, hint: str, named: str | None = None) -> AnalysisError:
     return AnalysisError(message, condition="INVALID_FACT", position=at, object=named, hint=hint)
+
+
+# RENAME and DROP COLUMN of a RAW table: its cube keeps its columns, and the fact says how an event gives them.
+
+
+def reads_column(
+    fact: Fact, stored: StorageTable, table: Table, cube: Cube, column: str, reader: CatalogReader
+) -> bool:
+    """Tests whether a fact may read a column of its RAW table: by an expression, or as a column of its cube."""
+    raw = stored.raw or {}
+    expressions = {name.lower() for name in raw}
+    is_own = column.lower() in _carried(fact, stored, cube) - expressions
+    return is_own or any(_uses(sql, table, column, None, reader) != ColumnUses(reads=True) for sql in raw.values())
+
+
+def renamed_expressions(
+    fact: Fact, stored: StorageTable, table: Table, cube: Cube, change: tuple[str, str], reader: CatalogReader
+) -> Mapping[str, str] | str:
+    """Returns the expressions of a RAW table after a change of a column's name, the old and the new one; or why it is
+    not certain that they have the values that they had.
+    """
+    old, new = change
+    expressions: dict[str, str] = {}
+    for name, sql in (stored.raw or {}).items():
+        uses = _uses(sql, table, old, new, reader)
+        reason = uses.doubt or uses.obstacle or ("reads all columns with *" if uses.shows_all else None)
+        if reason is not None:
+            return f"the expression of {name}, {sql}, {reason}"
+        changed = _of_query(uses.with_name(_query_of(sql, table), new), table)
+        own = next((column for column in table.columns if column.name.lower() == old.lower()), None)
+        is_own = changed == quote_name(new) and name.lower() == new.lower()
+        # A column of the name and type of the cube's needs no expression. A count without one is of the events.
+        if is_count(cube, name) or not (is_own and own is not None and own.type == _type_of(cube, name)):
+            expressions[name] = changed
+    given = {name.lower() for name in expressions}
+    for name in cube.column_order:
+        if name.lower() == old.lower() and name.lower() in _carried(fact, stored, cube) - given:
+            expressions[name] = quote_name(new)
+    return expressions
+
+
+def _carried(fact: Fact, stored: StorageTable, cube: Cube) -> frozenset[str]:
+    return cube.columns_in(fact.columns_of(stored)) | {time.lower() for time in cube.times}
+
+
+def _type_of(cube: Cube, name: str) -> str:
+    types = {column.name.lower(): column.type for column in cube.dimensions}
+    types |= {measure.name.lower(): measure.type for measure in cube.measures}
+    return types.get(name.lower(), "timestamp")
+
+
+def _uses(sql: str, table: Table, column: str, new_name: str | None, reader: CatalogReader) -> ColumnUses:
+    view = View(0, "", _query_of(sql, table))
+    return column_uses(view, {table.name.lower()}, column, new_name, reader)
+
+
+def _query_of(sql: str, table: Table) -> str:
+    return f"SELECT ({sql}){_source(table)}"
+
+
+def _of_query(query: str, table: Table) -> str:
+    return query.removeprefix("SELECT (").removesuffix(f"){_source(table)}")
+
+
+def _source(table: Table) -> str:
+    return f" AS rw_value FROM {'.'.join(map(quote_name, parts_of(table.name)))}"

@@ -12,6 +12,7 @@ from rewriter.timeline.time_bounds import earlier
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
+    from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.timeline.calendars import Period
     from rewriter.timeline.timeline import OrdinalRange
 
@@ -56,6 +57,19 @@ def surplus_columns(stored: StoredPeriod, table: Table, cube: Cube) -> list[str]
     known |= {column.lower() for layout in layouts for column in layout.columns}
     filled = table.partition_columns if stored.table.made else table.all_columns
     return [column.name for column in filled if column.name.lower() not in known]
+
+
+def skipped_tables(fact: Fact, snapshot: Snapshot) -> dict[str, list[str]]:
+    """Returns the managed tables of rollups that REFRESH FACT leaves alone, by name, each with the columns that it has
+    and the fact does not list.
+    """
+    cube, skipped = snapshot.cube(fact.cube), dict[str, list[str]]()
+    for stored in stored_periods(fact):
+        table = snapshot.table(stored.table.table)
+        if not (stored.is_base or stored.table.trusted or table.external):
+            columns = surplus_columns(stored, table, cube)
+            skipped |= {table.name: columns} if columns else {}
+    return skipped
 
 
 def passed_time(stored: StoredPeriod, now: int) -> RangeSet:

@@ -22,6 +22,7 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.words_relied_on import OWNER, words_of_table
+from rewriter.statements.resolve.fact_periods import skipped_tables
 from rewriter.statements.resolve.named_objects import named_fact
 from rewriter.timeline.kinds.registry import implementation
 from rewriter.timeline.periods import UpdatePeriod
@@ -39,13 +40,15 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
     """Returns one row per (storage table, period, time).
 
     ``first`` and ``latest`` are the names of partitions: dates of the cube's calendar, hours and minutes of UTC.
-    ``reason`` states why partitions are unproven or incomplete. The other time dimensions of a table have rows of
+    ``reason`` states why partitions are unproven or incomplete, and that REFRESH FACT skips a table, which has a column
+    that the fact does not list. The other time dimensions of a table have rows of
     their own, beside the rows of its leading one.
     """
     fact = named_fact(statement.fact, context)
     period = _period(statement)
     if statement.storage is not None:
         _check_storage(statement.storage, fact, statement)
+    skipped = skipped_tables(fact, context.snapshot)
     rows: list[Row] = []
     for storage in fact.storages:
         if statement.storage is not None and storage.name.lower() != statement.storage.lower():
@@ -53,18 +56,21 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
         for table in storage.tables:
             for table_period in sorted(table.layouts, reverse=True):
                 if period is None or table_period.kind is period:
-                    rows += [_timeline_row(fact, table, table_period, time, context) for time in table.times]
-    columns = (
+                    columns = skipped.get(table.table, ())
+                    rows += [_timeline_row(fact, table, table_period, time, columns, context) for time in table.times]
+    shown = (
         *strings("table", "period", "time", "implementation", "first", "latest"),
         *(Column(name, "bigint") for name in ("partitions", "holes", "ranges")),
         Column("consistent", "boolean"),
         *(Column(name, "bigint") for name in ("outdated", "unproven", "incomplete", "open")),
         *strings("reason"),
     )
-    return listing("SHOW TIMELINES", columns, rows)
+    return listing("SHOW TIMELINES", shown, rows)
 
 
-def _timeline_row(fact: Fact, table: StorageTable, period: Period, time: str, context: Context) -> Row:
+def _timeline_row(
+    fact: Fact, table: StorageTable, period: Period, time: str, surplus: Sequence[str], context: Context
+) -> Row:
     timeline_key = (table.table, period, time)
     line, outdated = context.snapshot.timeline(*timeline_key), context.snapshot.outdated(*timeline_key)
     unproven, incomplete = context.snapshot.unproven(*timeline_key), context.snapshot.incomplete(*timeline_key)
@@ -85,17 +91,18 @@ def _timeline_row(fact: Fact, table: StorageTable, period: Period, time: str, co
         unproven.count,
         incomplete.count,
         context.snapshot.open(*timeline_key).count,
-        _reason(fact, table, period, context) if time == table.time else None,
+        _reason(fact, table, period, surplus, context) if time == table.time else None,
     )
 
 
-def _reason(fact: Fact, table: StorageTable, period: Period, context: Context) -> str | None:
-    """Returns why rollup partitions are unproven or incomplete, and on whose word others count as right; ``None`` where
-    none is.
+def _reason(fact: Fact, table: StorageTable, period: Period, surplus: Sequence[str], context: Context) -> str | None:
+    """Returns why rollup partitions are unproven or incomplete, on whose word others count as right, and by which
+    columns (``surplus``) REFRESH FACT skips the table; ``None`` where none is.
     """
     timeline_key = (table.table, period, table.time)
     unproven, incomplete = context.snapshot.unproven(*timeline_key), context.snapshot.incomplete(*timeline_key)
-    reasons = []
+    is_skipped = surplus and not fact.is_base(table, period)
+    reasons = [f"REFRESH FACT skips the table, which has {', '.join(surplus)}"] if is_skipped else []
     if unproven.count:
         ordinals = unproven.ranges()
         storage = context.snapshot.table(table.table)

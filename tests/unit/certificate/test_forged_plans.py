@@ -41,6 +41,9 @@ OF_CUBE = f"FROM {{C}} WHERE {M}"
 FEBRUARY = "departed >= '2013-02-01' AND departed < '2013-03-01'"
 SUMS = f"SELECT carrier, SUM(distance) FROM flights WHERE {M} GROUP BY carrier"
 ROWS = f"SELECT carrier, distance, flights, departed FROM flights WHERE {M}"
+#: Its union has NULL for the carrier and the flights, which nobody reads.
+PART = f"SELECT SUM(distance) FROM (SELECT carrier, k, distance, flights FROM flights WHERE {M}) v"
+OF_PART = f"FROM (SELECT carrier, k, distance, flights {OF_CUBE}) v"
 FEBRUARY_SUMS = f"SELECT carrier, SUM(distance) FROM flights WHERE {FEBRUARY} GROUP BY carrier"
 _TOKEN = re.compile(r"\{C\}|«(.*?)\|(.*?)»", re.DOTALL)
 
@@ -119,6 +122,21 @@ def forged(session: Session, plan: str, template: str, **members: Any) -> dict[s
         (ROWS, "SELECT to_date(«departed|CASE WHEN hour(departed) = 9 THEN TIMESTAMP '1999-01-01 00:00:00' ELSE "
                f"departed END») {OF_CUBE}"),
         (ROWS, f"SELECT date_format(departed, «'yyyy-MM-dd'|'YYYY-MM-dd'») {OF_CUBE}"),
+        (PART, f"SELECT carrier, SUM(distance) {OF_PART} GROUP BY carrier"),
+        (PART, f"SELECT SUM(distance) {OF_PART} HAVING MAX(v.carrier) > 'A'"),
+        (PART, f"SELECT SUM(distance) {OF_PART} WHERE carrier = 'UA'"),
+        (PART, f"SELECT DISTINCT * {OF_PART}"),
+        (PART, f"SELECT COUNT(DISTINCT v.*) {OF_PART}"),
+        (PART, f"SELECT «COUNT(*)|COALESCE(SUM(flights), 0)» {OF_PART}"),
+        (PART, f"SELECT SUM(distance) {OF_PART} JOIN codes USING (k)"),
+        (PART, f"SELECT SUM(v.distance) {OF_PART} NATURAL JOIN names n"),
+        (PART, f"SELECT SUM(distance) {OF_PART} WHERE EXISTS (SELECT 1 FROM codes c WHERE c.code = v.carrier)"),
+        (PART, f"SELECT SUM(distance) {OF_PART} WHERE EXISTS (SELECT 1 FROM codes c WHERE c.code = carrier)"),
+        (PART, f"SELECT SUM(distance) {OF_PART} LATERAL VIEW explode(array(carrier)) e AS z WHERE z = 'UA'"),
+        (PART, f"SELECT SUM(distance) FROM (SELECT carrier, distance FROM {{C}} WHERE {M} AND k = 1) v"),
+        (PART, "SELECT SUM(distance) FROM (SELECT distance, u FROM (SELECT upper(carrier) AS u, distance "
+               f"{OF_CUBE}) i) v WHERE u = 'UA'"),
+        (PART, f"SELECT SUM(distance), IDENTIFIER('carrier') {OF_PART} GROUP BY ALL"),
         (FEBRUARY_SUMS, f"SELECT SUM(distance) {OF_CUBE} -- \\\nAND departed >= '2013-02-01'"),
         (SUMS, "SELECT n.name, «COUNT(*)|COALESCE(SUM(f.flights), 0)» FROM names n LEFT JOIN {C} f ON n.carrier = "
                f"f.carrier AND {_M_OF_F} GROUP BY n.name"),

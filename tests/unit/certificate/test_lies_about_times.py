@@ -388,6 +388,8 @@ text_lie("RAW time is truncated", "arm", r"CAST\(happened AS TIMESTAMP\)", "date
 text_lie("RAW time from the partition", "arm", r"CAST\(happened AS TIMESTAMP\)", "to_timestamp(h, 'yyyy-MM-dd-HH')")
 text_lie("RAW time is shifted", "arm", r"CAST\(happened AS TIMESTAMP\)", "timestampadd(MINUTE, 30, happened)")
 text_lie("another measure under a name", "arm", r"(SELECT |, )miles,", r"\1n AS miles,")
+text_lie("a column that is read is NULL", "arm", r"(SELECT |, )origin,", r"\1CAST(NULL AS STRING) AS origin,")
+text_lie("a measure that is read is NULL", "arm", r"(SELECT |, )miles,", r"\1CAST(NULL AS BIGINT) AS miles,")
 text_lie("another dimension under a name", "arm", r"(SELECT |, )origin,", r"\1'JFK' AS origin,")
 text_lie("MIN and MAX columns swapped", "arm", r"\bworst, best\b", "best AS worst, worst AS best")
 text_lie("measure of another type", "arm", r"(SELECT |, )miles,", r"\1CAST(miles AS TINYINT) AS miles,")

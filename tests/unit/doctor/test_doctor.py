@@ -420,3 +420,19 @@ def test_lines() -> None:
     assert list(lines(checks)) == ["[ok]      A: a b\\u001b", "[warning] B: c", "          Do d."]
     assert as_objects(checks)[1] == {"name": "B", "status": "warning", "detail": "c", "advice": "Do d."}
     assert is_healthy(checks)
+
+
+def test_rollups_that_refresh_skips_are_named(warehouse: Path) -> None:
+    with rewriter.connect(warehouse, engine="duckdb") as connection:
+        connection.execute("CREATE CUBE sales (shop STRING, n BIGINT MEASURE COUNT, sold TIMESTAMP TIME)")
+        connection.execute("CREATE TABLE days (shop STRING, n BIGINT) PARTITIONED BY (d STRING)")
+        connection.execute("CREATE TABLE months (shop STRING, n BIGINT, color STRING) PARTITIONED BY (m STRING)")
+        connection.execute(
+            "CREATE FACT f OF CUBE sales STORED IN (TABLE days PERIOD DAILY PARTITIONED BY sold AS (d), "
+            "TABLE months PERIOD MONTHLY PARTITIONED BY sold AS (m))"
+        )
+    checks = examine(Source("", str(warehouse), "duckdb"), os.environ, warehouse.parent, encoding="utf-8")
+    (check,) = (check for check in checks if check.name == "Rollups")
+    assert check.status == "warning", check
+    assert "REFRESH FACT skips tables with columns that their facts do not list: months has color" in check.detail
+    assert "ADD ROLLUP" in check.advice
