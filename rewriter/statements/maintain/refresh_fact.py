@@ -211,12 +211,15 @@ class _Search:
         # A rollup that RETAIN does not keep would leave again.
         passed = RangeSet.EMPTY if self.forced else passed_time(stored, int(context.planning.now)) - stale
         missing = whole - fresh - stale - filled - passed
-        forced = whole & fresh if self.forced else RangeSet.EMPTY
-        by_state = {"missing": missing, "fresh": forced, **unused}
+        lacking = snapshot.lacking(table.name, period, stored.table.time).ranges()
+        # What has no base any more stays as it is, and serves what needs no new column.
+        narrow = inside(lacking, period, self.requested) & fresh & whole - passed
+        forced = whole & fresh - narrow if self.forced else RangeSet.EMPTY
+        by_state = {"missing": missing, "fresh": forced, "narrow": narrow, **unused}
         unlisted = [lost for lost in self.unlisted if lost.time & whole]
         unlisted_time = RangeSet(range_ for lost in unlisted for range_ in lost.time)
         computable = whole - times(period, ordinals_of(period, unlisted_time))
-        recomputed = ((whole - fresh - filled - passed) | forced) & computable
+        recomputed = ((whole - fresh - filled - passed) | forced | narrow) & computable
         return _Rollups(stored, table, self.cube, by_state, whole, unlisted, computable, recomputed, filled)
 
 
