@@ -74,7 +74,7 @@ class FactTimelineUpdate:
         self._states: dict[int, dict[Slot, States]] = {}
         self._proofs: dict[int, dict[Slot, Proof]] = {}
         self._parted: dict[int, set[Slot]] = {}
-        #: By table: the first widening whose columns the partition of a rollup slot lacks, where it was not just written.
+        #: By table: the first widening whose columns the partition of a rollup slot lacks, unless it was just written.
         self._narrow: dict[int, dict[Slot, int]] = {}
         #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
         self._base_changes: dict[str, list[Slot | None]] = {}

@@ -316,6 +316,7 @@ def state_names(states: Collection[int]) -> list[str]:
     """Returns the names of the states of an ordinal, in order."""
     return [STATE_NAMES.get(state, "narrow") for state in sorted(states)]
 
+
 #: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.
 timeline_ranges = Table(
     "timeline_ranges",

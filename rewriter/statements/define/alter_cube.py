@@ -95,9 +95,7 @@ def _width_warnings(names: str, pairs: Sequence[tuple[Fact, Fact]], context: Con
     tables = [(fact, *both) for fact, wider in pairs for both in zip(fact.tables, wider.tables, strict=True)]
     narrow = [new.table for _, old, new in tables if old.columns != new.columns and old.widenings == new.widenings]
     if narrow:
-        yield (
-            f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do"
-        )
+        yield (f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do")
     for fact, _ in pairs:
         filled = [
             new.table

@@ -308,7 +308,9 @@ def _fits(table: Table, columns: Sequence[ColumnDef], cube: Cube) -> bool:
     # A column that the rollup got later is the last one of its table.
     own = sorted((column.name, column.type) for column in table.columns if column.name.lower() in of_cube)
     partitioning = [(column.name, column.type) for column in table.partition_columns]
-    is_alike = own == sorted((c.name, str(c.type)) for c in columns) and partitioning == [(_time_column(cube), "string")]
+    is_alike = own == sorted((c.name, str(c.type)) for c in columns) and partitioning == [
+        (_time_column(cube), "string")
+    ]
     return is_alike and table.kind is TableKind.MANAGED
 
 

@@ -45,10 +45,10 @@ def maintain_fact(statement: MaintainFact, context: Context) -> Result:
     """MAINTAIN FACT f: rows of (step, table, period, from, to, partitions, bytes, status).
 
     The step is "refresh", with the rows of REFRESH FACT, or "retain", with the status "dropped", "to drop" with DRY
-    RUN, or "kept" and the rollup that has no proven period over the time, or none with a column that it holds. The bytes are the size of dropped
-    partitions, where it is known. With DRY RUN, what the refresh would prove does not count for the drops. Each step is
-    a transaction of its own: after an error or a kill, the next run does what is left. Several workers share the
-    refresh with MAX.
+    RUN, or "kept" and the rollup that has no proven period over the time, or none with a column that it holds. The
+    bytes are the size of dropped partitions, where it is known. With DRY RUN, what the refresh would prove does not
+    count for the drops. Each step is a transaction of its own: after an error or a kill, the next run does what is
+    left. Several workers share the refresh with MAX.
 
     Costs REFRESH FACT, a look at the timelines, and one look-up of the dropped partitions. Raises the errors of
     REFRESH FACT, and ``ConflictError`` if others write the same old partitions again and again.
@@ -146,7 +146,9 @@ def _blocked(stored: StoredPeriod, old: RangeSet, context: Context) -> list[tupl
             lacking = _around(stored, needed & _time_without(rollup, column, context)) & rest
             lacking -= _time_without(stored, column, context)
             if lacking:
-                blocked.append((f"{rollup.table.table} has no {rollup.period.name} period with {column} over it", lacking))
+                blocked.append(
+                    (f"{rollup.table.table} has no {rollup.period.name} period with {column} over it", lacking)
+                )
                 rest -= lacking
     return blocked
 

@@ -29,7 +29,6 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
     aggregated,
     base_arms,
-    carried,
     complete_base_time,
     engine_query,
     file_listings,
@@ -43,6 +42,7 @@ from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
+    carried,
     first_periods,
     passed_time,
     stored_periods,

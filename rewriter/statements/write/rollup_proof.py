@@ -186,6 +186,7 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     values = _values(rows, target)
     _check_columns(rows, values, target, binding, cube)
     reads = [_located(use, context) for use in reading.uses]
+    _check_widths(reads, cube.columns_in(fact.columns_of(binding.storage_table)), context)
     _check_targets(rows, values, reads, target, binding, plan.parameters, context)
     return reads
 
@@ -205,6 +206,20 @@ def _located(use: TableUse, context: Context) -> _Read:
     if len(slots) > _MOST_PARTITIONS:
         raise _Unproven(f"its query reads more than {_MOST_PARTITIONS:,} partitions")
     return _Read(source, slots)
+
+
+def _check_widths(reads: Sequence[_Read], columns: Collection[str], context: Context) -> None:
+    """Checks that the partitions that are read have the columns, in lower case, of the table that is written: those of
+    a rollup that got a column later read as NULL.
+    """
+    for source, partitions in reads:
+        table, stored = source.table, source.storage_table
+        if stored.last_widening(columns) is not None:
+            lines = {p: context.snapshot.lacking(table.name, p, stored.time, columns) for p in stored.layouts}
+            for values, slot in partitions:
+                if lines[slot.period].exists(slot.ordinal):
+                    name = partition_name(table.partition_columns, values)
+                    raise _Unproven(f"its query reads {table.name} {name}, which was computed with fewer columns")
 
 
 def _check_once(reads: Sequence[_Read]) -> None:
