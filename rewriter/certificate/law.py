@@ -789,10 +789,10 @@ def _check_arm(
         if not test(values):
             continue
         chosen.add(version.values)
+        stored.check_width(version, arm, block)
         for time, compute in computed.items() if version.values in starts else ():
-            start: int | None = starts[version.values]
-            if time != block.time:
-                start = stored.other_start(time, version.values, reference.zone)
+            is_other = time != block.time
+            start = stored.other_start(time, version.values, reference.zone) if is_other else starts[version.values]
             if compute(values) != (None if start is None else moment(start)):
                 raise Refuted(f"{time} of {', '.join(map(str, version.values))} of {stored.name} is not its start")
     if chosen & selected.get(stored.name, set()):

@@ -71,6 +71,15 @@ class StoredTable:
         own = self.definition.get("columns") or self.fact.definition["columns"]
         return own is None or name in {column.lower() for column in own}
 
+    def check_width(self, record: Record, arm: exp.Select, block: QueryBlock) -> None:
+        """The content of a partition is not older than a column of its table that is read from it."""
+        names = {unmarked(item.alias_or_name, block.cube) for item in arm.expressions}
+        for commit, columns in self.definition.get("widenings", ()):
+            lost = names.intersection(map(str.lower, columns)) if record.written < commit else ()
+            if lost:
+                values = ", ".join(map(str, record.values))
+                raise Refuted(f"{values} of {self.name} was computed before the table had {min(lost)}")
+
     def other_start(self, time: str, values: Sequence[str | None], zone: str) -> int | None:
         """Returns the start of the period of another time that the values of a partition name."""
         starts = [layout.start(values, zone) for layout in self.others[time].values()]
