@@ -28,7 +28,7 @@ ABSENT: States = frozenset()
 #: The live timelines of one (period, time dimension) by state. A state that no ordinal has may be left out.
 Lines = defaultdict[int, RangesPartitionTimeline]
 
-_STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
+STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def compare_timelines(connection: sa.Connection, table: Table, expected: Mapping
     stored_lines_by_key: dict[tuple[int, str], Lines] = {}
     wrong: list[int] = []
     for row_id, period, time_key, state, start, end in stored:
-        if (state in _STATES or state >= NARROW) and start < end:
+        if (state in STATES or state >= NARROW) and start < end:
             stored_lines_by_key.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
         if (period, time_key, state, start, end) in missing:
             missing.remove((period, time_key, state, start, end))
