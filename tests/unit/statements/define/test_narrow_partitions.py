@@ -15,6 +15,7 @@ from rewriter.errors import ConflictError, Error, MissingDataError
 from rewriter.planner.cover import choose_facts
 from rewriter.session import Session
 from rewriter.statements.define import alter_cube
+from rewriter.statements.maintain import refresh_fact
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 
 DAYS = "t >= '2024-01-01' AND t < '2024-01-05'"
@@ -259,6 +260,33 @@ def test_a_refresh_meanwhile_is_a_conflict(session: Session, tmp_path: Path, mon
         monkeypatch.undo()
         session.execute(WIDEN)
         assert rows(other, NEW) == [("rome", 2, 14), (None, 2, None)]
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_what_began_before_the_change_does_not_commit_after_it(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_back: bool
+) -> None:
+    """A REFRESH FACT that does not know the new column would leave NULL in it, in a partition that counts as wide."""
+    if comes_back:
+        session.execute(WIDEN)
+        session.execute("ALTER CUBE v DROP (city, ms)")
+    session.execute("INSERT INTO h VALUES ('a', 1, 'rome', 7, '2024-01-03-03')")
+    plain, changed = refresh_fact._rollup_query, list[str]()
+
+    def meanwhile(*arguments: Any) -> Any:
+        if not changed:
+            changed.append(WIDEN)
+            with Session(tmp_path / "w", "duckdb") as other:
+                other.execute(WIDEN)
+        return plain(*arguments)
+
+    monkeypatch.setattr(refresh_fact, "_rollup_query", meanwhile)
+    with pytest.raises(ConflictError):
+        session.execute("REFRESH FACT f")
+    assert rows(session, NEW) == [("rome", 2, 14), (None, 2, None)]
+    session.execute("REFRESH FACT f")
+    assert "FROM h WHERE" not in session.plan(NEW).sql
+    assert rows(session, NEW) == [("rome", 2, 14), (None, 2, None)]
 
 
 def test_the_checker_refuses_a_plan_that_reads_a_column_that_a_partition_lacks(
