@@ -28,6 +28,7 @@ from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.query.select import selected_partitions
 from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
@@ -608,10 +609,11 @@ def read_origins(table: Table, readings: Sequence[Reading], context: Context) ->
     """
     fact = context.snapshot.fact_using(table.name)
     uses = (use for reading in readings for use in reading.uses if use.table.kind.is_in_catalog)
-    return merged_origins(origin for use in uses for origin in _origins(use, fact, context))
+    columns = [column.name for column in table.all_columns]
+    return merged_origins(origin for use in uses for origin in _origins(use, fact, columns, context))
 
 
-def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[Origin]:
+def _origins(use: TableUse, target: Fact | None, columns: Collection[str], context: Context) -> Iterator[Origin]:
     snapshot = context.snapshot
     inherited, fact = snapshot.origins(use.table), snapshot.fact_using(use.table.name)
     is_copy = fact is not None and (target is None or fact.id != target.id)
@@ -619,7 +621,7 @@ def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[O
         return
     stored = None if fact is None else fact.storage_table(use.table.name)
     binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
-    fresh = {} if binding is None else _fresh(binding, context)
+    fresh = {} if binding is None else _fresh(binding, columns, context)
     read_at = snapshot.state.sequence
     for partition in selected_partitions(use, context):
         slot = None if binding is None else binding.locate(partition.values)
@@ -638,9 +640,16 @@ def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[O
             yield Origin(OriginKind.TRUSTED, use.table.id, int(slot.period), read_at, slot.start, slot.end)
 
 
-def _fresh(binding: TimeBinding, context: Context) -> Mapping[Period, PartitionTimeline]:
-    """Returns the timelines of a table of a fact."""
+def _fresh(binding: TimeBinding, columns: Collection[str], context: Context) -> Mapping[Period, PartitionTimeline]:
+    """Returns the timelines of a table of a fact, without the partitions that lack one of some columns: a copy of them
+    has NULL there.
+    """
+    stored, snapshot = binding.storage_table, context.snapshot
+    lines = {period: snapshot.timeline(binding.table.name, period, binding.time_key) for period in stored.layouts}
+    if stored.last_widening(columns) is None:
+        return lines
+    lacking = {period: snapshot.lacking(binding.table.name, period, stored.time, columns) for period in lines}
     return {
-        period: context.snapshot.timeline(binding.table.name, period, binding.time_key)
-        for period in binding.storage_table.layouts
+        period: RangesPartitionTimeline(part for run in line.ranges() for part in lacking[period].missing(run))
+        for period, line in lines.items()
     }

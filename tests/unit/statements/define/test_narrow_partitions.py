@@ -225,6 +225,22 @@ def test_what_is_computed_from_a_narrow_partition_is_unproven(session: Session) 
     assert rows(session, month) == [("rome", 1, 7), (None, 2, None)]
 
 
+def test_a_copy_of_narrow_partitions_is_outdated(session: Session) -> None:
+    session.execute(WIDEN)
+    for statement in (
+        "CREATE TABLE d2 (page STRING, n BIGINT, city STRING, ms BIGINT) PARTITIONED BY (dt STRING)",
+        "CREATE FACT g OF CUBE v STORED IN (TABLE d2 PERIOD DAILY PARTITIONED BY t AS (dt))",
+        "INSERT INTO d2 SELECT page, n, city, ms, dt FROM f_daily",
+    ):
+        session.execute(statement)
+    assert rows(session, NEW) == [("rome", 1, 7), (None, 2, None)]
+    assert rows(session, "SHOW OUTDATED PARTITIONS OF g")[0][0] == "d2"
+    session.execute("REFRESH FACT f")
+    session.execute("INSERT OVERWRITE d2 SELECT page, n, city, ms, dt FROM f_daily")
+    assert rows(session, "SHOW OUTDATED PARTITIONS OF g") == []
+    assert rows(session, NEW) == [("rome", 1, 7), (None, 2, None)]
+
+
 def test_an_exchanged_partition_does_not_become_wide(session: Session) -> None:
     session.execute(WIDEN)
     session.execute("CREATE TABLE copy (page STRING, n BIGINT, city STRING, ms BIGINT) PARTITIONED BY (dt STRING)")
