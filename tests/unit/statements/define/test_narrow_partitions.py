@@ -241,6 +241,24 @@ def test_a_copy_of_narrow_partitions_is_outdated(session: Session) -> None:
     assert rows(session, NEW) == [("rome", 1, 7), (None, 2, None)]
 
 
+def test_a_narrow_partition_does_not_stand_in_for_a_wide_one(session: Session) -> None:
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY")
+    session.execute("ALTER FACT f MARK COMPLETE FROM '2024-01-05' TO '2024-02-01'")
+    session.execute("REFRESH FACT f")
+    session.execute(WIDEN)
+    session.execute(
+        "INSERT OVERWRITE f_monthly (page, n, city, ms, dt) SELECT page, SUM(n), city, SUM(ms), '2024-01' FROM h "
+        "WHERE dt >= '2024-01-01' AND dt < '2024-02-01' GROUP BY page, city"
+    )
+    session.execute("ALTER TABLE h DROP PARTITION (dt < '2024-02')")
+    month = NEW.replace("'2024-01-05'", "'2024-02-01'")
+    assert rows(session, month) == [("rome", 1, 7), (None, 2, None)]
+    with pytest.raises(Error, match="f_monthly has the only copy of"):
+        session.execute("ALTER FACT f DROP ROLLUP MONTHLY")
+    session.execute("ALTER FACT f DROP ROLLUP DAILY ()")
+    assert rows(session, month) == [("rome", 1, 7), (None, 2, None)]
+
+
 def test_an_exchanged_partition_does_not_become_wide(session: Session) -> None:
     session.execute(WIDEN)
     session.execute("CREATE TABLE copy (page STRING, n BIGINT, city STRING, ms BIGINT) PARTITIONED BY (dt STRING)")
