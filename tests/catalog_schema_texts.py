@@ -118,7 +118,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     "timeline_ranges": {
         "period": "the update period: 1 MINUTELY, 2 HOURLY, 3 DAILY, 4 WEEKLY, 5 MONTHLY, 6 QUARTERLY, 7 YEARLY",
         "time_key": "the time dimension, in lower case",
-        "state": "0 `outdated`, 1 `fresh`, 2 `retired` (dropped base periods), 3 `unproven`, 4 `incomplete`, 5 `open`",
+        "state": "0 `outdated`, 1 `fresh`, 2 `retired` (dropped base periods), 3 `unproven`, 4 `incomplete`, 5 `open`; "
+        "beside one of them, 16 and more `narrow`: the number of the first columns that the partition lacks, in the "
+        "order in which the table got them",
         "start_ordinal": "the number of the first period. Minutes, hours, days, months, quarters and years are "
         "counted from 1970-01-01, weeks from 1969-12-29, in the time zone of the cube",
         "end_ordinal": "the number of the first period after the range",

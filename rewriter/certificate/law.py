@@ -767,6 +767,7 @@ def _check_arm(
         if not test(values):
             continue
         chosen.add(version.values)
+        stored.check_width(version, items)
         for time, (compute, computed) in times.items() if version.values in starts else ():
             start: int | None = starts[version.values]
             if time != block.time:

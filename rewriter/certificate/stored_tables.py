@@ -74,6 +74,16 @@ class StoredTable:
         own = self.definition.get("columns") or self.fact.definition["columns"]
         return own is None or name in {column.lower() for column in own}
 
+    def check_width(self, record: Record, items: Iterable[exp.Expr]) -> None:
+        """The content of a partition is not older than a column of its table that is read from it."""
+        for commit, columns in self.definition.get("widenings", ()):
+            if record.written >= commit:
+                continue
+            names = {column.name.lower() for item in items for column in item.find_all(exp.Column)}
+            if lost := names.intersection(map(str.lower, columns)):
+                values = ", ".join(map(str, record.values))
+                raise Refuted(f"{values} of {self.name} was computed before the table had {min(lost)}")
+
     def other_start(self, time: str, values: Sequence[str | None], zone: str) -> int | None:
         """Returns the start of the period of another time that the values of a partition name."""
         starts = [layout.start(values, zone) for layout in self.others[time].values()]

@@ -242,6 +242,7 @@ def _leftovers(warehouse: Path, url: str | None, state: CatalogHealth) -> Check:
 def _rollups(warehouse: Path, url: str | None) -> Check:
     counts: dict[str, dict[str, int]] = {}
     skipped: list[str] = []
+    narrow: dict[str, int] = {}
     try:
         with Session(warehouse, engine="duckdb", catalog=url) as session:
             snapshot = session.snapshot()
@@ -252,17 +253,22 @@ def _rollups(warehouse: Path, url: str | None) -> Check:
                     count = len(snapshot.differing_keys(snapshot.table(stored.table)))
                     if count:
                         counts.setdefault(fact.name, {})[stored.table] = count
+                    lines = [snapshot.lacking(stored.table, period, stored.time) for period in stored.layouts]
+                    if any(not line.is_empty for line in lines):
+                        narrow[stored.table] = sum(line.count for line in lines)
     except Error as problem:
         return failed("Rollups", problem)
     of_skipped = f"REFRESH FACT skips tables with columns that their facts do not list: {'; '.join(skipped)}"
+    listed = ", ".join(f"{table} {count:,}" for table, count in narrow.items())
+    more = f"; partitions without columns that their table got later: {listed}" if narrow else ""
     if counts:
         tables = ", ".join(f"{table} {count:,}" for of_fact in counts.values() for table, count in of_fact.items())
         advice = f"{'; '.join(f'REFRESH FACT {fact}' for fact in counts)}. Queries do not use them until then."
-        told = f"partitions that differ from their base: {tables}"
+        told = f"partitions that differ from their base: {tables}{more}"
         return error("Rollups", f"{told}; {of_skipped}" if skipped else told, advice)
     if skipped:
-        return warning("Rollups", of_skipped, "ALTER FACT … ADD ROLLUP makes a rollup without them.")
-    return ok("Rollups", "none is known to differ from its base")
+        return warning("Rollups", f"{of_skipped}{more}", "ALTER FACT … ADD ROLLUP makes a rollup without them.")
+    return ok("Rollups", f"none is known to differ from its base{more}")
 
 
 # Checks of the engines: each runs a small query.

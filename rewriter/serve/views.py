@@ -416,7 +416,7 @@ def _commits(snapshot: Snapshot) -> list[Value]:
 # What is due.
 
 #: The lists of SHOW … PARTITIONS, in the order in which they are worked off.
-_LISTS = ("MISSING", "OUTDATED", "UNPROVEN")
+_LISTS = ("MISSING", "OUTDATED", "UNPROVEN", "NARROW")
 
 
 def _due(session: Session, snapshot: Snapshot) -> Value:

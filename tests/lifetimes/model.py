@@ -36,7 +36,7 @@ class Unit:
 class Rollup:
     """A table of rollups, with the columns that it serves and those that it ``stored`` when it was made. ``states`` has
     the periods that are not ``BAD``, by their first unit. ``retain`` is in days. ``made`` is True while ROLLUPS owns
-    the table.
+    the table. ``is_whole`` says that it lists no columns: it gets all that the cube gets.
     """
 
     table: str
@@ -48,6 +48,10 @@ class Rollup:
     #: Periods that are there, and are outdated.
     spoiled: set[int] = field(default_factory=set)
     made: bool = True
+    is_whole: bool = False
+    #: The columns that the partition of a period has certainly, and those that it may have, by its first unit: it was
+    #: computed before the table got the others.
+    widths: dict[int, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
 
     @property
     def is_left_alone(self) -> bool:
@@ -57,9 +61,37 @@ class Rollup:
     def state(self, first: int) -> str:
         return self.states.get(first, BAD)
 
+    def width(self, first: int, state: str) -> frozenset[str]:
+        """Returns the columns of a period that is ``GOOD`` or ``UNSURE``."""
+        return self.widths.get(first, (self.columns, self.columns))[0 if state == GOOD else 1]
+
     def spoil(self, first: int) -> None:
+        self.widths.pop(first, None)
         if self.states.pop(first, None) is not None:
             self.spoiled.add(first)
+
+    def add(self, names: frozenset[str]) -> None:
+        """ALTER CUBE ADD: the table gets columns, and its partitions do not."""
+        for first in self.states:
+            self.widths.setdefault(first, (self.columns, self.columns))
+        self.columns |= names
+        self.stored |= names
+
+    def remove(self, name: str) -> None:
+        """ALTER CUBE DROP."""
+        self.columns -= {name}
+        self.widths = {first: (least - {name}, most - {name}) for first, (least, most) in self.widths.items()}
+
+    def computed(self, first: int, state: str) -> None:
+        """REFRESH FACT has certainly computed a period, for ``GOOD``, or may have. One that was there may stay."""
+        before = self.state(first)
+        self.states[first] = GOOD if GOOD in (before, state) else state
+        self.spoiled.discard(first)
+        if state == GOOD:
+            self.widths.pop(first, None)
+        else:
+            least = self.width(first, GOOD) if before == GOOD else frozenset[str]()
+            self.widths[first] = least, self.columns
 
 
 @dataclass(frozen=True)
@@ -186,12 +218,12 @@ class Lifetime:
             todo = [
                 (first, stop)
                 for first, stop in self.periods(rollup.period, start or 0, self.loaded if end is None else end)
-                if rollup.state(first) != GOOD and self.is_live(first, stop)
+                if (rollup.state(first) != GOOD or rollup.width(first, GOOD) != rollup.columns)
+                and self.is_live(first, stop)
             ]
             for first, stop in todo:
                 is_certain = len(todo) <= most and stop > passed and not rollup.is_left_alone
-                rollup.states[first] = GOOD if is_certain else UNSURE
-                rollup.spoiled.discard(first)
+                rollup.computed(first, GOOD if is_certain else UNSURE)
 
     def may_leave(self, period: str | None, start: int, end: int, retain: int | None) -> bool:
         """Tests whether MAINTAIN FACT may drop a partition: all longer rollups that should hold it may be proven, and
@@ -208,6 +240,8 @@ class Lifetime:
             for first, stop in self.periods(rollup.period, start, end):
                 if stop > passed and (rollup.state(first) == BAD or stop > cutoff):
                     return False
+                if period is None and stop > passed and rollup.width(first, UNSURE) != rollup.columns:
+                    return False  # Nothing else has what the base has of a new column.
         return True
 
     # -- queries ------------------------------------------------------------------------------------------------------
@@ -231,9 +265,7 @@ class Lifetime:
         serving = [
             rollup
             for rollup in self.rollups.values()
-            if is_additive
-            and question.columns <= rollup.columns
-            and ("month" not in question.keys or rollup.period != "WEEKLY")
+            if is_additive and ("month" not in question.keys or rollup.period != "WEEKLY")
         ]
         reached = {question.start}
         for unit in range(question.start, question.end):
@@ -243,7 +275,10 @@ class Lifetime:
                 reached.add(unit + 1)
             for rollup in serving:
                 first, stop = self.around(rollup.period, unit)
-                if first == unit and stop <= question.end and rollup.state(first) in states:
+                state = rollup.state(first)
+                width = rollup.width(first, GOOD if states == (GOOD,) else UNSURE)
+                is_there = first == unit and stop <= question.end and state in states
+                if is_there and question.columns <= width:
                     reached.add(stop)
         return question.end in reached
 

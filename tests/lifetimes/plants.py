@@ -16,7 +16,9 @@ from rewriter.planner.cover import choose_facts
 from rewriter.planner.rewrite import union_arms
 from rewriter.planner.scope.column_uses import ColumnUses
 from rewriter.statements.define import alter_cube
-from rewriter.statements.maintain import check_fact, maintain_fact, shadow_proof
+from rewriter.statements.maintain import check_fact, maintain_fact, refresh_fact, shadow_proof
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
+from rewriter.timeline.ranges import RangeSet
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,28 @@ def rollups_have_no_new_column(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(choose_facts, "_missing_in_table", lambda source, demand: [])
 
 
-def rollups_claim_new_columns(patch: pytest.MonkeyPatch) -> None:
-    """A rollup of all columns is one of all columns after ALTER CUBE ADD, too."""
-    patch.setattr(alter_cube, "_with_rollups_of", lambda fact, columns: fact)
+def partitions_claim_new_columns(patch: pytest.MonkeyPatch) -> None:
+    """The partitions of a rollup that gets a column have it at once."""
+    patch.setattr(object_changes.ObjectChanges, "_widen", lambda *_: None)
+
+
+def narrow_partitions_serve(patch: pytest.MonkeyPatch) -> None:
+    """A query of a new column reads it as NULL from partitions that were computed before their table got it."""
+    nothing = RangesPartitionTimeline()
+    patch.setattr(choose_facts, "split_by_width", lambda source, columns, fresh, reader: (fresh, nothing))
+
+
+def retention_waits_for_no_column(patch: pytest.MonkeyPatch) -> None:
+    """Drops old partitions before the rollups over them have a new column."""
+    patch.setattr(maintain_fact, "_time_without", lambda *_: RangeSet.EMPTY)
+    plain = refresh_fact._Search.of
+
+    def planted(search: Any, stored: Any, context: Any) -> Any:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(type(context.snapshot), "lacking", lambda *_: RangesPartitionTimeline())
+            return plain(search, stored, context)
+
+    patch.setattr(refresh_fact._Search, "of", planted)
 
 
 def dropped_columns_come_back(patch: pytest.MonkeyPatch) -> None:
@@ -109,7 +130,9 @@ def views_keep_their_text(patch: pytest.MonkeyPatch) -> None:
 
 PLANTS: tuple[Plant, ...] = (
     Plant(rollups_have_no_new_column, "returned|REFUTED", ("add column", "refresh")),
-    Plant(rollups_claim_new_columns, "KeyError", ("add column",)),
+    Plant(partitions_claim_new_columns, "returned|REFUTED", ("add column", "refresh")),
+    Plant(narrow_partitions_serve, "returned|REFUTED", ("add column", "refresh")),
+    Plant(retention_waits_for_no_column, "has left too early|must have a result", ("add column", "maintain", "go on")),
     Plant(dropped_columns_come_back, "returned|REFUTED|KeyError|INVALID_FACT", ("drop column", "add column")),
     Plant(proofs_outlive_a_declaration, "returned", ("redeclare",)),
     Plant(retention_waits_for_no_proof, "has left too early", ("maintain", "late")),

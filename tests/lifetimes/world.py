@@ -165,7 +165,7 @@ class World:
         retain = self.rng.choice((None, None, *self.lengths)) if period != "MONTHLY" else None
         table = self.table_name(period, dimensions)
         columns = self.columns_of(dimensions)
-        self.model.rollups[table] = Rollup(table, period, columns, columns, retain)
+        self.model.rollups[table] = Rollup(table, period, columns, columns, retain, is_whole=dimensions is None)
         listed = "" if dimensions is None else f" ({', '.join(dimensions)})"
         return f"{period}{listed}{retained(retain)}"
 
@@ -527,7 +527,9 @@ def on_commit(world: World) -> None:
 
 
 def add_column(world: World) -> None:
-    """ALTER CUBE ADD: of a column that the base has, or gets first. Rollups do not have it, whatever they held."""
+    """ALTER CUBE ADD: of a column that the base has, or gets first. Rollups without a list get it, and their partitions
+    do not have it, whatever they held.
+    """
     model, rng = world.model, world.rng
     absent = [name for name in LATER if name not in model.cube]
     if not absent:
@@ -545,6 +547,16 @@ def add_column(world: World) -> None:
     listed = ", ".join(f"{n} {world.types[n]}{f' MEASURE {role}' if role else ''}" for n, role in roles.items())
     world.run(f"ALTER CUBE v ADD ({listed})")
     model.cube.update(roles)
+    measures = frozenset(name for name, role in roles.items() if role)
+    for rollup in model.rollups.values():
+        added = frozenset(names) if rollup.is_whole else measures if rollup.made else frozenset()
+        if rollup.made or added <= rollup.stored:
+            rollup.add(added)
+        else:
+            rollup.is_whole = False
+    if rng.random() < 0.5:
+        world.ask()
+        refresh(world)
 
 
 def drop_column(world: World) -> None:
@@ -563,7 +575,9 @@ def drop_column(world: World) -> None:
         return
     del model.cube[name]
     for rollup in model.rollups.values():
-        rollup.columns -= {name}
+        rollup.remove(name)
+        is_of_base = rollup.period == "DAILY" and not world.is_hourly
+        rollup.is_whole |= rollup.columns == model.cube.keys() and not is_of_base
 
 
 def rename(world: World) -> None:
@@ -611,6 +625,13 @@ def again(world: World) -> None:
         late(world)
         model.retain, model.refreshes_on_commit = protected
     world.run(shown)
+    note_lists(world)
+
+
+def note_lists(world: World) -> None:
+    """A fact that is declared again lists the columns of a rollup only if some are left out."""
+    for rollup in world.model.rollups.values():
+        rollup.is_whole = rollup.columns == world.model.cube.keys()
 
 
 def redeclare(world: World) -> None:
@@ -629,6 +650,8 @@ def redeclare(world: World) -> None:
     for rollup in model.rollups.values():
         rollup.made = rollup.made and f".{rollup.table} " not in listed
         rollup.states = dict.fromkeys(rollup.states, UNSURE)
+        rollup.widths = {}
+    note_lists(world)
     model.is_redeclared = True
 
 

@@ -74,6 +74,8 @@ class FactTimelineUpdate:
         self._states: dict[int, dict[Slot, States]] = {}
         self._proofs: dict[int, dict[Slot, Proof]] = {}
         self._parted: dict[int, set[Slot]] = {}
+        #: By table: the first widening whose columns the partition of a rollup slot lacks, unless it was just written.
+        self._narrow: dict[int, dict[Slot, int]] = {}
         #: By time dimension: the slots whose base content changed; ``None`` is the partition of NULL time.
         self._base_changes: dict[str, list[Slot | None]] = {}
         #: By time dimension: base slots that were registered empty, which does not change their content.
@@ -163,6 +165,9 @@ class FactTimelineUpdate:
         origin_binding = self._bindings.get(origin[0].id) if origin is not None else None
         if origin is None or origin_binding is None:
             return False
+        tables = (self._bindings[table.id].storage_table, origin_binding.storage_table)
+        if any(stored.first_lacking(commit) is not None for stored in tables):
+            return False  # Its new row would have another commit, and not tell that it lacks columns.
         if self._stored_proofs.of(origin_binding, Proof(REGISTERED), sources, commit).as_of == UNKNOWN:
             return False
         binding, origin_slot = self._bindings[table.id], origin_binding.locate(origin[1])
@@ -183,6 +188,7 @@ class FactTimelineUpdate:
         self._secondary_timelines.note_written(binding, values)
         if not binding.parted and slot is not None and slot.period in binding.rollup_periods:
             self._states.get(table.id, {}).pop(slot, None)
+            self._narrow.get(table.id, {}).pop(slot, None)
             self._proofs.setdefault(table.id, {})[slot] = proof
         else:
             self._set_states(table, slot, frozenset({schema.FRESH}))
@@ -348,7 +354,9 @@ class FactTimelineUpdate:
         for slot, proof in self._proofs.get(binding.table.id, {}).items():
             states = self._state(binding, slot, proof, content)
             dependent = proof.doubt == INCOMPLETE
-            changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent)
+            narrow = self._narrow.get(binding.table.id, {}).get(slot)
+            widths = ABSENT if narrow is None else frozenset({schema.NARROW + narrow})
+            changes[slot.period].states[slot.ordinal] = presence.checked(binding, slot, states, dependent) | widths
         for slot, period_parts in parts.items():
             if not binding.is_base(slot.period):
                 states = self._parts.rollup_states(binding, slot, period_parts, content)
@@ -437,20 +445,22 @@ class FactTimelineUpdate:
         elif is_rollup:
             proof = self._stored_proofs.of(binding, row.proof, row.sources, row.commit)
             self._proofs.setdefault(table.id, {})[slot] = proof
+            lacking = binding.storage_table.first_lacking(row.commit)
+            if lacking is not None:
+                self._narrow.setdefault(table.id, {})[slot] = lacking
         else:
             self._set_states(table, slot, _FRESH_ONLY)
             self._note_base_origins(table, slot, row.proof.origins)
 
     def outdated(self) -> dict[int, set[Slot]]:
         """Returns the rollup slots of each table, by id, that ``build`` would call outdated."""
-        outdated = frozenset({schema.OUTDATED})
         return {
             binding.table.id: {
                 Slot(period, ordinal)
                 for (time_key, period), change in changes.items()
                 if time_key == binding.time_key
                 for ordinal, states in change.states.items()
-                if states == outdated and not binding.is_base(period)
+                if schema.OUTDATED in states and not binding.is_base(period)
             }
             for binding, changes in self._rebuilt(None)
         }

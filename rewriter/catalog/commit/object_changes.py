@@ -319,7 +319,9 @@ class ObjectChanges:
         self._context.log("ALTER_FACT", altered)
 
     def alter_cube(self, change: AlterCube) -> None:
-        """Makes new versions of a cube and its facts under their ids. Their timelines and proofs stay as they are."""
+        """Makes new versions of a cube and its facts under their ids. Their timelines and proofs stay as they are, but
+        for the partitions of rollup tables that get columns: they lack these.
+        """
         live = self._context.live(change.cube)
         own = [fact for fact, _ in self._context.live_facts() if fact.cube.lower() == change.cube.name.lower()]
         before = {fact.id: fact for fact, _ in change.facts}
@@ -335,8 +337,23 @@ class ObjectChanges:
         self._context.log("ALTER_CUBE", change.altered)
         for fact, altered in change.facts:
             if altered != fact:
-                self.renew(altered)
-                self._context.log("ALTER_FACT", altered)
+                dated = _dated(altered, self._context.sequence)
+                self.renew(dated)
+                self._context.log("ALTER_FACT", dated)
+                for old, new in zip(fact.tables, dated.tables, strict=True):
+                    if len(old.widenings) < len(new.widenings):
+                        self._widen(new)
+
+    def _widen(self, stored: StorageTable) -> None:
+        """Notes the last widening of a rollup table. No other transaction may write it meanwhile: its partitions would
+        lack the columns, or begin to have them before.
+        """
+        table = self._context.live_object(stored.table)
+        assert isinstance(table, Table)
+        claims, sequence = Claims(ranges=[KeyRange.of_prefix(prefix(table.id))]), self._context.sequence
+        conflicts.check(self._context.connection, table, claims, self._context.snapshot.sequence, sequence)
+        conflicts.record(self._context.connection, table, claims, sequence)
+        self._timeline_updates.narrow(table, len(stored.widenings) - 1)
 
     def set_refresh_on_commit(self, change: SetRefreshOnCommit) -> None:
         """Makes a new version of a fact under its id. Its timelines and proofs stay as they are."""
@@ -512,6 +529,17 @@ class ObjectChanges:
             )
 
 
+def _dated(fact: Fact, commit: int) -> Fact:
+    """Returns a fact whose new widenings have the number of their commit."""
+
+    def dated(table: StorageTable) -> StorageTable:
+        widenings = tuple(w if w.commit else replace(w, commit=commit) for w in table.widenings)
+        return replace(table, widenings=widenings)
+
+    storages = (replace(storage, tables=tuple(map(dated, storage.tables))) for storage in fact.storages)
+    return replace(fact, storages=tuple(storages))
+
+
 def _with_table(fact: Fact, name: str, **changes: Any) -> Fact:
     """Returns a fact with other members of its storage table of a name, in any case."""
     key = name.lower()
@@ -560,7 +588,7 @@ def _as_before(storage: Storage, before: Mapping[str, StorageTable]) -> Storage:
 
     def continued(table: StorageTable) -> StorageTable:
         old = before[table.table.lower()]
-        return replace(table, joined=old.joined, made=table.made or old.made)
+        return replace(table, joined=old.joined, made=table.made or old.made, widenings=old.widenings)
 
     return replace(storage, tables=tuple(map(continued, storage.tables)))
 
@@ -578,6 +606,7 @@ def _meaning(fact: Fact, cube: Cube) -> tuple[object, ...]:
                 joined=0,
                 made=False,
                 retain=None,
+                widenings=(),
                 columns=tuple(sorted(cube.columns_in(fact.columns_of(t)))),
             )
             for t in storage.tables

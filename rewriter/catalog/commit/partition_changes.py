@@ -15,7 +15,7 @@ from rewriter.catalog.commit.move_changes import moved_ranges
 from rewriter.catalog.commit.partition_commits import PartitionCommits, committed_proof
 from rewriter.catalog.commit.partition_rows import LivePartition, Version
 from rewriter.catalog.commit.reserved_properties import is_immutable, not_empty
-from rewriter.catalog.facts.time_binding import Slot, declared_period
+from rewriter.catalog.facts.time_binding import Slot, TimeBinding, declared_period
 from rewriter.catalog.keys import encoding
 from rewriter.catalog.keys.encoding import partition_key
 from rewriter.catalog.keys.paths import is_discovered, not_registered
@@ -386,6 +386,10 @@ class PartitionChanges:
             if partition.files > 0 and not timeline_update.is_base(table, binding.locate(partition.values))
         ]
         stored = rows.stored_by_key(self._context.connection, filled) if filled else {}
+        for partition in stored.values():
+            lacking = binding.storage_table.first_lacking(partition.commit_seq)
+            if lacking is not None and binding.storage_table.lacking_columns(lacking):
+                raise _narrow_partition(table, binding, partition.live)
         standing = {key: timeline_update.stored_proof(table, partition) for key, partition in stored.items()}
         return {key: proof.doubt for key, proof in standing.items() if proof.is_unproven}
 
@@ -488,6 +492,18 @@ def _new(
     if partition.properties:
         properties = json.dumps({**properties_in(properties, key), **partition.properties}, ensure_ascii=False)
     return LivePartition(key, partition.values, location, row_count, size, number, properties=properties)
+
+
+def _narrow_partition(table: Table, binding: TimeBinding, partition: LivePartition) -> IntegrityError:
+    """Returns the error for rows that are added to a rollup partition without columns that its table has got since."""
+    fact = binding.fact.name
+    return IntegrityError(
+        f"the partition {_name(table, partition)} of '{table.name}' was computed before columns were added to this "
+        f"rollup: rows with them cannot be added to it",
+        condition="NARROW_PARTITION",
+        object=table.name,
+        hint=f"REFRESH FACT {fact} computes it with all columns; INSERT OVERWRITE replaces it.",
+    )
 
 
 def _name(table: Table, partition: LivePartition) -> str:

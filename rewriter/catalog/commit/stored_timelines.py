@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 
 from rewriter.catalog.store import schema
 from rewriter.catalog.store.prepared_statements import once
-from rewriter.catalog.store.schema import FRESH, INCOMPLETE, OPEN, OUTDATED, RETIRED, UNPROVEN
+from rewriter.catalog.store.schema import FRESH, INCOMPLETE, NARROW, OPEN, OUTDATED, RETIRED, UNPROVEN
 from rewriter.lazy_dataclass import dataclass
 from rewriter.timeline import runs
 from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Table
     from rewriter.timeline.calendars import Period
 
-STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
 States = frozenset[int]
 ABSENT: States = frozenset()
 
-#: The live timelines of one (period, time dimension) by state.
-Lines = Mapping[int, RangesPartitionTimeline]
+#: The live timelines of one (period, time dimension) by state. A state that no ordinal has may be left out.
+Lines = defaultdict[int, RangesPartitionTimeline]
+
+STATES = (OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN)
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class TimelineDifference:
 class TimelineChange:
     """The change of the timelines of one (table, period, time dimension) by one commit.
 
-    ``states`` maps single ordinals to their new states: one of ``STATES``, none of them, or retired together with fresh
-    or open. All other ordinals that are fresh or incomplete in the ranges of ``touched`` become outdated; then the
-    ordinals that are incomplete in the ranges of ``completed`` become fresh.
+    ``states`` maps single ordinals to their new states: none, one, or retired together with fresh or open; a narrow
+    one stands beside another. All other ordinals that are fresh or incomplete in the ranges of ``touched`` become
+    outdated; then the ordinals that are incomplete in the ranges of ``completed`` become fresh. Narrow ones stay.
     """
 
     states: dict[int, States] = field(default_factory=dict)
@@ -67,8 +69,12 @@ class TimelineChange:
         for ordinals in ranges_of(self.states):
             for line in lines.values():
                 line.drop_range(ordinals)
-        for state in STATES:
-            for ordinals in ranges_of(o for o, states in self.states.items() if state in states):
+        by_state: dict[int, list[int]] = {}
+        for ordinal, states in self.states.items():
+            for state in states:
+                by_state.setdefault(state, []).append(ordinal)
+        for state, in_state in by_state.items():
+            for ordinals in ranges_of(in_state):
                 lines[state].add_range(ordinals)
 
     def hull(self) -> OrdinalRange | None:
@@ -83,7 +89,7 @@ def lines_of(changes: Mapping[tuple[str, Period], TimelineChange]) -> dict[tuple
     """Returns the timelines that result from changes to empty ones."""
     timelines: dict[tuple[int, str], Lines] = {}
     for (time_key, period), change in changes.items():
-        lines: Lines = {state: RangesPartitionTimeline() for state in STATES}
+        lines = _empty()
         change.apply(lines)
         timelines[int(period), time_key] = lines
     return timelines
@@ -126,9 +132,9 @@ def change_timeline(
         )
     ).all()
     row_ids_by_range = {(state, OrdinalRange(start, end)): row_id for row_id, state, start, end in stored}
-    lines: Lines = {
-        state: RangesPartitionTimeline(r for kind, r in row_ids_by_range if kind == state) for state in STATES
-    }
+    lines = _empty()
+    for state, ordinals in row_ids_by_range:
+        lines[state].add_range(ordinals)
     change.apply(lines)
     new_ranges = {(state, ordinals) for state, line in lines.items() for ordinals in line.ranges()}
     ended_ids = [row_id for key, row_id in row_ids_by_range.items() if key not in new_ranges]
@@ -144,6 +150,32 @@ def change_timeline(
         new_write_id,
         commit_seq,
     )
+
+
+def narrow_timelines(
+    connection: sa.Connection, table_id: int, widening: int, write_id: Callable[[], int], commit_seq: int
+) -> None:
+    """Notes that all partitions of rollups of a table lack the columns of a widening, if they do not lack those of an
+    earlier one. Three statements, whatever the number of partitions.
+    """
+    row = schema.timeline_ranges
+    stored = connection.execute(
+        sa.select(row.c.period, row.c.time_key, row.c.state, row.c.start_ordinal, row.c.end_ordinal).where(
+            row.c.table_id == table_id, row.c.ended == schema.NEVER
+        )
+    )
+    existing: dict[tuple[int, str], RangesPartitionTimeline] = defaultdict(RangesPartitionTimeline)
+    narrow: list[tuple[tuple[int, str], OrdinalRange]] = []
+    for period, time_key, state, start, end in stored:
+        if state >= NARROW:
+            narrow.append(((period, time_key), OrdinalRange(start, end)))
+        elif state in (OUTDATED, FRESH, UNPROVEN, INCOMPLETE):
+            existing[period, time_key].add_range(OrdinalRange(start, end))
+    for key, ordinals in narrow:
+        existing[key].drop_range(ordinals)
+    added = [(*key, NARROW + widening, r.start, r.end) for key, line in existing.items() for r in line.ranges()]
+    if added:
+        _insert(connection, table_id, added, write_id(), commit_seq)
 
 
 def stored_lines(connection: sa.Connection | None, table_id: int, period: Period, time_key: str) -> Lines:
@@ -206,7 +238,7 @@ def compare_timelines(connection: sa.Connection, table: Table, expected: Mapping
     stored_lines_by_key: dict[tuple[int, str], Lines] = {}
     wrong: list[int] = []
     for row_id, period, time_key, state, start, end in stored:
-        if state in STATES and start < end:
+        if (state in STATES or state >= NARROW) and start < end:
             stored_lines_by_key.setdefault((period, time_key), _empty())[state].add_range(OrdinalRange(start, end))
         if (period, time_key, state, start, end) in missing:
             missing.remove((period, time_key, state, start, end))
@@ -221,7 +253,7 @@ def compare_timelines(connection: sa.Connection, table: Table, expected: Mapping
 
 
 def _empty() -> Lines:
-    return {state: RangesPartitionTimeline() for state in STATES}
+    return defaultdict(RangesPartitionTimeline)
 
 
 def _differences(before: Lines, after: Lines) -> Iterator[tuple[OrdinalRange, States, States]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rewriter.catalog.commit.fact_timelines import FactTimelineUpdate
 from rewriter.catalog.commit.origin_changes import Dependent, OriginChanges, dependents, has_dependents, touches
 from rewriter.catalog.commit.partition_rows import replace_origins
+from rewriter.catalog.commit.stored_timelines import narrow_timelines
 from rewriter.catalog.facts.time_binding import Slot, TimeBinding, bind
 from rewriter.catalog.model.objects import Fact, Table
 from rewriter.catalog.model.origins import LOST, over_time
@@ -66,6 +67,12 @@ class FactTimelineUpdates:
             if binding not in removed_bindings and outdated.get(binding.table.id):
                 FactTimelineUpdate(self._context, bindings, made_by).remove_proofs(binding, outdated[binding.table.id])
         FactTimelineUpdate(self._context, removed_bindings, made_by).end()
+
+    def narrow(self, table: Table, widening: int) -> None:
+        """Notes that the partitions of a rollup table lack the columns that a widening of this commit adds."""
+        self.finish()
+        context = self._context
+        narrow_timelines(context.connection, table.id, widening, lambda: context.write_id(table.id), context.sequence)
 
     def keep_changes(self, bindings: Sequence[TimeBinding]) -> None:
         """Notes of copies of tables that leave their fact that these have changed, before their changes count no

@@ -351,10 +351,7 @@ def _timelines(
 
 def _difference(difference: TimelineDifference) -> str:
     period = UpdatePeriod(difference.period).name if difference.period in list(UpdatePeriod) else difference.period
-    stored, rebuilt = (
-        ", ".join(schema.STATE_NAMES[state] for state in sorted(states)) or "absent"
-        for states in (difference.was, difference.now)
-    )
+    stored, rebuilt = (", ".join(schema.state_names(states)) or "absent" for states in (difference.was, difference.now))
     ordinals = difference.ordinals
     return (
         f"the timeline {period} of {difference.time_key} says {stored} for the ordinals {ordinals.start} to "

@@ -319,9 +319,10 @@ class SetLateness:
 class AlterCube:
     """A cube with more columns, in place of ``cube``, and its facts, in place of those of the same ids.
 
-    The tables of rollups keep the columns that they have, so timelines and proofs stay. Raises ``ConflictError`` if
-    another transaction has changed the cube or one of its facts, or has made another fact of it. ``renamed`` has
-    the new names of columns by the old ones.
+    Timelines and proofs stay. The partitions of a rollup table that has one more widening lack its columns; that
+    conflicts with all concurrent writes of the table. ``AlterColumns`` in the same commit gives it the columns. Raises
+    ``ConflictError`` if another transaction has changed the cube or one of its facts, or has made another fact of it.
+    ``renamed`` has the new names of columns by the old ones.
     """
 
     cube: Cube

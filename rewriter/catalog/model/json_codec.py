@@ -29,6 +29,7 @@ from rewriter.catalog.model.objects import (
     StorageTable,
     Table,
     View,
+    Widening,
     database_key,
     function_key,
 )
@@ -416,6 +417,7 @@ def _storage_table_data(table: StorageTable) -> dict[str, Any]:
         **({} if table.columns is None else {"columns": table.columns}),
         **({"made": True} if table.made else {}),
         **({} if table.retain is None else {"retain": table.retain}),
+        **({"widenings": [[w.commit, w.columns] for w in table.widenings]} if table.widenings else {}),
     }
 
 
@@ -441,6 +443,7 @@ def _storage_table(data: dict[str, Any], calendar: Calendar) -> StorageTable:
         columns,
         data.get("made", False),
         data.get("retain"),
+        tuple(Widening(commit, _names(columns)) for commit, columns in data.get("widenings", ())),
     )
 
 

@@ -8,7 +8,7 @@ type (INT ``'01'`` is ``'1'``), or ``None`` for NULL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
@@ -501,6 +501,18 @@ class OtherTime:
 
 
 @dataclass(frozen=True)
+class Widening:
+    """Columns of the cube that a rollup table got after its first partitions were computed.
+
+    ``commit`` is the number of the commit that added them; 0 until it commits. Content that an earlier commit wrote
+    lacks them. ``columns`` has those that the cube still has.
+    """
+
+    commit: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StorageTable:
     """A table that holds one or more periods of a fact; ``layouts`` define the names of ``time``, the leading time
     dimension, in each period's partitions. A partition also names one period of each of the ``others``, of the same
@@ -515,7 +527,8 @@ class StorageTable:
 
     ``columns`` are the dimensions and measures that a narrow rollup has; ``None`` if it has all that the fact has.
     ``made`` says that the statement that declared the rollup has created its table. ``retain`` is how long MAINTAIN
-    FACT keeps its partitions, such as '90 days'; ``None`` is for ever.
+    FACT keeps its partitions, such as '90 days'; ``None`` is for ever. ``widenings`` are the columns that a rollup
+    table got later, in the order of their commits: a partition lacks those of a widening and of all later ones.
     """
 
     table: str
@@ -531,6 +544,25 @@ class StorageTable:
     columns: tuple[str, ...] | None = None
     made: bool = False
     retain: str | None = None
+    widenings: tuple[Widening, ...] = ()
+
+    def first_lacking(self, commit: int) -> int | None:
+        """Returns the number of the first widening whose columns content of a commit lacks; ``None`` if it has all."""
+        return next((number for number, widening in enumerate(self.widenings) if commit < widening.commit), None)
+
+    def last_widening(self, columns: Iterable[str] | None = None) -> int | None:
+        """Returns the number of the last widening that added one of some columns, in any case; of any for ``None``."""
+        wanted = None if columns is None else {column.lower() for column in columns}
+        numbers = [
+            number
+            for number, widening in enumerate(self.widenings)
+            if any(wanted is None or column.lower() in wanted for column in widening.columns)
+        ]
+        return max(numbers, default=None)
+
+    def lacking_columns(self, first: int) -> tuple[str, ...]:
+        """Returns the columns that a partition lacks whose first lacking widening is ``first``."""
+        return tuple(column for widening in self.widenings[first:] for column in widening.columns)
 
     @property
     def times(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import time
 from abc import ABC, abstractmethod
@@ -63,6 +64,7 @@ from rewriter.catalog.reading.snapshot_reads import (
 from rewriter.catalog.reading.versioned_reads import ListedReads, PartitionFiles, hold
 from rewriter.catalog.store import schema
 from rewriter.timeline.kinds.registry import DEFAULT, make_timeline
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -530,6 +532,22 @@ class Snapshot(DatabaseReads, FilteredReads, CopyReads, ProofReads):
     def open(self, table_name: str, period: Period, time_dimension: str) -> PartitionTimeline:
         """Returns the periods that streams fill and no trigger has committed. Shared, too."""
         return self._timeline(table_name, period, time_dimension, schema.OPEN)
+
+    def lacking(
+        self, table_name: str, period: Period, time_dimension: str, columns: Iterable[str] | None = None
+    ) -> PartitionTimeline:
+        """Returns the rollup periods, of any state, whose partitions lack one of some columns, in any case; of all
+        columns of the fact for ``None``: they were computed before the table got it. Do not change the result.
+        """
+        fact = self.fact_using(table_name)
+        stored = None if fact is None else fact.storage_table(table_name)
+        last = None if stored is None else stored.last_widening(columns)
+        if last is None:
+            return RangesPartitionTimeline()
+        key = (int(period), time_dimension.lower())
+        lines = self._stored_timelines(self.table(table_name))
+        narrow = (lines.get((*key, schema.NARROW + number), ()) for number in range(last + 1))
+        return RangesPartitionTimeline(itertools.chain.from_iterable(narrow))
 
     @property
     def unused_timelines(self) -> Mapping[str, Callable[[str, Period, str], PartitionTimeline]]:

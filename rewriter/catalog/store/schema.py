@@ -8,6 +8,8 @@ A live row has ``ended = NEVER``, which makes "not ended in this snapshot" a ran
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -299,12 +301,21 @@ copied_files = Table(
 #: rollups: without a proof that their content comes from the base, or from a base that lacked periods. Streams still
 #: fill open ones.
 OUTDATED, FRESH, RETIRED, UNPROVEN, INCOMPLETE, OPEN = 0, 1, 2, 3, 4, 5
+#: Beside one of these, ``NARROW + n`` says that the partition of a rollup table lacks the columns of the ``n``-th
+#: widening of the table (from 0, ``StorageTable.widenings``), and of all later ones.
+NARROW = 16
 
 #: The names of these states in messages and listings.
 STATE_NAMES = {
     FRESH: "fresh", OUTDATED: "outdated", RETIRED: "retired", UNPROVEN: "unproven", INCOMPLETE: "incomplete",
     OPEN: "open",
 }  # fmt: skip
+
+
+def state_names(states: Collection[int]) -> list[str]:
+    """Returns the names of the states of an ordinal, in order."""
+    return [STATE_NAMES.get(state, "narrow") for state in sorted(states)]
+
 
 #: Timelines as maximal ranges of ordinals; ``period`` is the number of the update period, ``time_key`` in lower case.
 timeline_ranges = Table(

@@ -19,7 +19,7 @@ RULES = r"""
 
 show_timelines: "SHOW" "TIMELINES" "OF" name ["STORAGE" NAME] ["PERIOD" NAME]
 show_coverage: "SHOW" "COVERAGE" "OF" name ["FROM" bound "TO" bound]
-show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
+show_work: "SHOW" (MISSING | OUTDATED | UNPROVEN | NARROW) "PARTITIONS" "OF" name ["FROM" bound "TO" bound]
 show_latest: "SHOW" "LATEST" "OF" name
 check_fact: "CHECK" "FACT" name ["FROM" bound "TO" bound] ["SAMPLE" NUMBER "PERCENT"] [ACCEPT]
 maintain_fact: "MAINTAIN" "FACT" name ["MAX" NUMBER "PARTITIONS"] [DRY "RUN"]
@@ -81,7 +81,7 @@ def show_coverage_text(s: ShowCoverage) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ShowWork(Statement):
-    """``SHOW MISSING|OUTDATED|UNPROVEN PARTITIONS OF f [FROM a TO b]``; ``state`` is the word, bounds as in
+    """``SHOW MISSING|OUTDATED|UNPROVEN|NARROW PARTITIONS OF f [FROM a TO b]``; ``state`` is the word, bounds as in
     ``ShowCoverage``.
     """
 

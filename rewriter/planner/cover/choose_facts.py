@@ -22,7 +22,7 @@ from rewriter.planner.cover.cover import Candidate, Costs, Cover, costs, cover
 from rewriter.planner.cover.open_ends import ClosedRanges, close_ends, extent, is_open, promised, widened
 from rewriter.planner.cover.prune_causes import fitting, instants, left_to_finer, nearest_misses, times
 from rewriter.planner.cover.secondary_times import SecondaryTimeUse, cut_by, undeclared
-from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines
+from rewriter.planner.cover.sources import Source, SourceTimelines, Timelines, split_by_width
 from rewriter.planner.cover.validity import cut, is_bounded, window
 from rewriter.planner.model.plan import Cause, OpenEnd, PruneCause, Settings
 from rewriter.timeline.civil import MAX_INSTANT, MIN_INSTANT
@@ -125,14 +125,16 @@ def choose(demand: Demand, facts: Sequence[Fact], reader: CatalogReader, setting
     now = settings.now
     valid = {source: window(source.storage, source.storage_table, now, source.fact.calendar) for source in sources}
     lines = {
-        source: SourceTimelines(*(cut(line, source.period, valid[source]) for line in _timelines(reader, source)))
+        source: SourceTimelines(
+            *(cut(line, source.period, valid[source]) for line in _timelines(reader, source, demand.columns))
+        )
         for source in sources
     }
     closing, newest = _close_ends(base.target(demand.requested), carrying, lines, valid, reader, now, demand)
     target = closing.searched
     check_certain(target, carrying)
     priced = _price_sources(lines, base, demand, reader, settings)
-    doubts = _DoubtReader(reader, lines, base.period)
+    doubts = _DoubtReader(reader, lines, base.period, demand.columns)
     choices = [_judge(group, base, target, demand, lines, valid, priced, settings, doubts) for group in groups]
     # Rows without a time belong to the result, too: a fact that does not have them is incomplete.
     timeless = set() if demand.bounded or len(choices) < 2 else {f.name for f in carrying if null_time_arm(reader, f)}
@@ -363,7 +365,7 @@ def _judge(
     outdated = outdated & best.missing
     periods = tuple(sorted({source.period for source in sources}, reverse=True))
     cost = priced.described(best.cost)
-    helping = _remedies(sources, lines, best.missing, target)
+    helping = _remedies(sources, lines, best.missing, target, demand.columns)
     choice = Choice(base.period, target, best, outdated, tuple(facts), periods, tuple(causes), cost, remedies=helping)
     return replace(choice, raw=base.is_raw), tuple(sources)
 
@@ -508,10 +510,13 @@ def _candidate(source: Source, timeline: PartitionTimeline, priced: Costs, row_r
     )
 
 
-def _timelines(reader: CatalogReader, source: Source) -> Iterator[PartitionTimeline]:
+def _timelines(reader: CatalogReader, source: Source, columns: Sequence[str]) -> Iterator[PartitionTimeline]:
     timeline_key = (source.storage_table.table, source.period, source.storage_table.time)
-    for line in (reader.timeline, reader.outdated, reader.unproven, reader.incomplete, reader.open):
+    wide, narrow = split_by_width(source, columns, reader.timeline(*timeline_key), reader)
+    yield wide
+    for line in (reader.outdated, reader.unproven, reader.incomplete, reader.open):
         yield line(*timeline_key)
+    yield narrow
 
 
 def _close_ends(
@@ -554,7 +559,9 @@ def nearest_aligned(time_range: TimeRange, base: Period, calendar: Calendar) -> 
 # Statements that make existing but unused rollup partitions serve, suggested where a query misses their time.
 
 
-def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet) -> tuple[str, ...]:
+def _remedies(
+    sources: Sequence[Source], lines: Timelines, missing: RangeSet, target: RangeSet, columns: Sequence[str]
+) -> tuple[str, ...]:
     """Returns one sentence for each fact or table whose rollups would serve time that is missing from the target.
 
     CHECK FACT … ACCEPT and REFRESH FACT need all base periods of a rollup. If some no longer exist, only loading them
@@ -577,7 +584,7 @@ def _remedies(sources: Sequence[Source], lines: Timelines, missing: RangeSet, ta
             )
         if not source.is_base:
             requested = fitting(source.period, missing, target)
-            sentences += _sentences(source, lines[source], _base(source, lines), requested)
+            sentences += _sentences(source, lines[source], _base(source, lines), requested, columns)
     return tuple(dict.fromkeys(sentences))
 
 
@@ -597,10 +604,13 @@ def _extent_sentences(sources: Sequence[Source], lines: Timelines, missing: Rang
     return tuple(sentences)
 
 
-def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet) -> Iterator[str]:
+def _sentences(
+    source: Source, there: SourceTimelines, base: RangeSet, requested: RangeSet, columns: Sequence[str]
+) -> Iterator[str]:
     period, fact, table = source.period, source.fact.name, source.storage_table.table
-    unproven, incomplete, outdated = (
-        instants(period, line, requested) & requested for line in (there.unproven, there.incomplete, there.outdated)
+    unproven, incomplete, outdated, narrow = (
+        instants(period, line, requested) & requested
+        for line in (there.unproven, there.incomplete, there.outdated, there.narrow)
     )
     complete_base = RangeSet(
         TimeRange(start, end)
@@ -612,9 +622,15 @@ def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested
             f"CHECK FACT {fact} {_bounds(source, unproven & complete_base)} ACCEPT proves rollups that "
             "agree with the base"
         )
-    if (unproven | incomplete | outdated) & complete_base:
-        time = (unproven | incomplete | outdated) & complete_base
+    if (unproven | incomplete | outdated | narrow) & complete_base:
+        time = (unproven | incomplete | outdated | narrow) & complete_base
         yield f"REFRESH FACT {fact} {_bounds(source, time)} computes rollups of {table} from the base"
+    if narrow - complete_base:
+        yield (
+            f"{_at(source, narrow - complete_base)} {table} was computed before it got {_later(source, columns)}, and "
+            f"its base is incomplete: a query without {_later(source, columns)} is served, and nothing else unless the "
+            "base is loaded again"
+        )
     if unproven - complete_base:
         yield (
             f"{_at(source, unproven - complete_base)} {table} has rollups without a proof, and their base is "
@@ -628,6 +644,12 @@ def _sentences(source: Source, there: SourceTimelines, base: RangeSet, requested
             f"run ALTER FACT {fact} MARK COMPLETE {_bounds(source, incomplete - complete_base)}, or, if you "
             f"know that they are correct, run ALTER FACT {fact} TABLE {table} SET TRUSTED"
         )
+
+
+def _later(source: Source, columns: Sequence[str]) -> str:
+    """Returns which of some columns the table of a candidate got later, as text."""
+    later = {name.lower() for name in source.storage_table.lacking_columns(0)}
+    return ", ".join(name for name in columns if name.lower() in later)
 
 
 def _base(source: Source, lines: Timelines) -> RangeSet:
@@ -662,11 +684,16 @@ class _DoubtReader:
     reader: CatalogReader
     lines: Timelines
     base: Period
+    columns: Sequence[str]
 
     def reason(self, source: Source, kind: PruneCause, time: RangeSet) -> str:
-        """Returns the reason why partitions of a candidate are unproven, incomplete or open; '' for any other cause."""
+        """Returns the reason why partitions of a candidate are unproven, incomplete, open or narrow; '' for any other
+        cause.
+        """
         if kind is PruneCause.PARTITIONS_OPEN:
             return OPEN
+        if kind is PruneCause.PARTITIONS_NARROW:
+            return f"it was computed before the table got {_later(source, self.columns)}"
         if kind is PruneCause.PARTITIONS_UNPROVEN:
             return self._unproven(source, time)
         return self._incomplete(source, time) if kind is PruneCause.PARTITIONS_INCOMPLETE else ""

@@ -99,6 +99,7 @@ def _useless(timelines: SourceTimelines) -> dict[PruneCause, PartitionTimeline]:
         PruneCause.PARTITIONS_INCOMPLETE: timelines.incomplete,
         PruneCause.PARTITIONS_UNPROVEN: timelines.unproven,
         PruneCause.PARTITIONS_OPEN: timelines.open,
+        PruneCause.PARTITIONS_NARROW: timelines.narrow,
     }
 
 
@@ -107,6 +108,7 @@ _WORDS = {
     PruneCause.PARTITIONS_INCOMPLETE: "incomplete",
     PruneCause.PARTITIONS_UNPROVEN: "unproven",
     PruneCause.PARTITIONS_OPEN: "open",
+    PruneCause.PARTITIONS_NARROW: "narrow",
 }
 
 

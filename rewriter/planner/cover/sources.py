@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rewriter.lazy_dataclass import dataclass
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 
 if TYPE_CHECKING:
     from rewriter.catalog.model.objects import Fact, Storage, StorageTable
+    from rewriter.planner.scope.blocks import CatalogReader
     from rewriter.timeline.calendars import Period
     from rewriter.timeline.timeline import PartitionTimeline
 
@@ -39,11 +41,30 @@ class SourceTimelines(NamedTuple):
     unproven: PartitionTimeline
     incomplete: PartitionTimeline
     open: PartitionTimeline
+    #: Fresh, but computed before the table got a column that is needed.
+    narrow: PartitionTimeline
 
     @property
     def existing(self) -> tuple[PartitionTimeline, ...]:
         """The periods that count for open ends of a range: all but the periods that streams still fill."""
-        return self.fresh, self.outdated, self.unproven, self.incomplete
+        return self.fresh, self.narrow, self.outdated, self.unproven, self.incomplete
+
+
+def split_by_width(
+    source: Source, columns: Sequence[str], fresh: PartitionTimeline, reader: CatalogReader
+) -> tuple[PartitionTimeline, PartitionTimeline]:
+    """Returns the fresh periods of a candidate whose partitions have the columns, and those whose partitions were
+    computed before the table got one of them. O(ranges); reads nothing for a table that got none.
+    """
+    stored = source.storage_table
+    if stored.last_widening(columns) is None:
+        return fresh, RangesPartitionTimeline()
+    lacking = reader.lacking(stored.table, source.period, stored.time, columns)
+    runs = fresh.ranges()
+    return (
+        RangesPartitionTimeline(part for run in runs for part in lacking.missing(run)),
+        RangesPartitionTimeline(part for run in runs for part in lacking.covered(run)),
+    )
 
 
 Timelines = Mapping[Source, SourceTimelines]

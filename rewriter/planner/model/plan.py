@@ -221,6 +221,7 @@ class PruneCause(IntEnum):
     PARTITIONS_INCOMPLETE = 10
     PARTITIONS_UNPROVEN = 11
     PARTITIONS_OPEN = 12
+    PARTITIONS_NARROW = 13
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ and proofs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from rewriter.statements.define.cubes import build_cube
 from rewriter.statements.define.fact_storage import invalid_fact
 from rewriter.statements.define.measure_columns import check_measure_types
 from rewriter.statements.define.raw_tables import check_counts_events
+from rewriter.statements.define.rollups import wide_rollups
 from rewriter.statements.define.show_create import declared_cube, declared_fact
 from rewriter.statements.define.tables import new_column
 from rewriter.statements.query.not_null_measures import check_stored_not_null
@@ -31,7 +32,7 @@ from rewriter.statements.resolve.named_objects import named_cube
 from rewriter.statements.resolve.partition_specs import check_unique
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table
+    from rewriter.catalog.model.objects import Column, Cube, Fact, StorageTable, Table, Widening
     from rewriter.grammar.terms import Name
     from rewriter.runtime.statement_context import Context
 
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     """ALTER CUBE c ADD (column, …): adds dimensions and measures to a cube, and to facts that have all of its columns.
 
-    The base tables of these facts must have the columns. Rollups keep the columns that they have, as narrow rollups do:
-    they serve what needs no others, and their proofs stay. A warning names them. Facts that list their columns stay.
+    The base tables of these facts must have the columns. The rollups without a list of columns get them, too: their
+    partitions lack them until REFRESH FACT, and serve what needs no others. Rollups that cannot get them become narrow
+    ones, and a warning names them. All proofs stay. Facts that list their columns stay.
 
     Raises INVALID_CUBE and COLUMN_ALREADY_EXISTS for the columns, INVALID_FACT for a base table that lacks one or has
     another type, NOT_NULL_ASSERT_VIOLATION, and ``ConflictError`` where another transaction changes the cube or a fact.
@@ -59,25 +61,57 @@ def alter_cube(statement: s.AlterCube, context: Context) -> Result:
     declared = declared_cube(cube)
     altered = build_cube(replace(declared, columns=(*declared.columns, *statement.columns)), cube.id, cube.calendar)
     before = tuple(name for name in cube.column_order if name not in cube.times)
-    pairs = [(fact, _with_rollups_of(fact, before)) for fact in context.snapshot.facts_of(cube.name)]
+    pairs: list[tuple[Fact, Fact]] = []
+    new_columns: list[AlterColumns] = []
     _check_counts_stay(cube, altered, statement.name, context)
     try:
-        for fact, wider in pairs:
-            if wider != fact or fact.columns is None:
+        for fact in context.snapshot.facts_of(cube.name):
+            wider = _with_rollups_of(fact, before)
+            if fact.columns is None:
                 _check(wider, altered, statement, context)
+                wider, added = wide_rollups(fact, wider, _stored_types(statement, altered), context)
+                new_columns += added
+            pairs.append((fact, wider))
         with context.catalog.begin(context.snapshot) as transaction:
-            transaction.commit([AlterCube(cube, altered, tuple(pairs))])
+            transaction.commit([AlterCube(cube, altered, tuple(pairs)), *new_columns])
     except Error as error:
         raise error.at(statement.name.span) from None
     names = ", ".join(column.name for column in statement.columns)
-    narrow = [
-        new.table
-        for fact, wider in pairs
-        for old, new in zip(fact.tables, wider.tables, strict=True)
-        if old.columns != new.columns
-    ]
-    warning = f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do"
-    return Result("ALTER CUBE", warnings=(*((warning,) if narrow else ()), *_count_warnings(cube, altered)))
+    warnings = (*_width_warnings(names, pairs, context), *_count_warnings(cube, altered))
+    return Result("ALTER CUBE", warnings=warnings)
+
+
+def _stored_types(statement: s.AlterCube, altered: Cube) -> dict[str, tuple[str, bool]]:
+    """Returns the type of each new column in rollups, and whether it is a measure."""
+    sums = {measure.name.lower(): measure.rollup_type for measure in altered.measures}
+    return {
+        column.name: (sums.get(column.name.lower(), column.type), column.name.lower() in sums)
+        for column in statement.columns
+    }
+
+
+def _width_warnings(names: str, pairs: Sequence[tuple[Fact, Fact]], context: Context) -> Iterator[str]:
+    """Yields which rollups do not have the new columns, and which partitions do not have them yet."""
+    tables = [(fact, *both) for fact, wider in pairs for both in zip(fact.tables, wider.tables, strict=True)]
+    narrow = [new.table for _, old, new in tables if old.columns != new.columns and old.widenings == new.widenings]
+    if narrow:
+        yield (f"these rollups do not have {names}: {', '.join(narrow)}; ALTER FACT … ADD ROLLUP makes rollups that do")
+    for fact, _ in pairs:
+        filled = [
+            new.table
+            for of, old, new in tables
+            if of is fact and old.widenings != new.widenings and _has_partitions(old, context)
+        ]
+        if filled:
+            yield (
+                f"the existing partitions of {', '.join(filled)} do not have {names} until REFRESH FACT {fact.name} "
+                "computes them: queries that need it read the base there"
+            )
+
+
+def _has_partitions(stored: StorageTable, context: Context) -> bool:
+    readers = (context.snapshot.timeline, *context.snapshot.unused_timelines.values())
+    return any(not line(stored.table, period, stored.time).is_empty for period in stored.layouts for line in readers)
 
 
 def _check_counts_stay(cube: Cube, altered: Cube, name: Name, context: Context) -> None:
@@ -302,7 +336,8 @@ def _table_with_name(
         return stored
     table = context.snapshot.table(stored.table)
     own = next((column for column in table.all_columns if column.name.lower() == old.lower()), None)
-    altered = replace(stored, columns=_names_with(stored.columns, statement))
+    widenings = tuple(replace(w, columns=_names_with(w.columns, statement) or ()) for w in stored.widenings)
+    altered = replace(stored, columns=_names_with(stored.columns, statement), widenings=widenings)
     if stored.raw is not None:
         return replace(altered, raw=_expressions_with(stored.raw, table, own, cube, statement))
     _check_new_name(table, own, statement)
@@ -383,13 +418,16 @@ def _without(fact: Fact, dropped: Set[str], cube: Cube, statement: s.DropCubeCol
     fact_columns = left(fact.columns)
     every = cube.columns_in(fact_columns)
 
+    def widening_left(widening: Widening) -> Widening:
+        return replace(widening, columns=tuple(name for name in widening.columns if name.lower() not in dropped))
+
     def table_left(table: StorageTable) -> StorageTable:
         raw = None if table.raw is None else {n: sql for n, sql in table.raw.items() if n.lower() not in dropped}
         columns = left(table.columns)
         # One that lists all columns means the same without a list, but beside the base of its period it is a rollup.
         if columns is not None and fact.base_period not in table.layouts and cube.columns_in(columns) == every:
             columns = None
-        return replace(table, columns=columns, raw=raw)
+        return replace(table, columns=columns, raw=raw, widenings=tuple(map(widening_left, table.widenings)))
 
     storages = tuple(replace(storage, tables=tuple(map(table_left, storage.tables))) for storage in fact.storages)
     result = replace(fact, columns=fact_columns, storages=storages)

@@ -124,7 +124,7 @@ def _refuse_only_copy(rollup: StorageTable, fact: Fact, span: Span, context: Con
         if stored.table is rollup:
             held |= time
         elif _has_columns_of(rollup, stored):
-            elsewhere |= time
+            elsewhere |= time - _lacking_of(rollup, stored, context)
     alone = held & dropped - elsewhere
     if alone:
         raise invalid_fact(
@@ -147,8 +147,22 @@ def time_held_alone(rollup: StorageTable, left: Fact, context: Context) -> Range
     for stored in stored_periods(left):
         if _has_columns_of(rollup, stored):
             line = snapshot.timeline(stored.table.table, stored.period, stored.table.time)
-            elsewhere |= times(stored.period, line.ranges())
+            elsewhere |= times(stored.period, line.ranges()) - _lacking_of(rollup, stored, context)
     return held - elsewhere
+
+
+def _lacking_of(rollup: StorageTable, other: StoredPeriod, context: Context) -> RangeSet:
+    """Returns the time of the partitions of another table that lack a column which those of a rollup have there."""
+    own = None if rollup.columns is None else {name.lower() for name in rollup.columns}
+    lacking, snapshot = RangeSet.EMPTY, context.snapshot
+    for column in other.table.lacking_columns(0):
+        if own is None or column.lower() in own:
+            line = snapshot.lacking(other.table.table, other.period, other.table.time, (column,))
+            time = times(other.period, line.ranges())
+            for period in rollup.layouts:
+                time -= times(period, snapshot.lacking(rollup.table, period, rollup.time, (column,)).ranges())
+            lacking |= time
+    return lacking
 
 
 def _has_columns_of(rollup: StorageTable, other: StoredPeriod) -> bool:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rewriter.catalog.model.changes import CreateObject
-from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table, TableKind, full_name, parts_of
+from rewriter.catalog.model.changes import AlterColumns, CreateObject
+from rewriter.catalog.model.objects import (
+    Cube,
+    Fact,
+    Storage,
+    StorageTable,
+    Table,
+    TableKind,
+    Widening,
+    full_name,
+    parts_of,
+)
+from rewriter.catalog.model.partition_commit import rule_of
 from rewriter.catalog.reading.pending_changes import Pending
 from rewriter.errors import Error
 from rewriter.grammar.families import facts as s
@@ -18,7 +29,7 @@ from rewriter.grammar.terms import ColumnDef, Name
 from rewriter.lazy_dataclass import dataclass
 from rewriter.runtime.statement_context import single
 from rewriter.statements.define.fact_storage import invalid_fact
-from rewriter.statements.define.tables import build_table
+from rewriter.statements.define.tables import build_table, new_column
 
 if TYPE_CHECKING:
     from rewriter.catalog.commit.transaction import Writer
@@ -158,6 +169,53 @@ def remade_rollups(fact: Fact, tables: Sequence[StorageTable], cube: Cube, conte
     return remade
 
 
+def wide_rollups(
+    fact: Fact, narrow: Fact, added: Mapping[str, tuple[str, bool]], context: Context
+) -> tuple[Fact, list[AlterColumns]]:
+    """Returns a fact whose rollup tables get new columns of its cube, and the changes of these tables.
+
+    ``narrow`` is the fact with the tables as they are, ``added`` the type of each column in rollups, and whether it is
+    a measure. A table without a list of columns gets all of them, and one of ROLLUPS with a list of dimensions gets the
+    measures. Tables that ROLLUPS has made get the columns that they do not have. Others must have them, with these
+    types. External, TRUSTED and RAW tables stay, and so do those that a stream fills, and those of several partitions
+    for a period: nothing tells which of their partitions have a column.
+    """
+    changes: list[AlterColumns] = []
+
+    def wide(old: StorageTable, stored: StorageTable) -> StorageTable:
+        names = [name for name, (_, is_measure) in added.items() if old.columns is None or (old.made and is_measure)]
+        if not names or fact.has_base_in(old) or not _has_widths(old, context):
+            return stored
+        table = context.snapshot.table(old.table)
+        own = {column.name.lower(): column for column in table.columns}
+        missing = [name for name in names if name.lower() not in own]
+        of_partitions = {column.name.lower() for column in table.partition_columns}
+        if any(name.lower() in of_partitions for name in names) or (missing and not old.made):
+            return stored
+        if any(own[name.lower()].type != added[name][0] for name in names if name not in missing):
+            return stored
+        if missing:
+            new_columns = tuple(new_column(ColumnDef(name, added[name][0])) for name in missing)
+            changes.append(AlterColumns(table, new_columns))
+        columns = None if old.columns is None else (*old.columns, *names)
+        return replace(stored, columns=columns, widenings=(*old.widenings, Widening(0, tuple(names))))
+
+    tables = {old.table: wide(old, stored) for old, stored in zip(fact.tables, narrow.tables, strict=True)}
+    storages = tuple(
+        replace(storage, tables=tuple(tables[table.table] for table in storage.tables)) for storage in narrow.storages
+    )
+    return replace(narrow, storages=storages), changes
+
+
+def _has_widths(stored: StorageTable, context: Context) -> bool:
+    """Tests whether the commit of each partition of a rollup table tells which columns it has."""
+    table, open_periods = context.snapshot.table(stored.table), context.snapshot.open
+    if table.external or table.kind is not TableKind.MANAGED or stored.trusted or stored.parted or stored.raw:
+        return False
+    is_filled = any(not open_periods(stored.table, period, stored.time).is_empty for period in stored.layouts)
+    return not is_filled and rule_of(table.properties) is None
+
+
 def _made_rollup(table: StorageTable, fact: Fact, cube: Cube) -> s.Rollup | None:
     """Returns the rollup of ROLLUPS that stands for a table of a fact, which has all measures of it; ``None`` for other
     tables.
@@ -247,9 +305,12 @@ def _left_table(statement: CreateTable, cube: Cube, context: Context) -> Table |
 def _fits(table: Table, columns: Sequence[ColumnDef], cube: Cube) -> bool:
     """Tests whether a table has the columns of a rollup that ROLLUPS makes, and no others of the cube."""
     of_cube = {*(column.lower() for column in cube.column_order), *(column.name.lower() for column in columns)}
-    own = [(column.name, column.type) for column in table.columns if column.name.lower() in of_cube]
+    # A column that the rollup got later is the last one of its table.
+    own = sorted((column.name, column.type) for column in table.columns if column.name.lower() in of_cube)
     partitioning = [(column.name, column.type) for column in table.partition_columns]
-    is_alike = own == [(c.name, c.type) for c in columns] and partitioning == [(_time_column(cube), "string")]
+    is_alike = own == sorted((c.name, str(c.type)) for c in columns) and partitioning == [
+        (_time_column(cube), "string")
+    ]
     return is_alike and table.kind is TableKind.MANAGED
 
 

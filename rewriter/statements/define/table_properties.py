@@ -405,4 +405,4 @@ def _row(difference: TimelineDifference, time: str) -> Row:
 
 
 def _state(states: States) -> str:
-    return ", ".join(name for state, name in schema.STATE_NAMES.items() if state in states) or "missing"
+    return ", ".join(schema.state_names(states)) or "missing"

@@ -39,9 +39,11 @@ from rewriter.statements.query.select import scan_files
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
+    carried,
     stored_periods,
     time_of_ordinals,
     times,
+    widths,
     within,
 )
 from rewriter.statements.resolve.named_objects import named_fact
@@ -378,15 +380,6 @@ def base_arms(bases: Sequence[StoredPeriod], time: RangeSet, context: Context) -
     return tuple(_arm(tables[part.table], part.ranges, context) for part in parts)
 
 
-def carried(columns: Collection[str] | None, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
-    """Returns the dimensions and measures of a cube among some columns; all of them for ``None``."""
-    names = None if columns is None else {name.lower() for name in columns}
-    return (
-        tuple(column for column in cube.dimensions if names is None or column.name.lower() in names),
-        tuple(measure for measure in cube.measures if names is None or measure.name.lower() in names),
-    )
-
-
 def _bases_before(stored: StoredPeriod) -> list[StoredPeriod]:
     """Returns the places of the base that a place is compared with: a copy, with those before it."""
     bases = base_periods(stored.fact)
@@ -403,10 +396,15 @@ def comparable_time(stored: StoredPeriod, requested: RangeSet, context: Context)
     return RangeSet(r for time in fresh for r in _periods_without(period, time, RangeSet.of(time) - complete_base))
 
 
-def comparison_with_base(stored: StoredPeriod, time: RangeSet, context: Context) -> Comparison:
-    """Returns the comparison of a place with the base in a time of whole periods, in which both exist."""
+def comparison_with_base(
+    stored: StoredPeriod, time: RangeSet, lacking: Collection[str], context: Context
+) -> Comparison:
+    """Returns the comparison of a place with the base in a time of whole periods, in which both exist. The partitions
+    lack some columns of the table, because it got them later.
+    """
     cube = context.snapshot.cube(stored.fact.cube)
-    dimensions, measures = carried(stored.fact.columns_of(stored.table), cube)
+    own = cube.columns_in(stored.fact.columns_of(stored.table)) - {name.lower() for name in lacking}
+    dimensions, measures = carried(own, cube)
     arm = _arm(stored, ordinals_of(stored.period, time), context)
     base = base_arms(_bases_before(stored), time, context)
     return Comparison(cube, stored.period, base, (arm,), stored.table.times[1:], dimensions, measures)
@@ -445,14 +443,38 @@ def _check_stored_period(
         reason = f"not checked: the base lacks {_shortened(lacking, cube.calendar)}"
         yield from _finding_rows(name, period, RangeSet.of(time), reason, cube.calendar)
     checked = scope.sample(period, checked)
-    comparison = comparison_with_base(stored, checked, context)
+    parts = [*widths(stored, checked, context.snapshot)]
+    for columns, part in parts:
+        if columns:
+            reason = f"narrow: compared without {', '.join(columns)}"
+            yield from _finding_rows(name, period, part, reason, cube.calendar)
+        yield from _check_width(stored, cube, part, columns, unproven, accepting, context)
+    if not parts:
+        yield from _compared(name, comparison_with_base(stored, checked, (), context), checked, set(), context)
+
+
+def _check_width(
+    stored: StoredPeriod,
+    cube: Cube,
+    checked: RangeSet,
+    lacking: Collection[str],
+    unproven: RangeSet,
+    accepting: Sequence[Listing] | None,
+    context: Context,
+) -> Iterator[Row]:
+    """Compares partitions of one place that lack the same columns. Those that lack some are not accepted: to compare
+    what they have does not prove the rest.
+    """
+    period, name = stored.period, stored.table.table
+    comparison = comparison_with_base(stored, checked, lacking, context)
     # Listed before they are read: a change during the comparison is found later.
     acceptable = checked & (unproven | _without_digest(stored, checked, context)) if accepting is not None else unproven
+    acceptable = RangeSet.EMPTY if lacking else acceptable
     files = _rollup_files(stored, acceptable, context) if accepting is not None else {}
     differing: set[int] = set()
     yield from _compared(name, comparison, checked, differing, context)
     if accepting is not None and checked:
-        declared = not_null_measures(stored.fact.columns_of(stored.table), cube)
+        declared = not_null_measures([column.name for column in comparison.measures], cube)
         differing |= {
             ordinal
             for ordinal, _, _ in _null_measures((*comparison.base, *comparison.other), cube, declared, period, context)
@@ -504,9 +526,13 @@ def _check_not_null(stored: StoredPeriod, cube: Cube, scope: _Scope, context: Co
     checked = scope.sample(period, checked)
     if not measures or not checked:
         return
-    arm = _arm(stored, ordinals_of(period, checked), context)
+    parts = [
+        ([m for m in measures if m.name not in lacking], _arm(stored, ordinals_of(period, time), context))
+        for lacking, time in widths(stored, checked, context.snapshot)
+    ]
+    found = (row for held, arm in parts for row in _null_measures((arm,), cube, held, period, context))
     count = 0
-    for count, (ordinal, measure, nulls) in enumerate(_null_measures((arm,), cube, measures, period, context), start=1):
+    for count, (ordinal, measure, nulls) in enumerate(found, start=1):
         if count <= _MOST_SHOWN:
             bounds = _bounds(period.start(ordinal), period.end(ordinal), calendar)
             finding = f"{nulls:,} row{' has' if nulls == 1 else 's have'} NULL, but the measure is NOT NULL"

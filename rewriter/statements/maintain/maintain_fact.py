@@ -45,10 +45,10 @@ def maintain_fact(statement: MaintainFact, context: Context) -> Result:
     """MAINTAIN FACT f: rows of (step, table, period, from, to, partitions, bytes, status).
 
     The step is "refresh", with the rows of REFRESH FACT, or "retain", with the status "dropped", "to drop" with DRY
-    RUN, or "kept" and the rollup that has no proven period over the time. The bytes are the size of dropped
-    partitions, where it is known. With DRY RUN, what the refresh would prove does not count for the drops. Each step is
-    a transaction of its own: after an error or a kill, the next run does what is left. Several workers share the
-    refresh with MAX.
+    RUN, or "kept" and the rollup that has no proven period over the time, or none with a column that it holds. The
+    bytes are the size of dropped partitions, where it is known. With DRY RUN, what the refresh would prove does not
+    count for the drops. Each step is a transaction of its own: after an error or a kill, the next run does what is
+    left. Several workers share the refresh with MAX.
 
     Costs REFRESH FACT, a look at the timelines, and one look-up of the dropped partitions. Raises the errors of
     REFRESH FACT, and ``ConflictError`` if others write the same old partitions again and again.
@@ -142,7 +142,24 @@ def _blocked(stored: StoredPeriod, old: RangeSet, context: Context) -> list[tupl
         if young:
             blocked.append((f"the {rollup.period.name} period around it is not old enough as a whole", young))
         rest = (rest - unproven) - young
+        for column in rollup.table.lacking_columns(0):
+            lacking = _around(stored, needed & _time_without(rollup, column, context)) & rest
+            lacking -= _time_without(stored, column, context)
+            if lacking:
+                blocked.append(
+                    (f"{rollup.table.table} has no {rollup.period.name} period with {column} over it", lacking)
+                )
+                rest -= lacking
     return blocked
+
+
+def _time_without(stored: StoredPeriod, column: str, context: Context) -> RangeSet:
+    """Returns the time of the partitions of a table that do not have a column of the cube."""
+    cube = context.snapshot.cube(stored.fact.cube)
+    if column.lower() not in cube.columns_in(stored.fact.columns_of(stored.table)):
+        return RangeSet.ALL
+    line = context.snapshot.lacking(stored.table.table, stored.period, stored.table.time, (column,))
+    return times(stored.period, line.ranges())
 
 
 def _around(stored: StoredPeriod, time: RangeSet) -> RangeSet:

@@ -29,7 +29,6 @@ from rewriter.runtime.statement_runners import runs
 from rewriter.statements.maintain.check_fact import (
     aggregated,
     base_arms,
-    carried,
     complete_base_time,
     engine_query,
     file_listings,
@@ -43,6 +42,7 @@ from rewriter.statements.query.routing import place_on_cluster
 from rewriter.statements.resolve.fact_periods import (
     StoredPeriod,
     base_periods,
+    carried,
     first_periods,
     passed_time,
     stored_periods,
@@ -211,12 +211,15 @@ class _Search:
         # A rollup that RETAIN does not keep would leave again.
         passed = RangeSet.EMPTY if self.forced else passed_time(stored, int(context.planning.now)) - stale
         missing = whole - fresh - stale - filled - passed
-        forced = whole & fresh if self.forced else RangeSet.EMPTY
-        by_state = {"missing": missing, "fresh": forced, **unused}
+        lacking = snapshot.lacking(table.name, period, stored.table.time).ranges()
+        # What has no base any more stays as it is, and serves what needs no new column.
+        narrow = inside(lacking, period, self.requested) & fresh & whole - passed
+        forced = whole & fresh - narrow if self.forced else RangeSet.EMPTY
+        by_state = {"missing": missing, "fresh": forced, "narrow": narrow, **unused}
         unlisted = [lost for lost in self.unlisted if lost.time & whole]
         unlisted_time = RangeSet(range_ for lost in unlisted for range_ in lost.time)
         computable = whole - times(period, ordinals_of(period, unlisted_time))
-        recomputed = ((whole - fresh - filled - passed) | forced) & computable
+        recomputed = ((whole - fresh - filled - passed) | forced | narrow) & computable
         return _Rollups(stored, table, self.cube, by_state, whole, unlisted, computable, recomputed, filled)
 
 

@@ -22,7 +22,7 @@ from rewriter.statements.maintain.check_fact import (
     ordinals_of,
     reject,
 )
-from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods, time_of_ordinals
+from rewriter.statements.resolve.fact_periods import StoredPeriod, stored_periods, time_of_ordinals, widths
 from rewriter.statements.write.external_base_changes import note_changed
 
 if TYPE_CHECKING:
@@ -106,16 +106,19 @@ def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups,
     checked = comparable_time(stored, requested, context)
     if not checked:
         return
-    comparison = comparison_with_base(stored, checked, context)
     found: dict[int, Difference] = {}
-    for difference in differences(comparison, context):
-        found.setdefault(difference.ordinal, difference)
+    first_difference = ""
+    for lacking, part in widths(stored, checked, context.snapshot):
+        comparison = comparison_with_base(stored, part, lacking, context)
+        for difference in differences(comparison, context):
+            first_difference = first_difference or difference_text(comparison, difference)
+            found.setdefault(difference.ordinal, difference)
     period, proof, table = stored.period, statement.proof, stored.table.table
     compared = [ordinal for range_ in ordinals_of(period, checked) for ordinal in range(range_.start, range_.end)]
     if found:
         before = proof.differing, proof.trusted, proof.first_difference
         names = tuple(f"{table} {period.name} {stored.fact.calendar.text(period.start(ordinal))}" for ordinal in found)
-        proof.first_difference = proof.first_difference or difference_text(comparison, next(iter(found.values())))
+        proof.first_difference = proof.first_difference or first_difference
         proof.differing += names
         proof.trusted += names if stored.table.trusted else ()
         try:

@@ -1,4 +1,4 @@
-"""SHOW MISSING, OUTDATED and UNPROVEN PARTITIONS: what is to be loaded, refreshed or checked in a fact, in order.
+"""SHOW MISSING, OUTDATED, UNPROVEN and NARROW PARTITIONS: what is to be loaded, refreshed or checked in a fact.
 
 A scheduler reads what it has to do: base periods are loaded first, because all rollups are computed from them. Reads
 timelines, and no partition of a managed table. A base partition of an external table whose directory does not exist, or
@@ -44,11 +44,14 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """Why periods are in a work list: they do not exist; rollups are older than their base; nothing proves rollups."""
+    """Why periods are in a work list: they do not exist; rollups are older than their base; nothing proves rollups;
+    proven rollups lack columns that their table got later.
+    """
 
     MISSING = "missing"
     OUTDATED = "outdated"
     UNPROVEN = "unproven"
+    NARROW = "narrow"
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Work:
 
     ``time`` is the time of whole periods. ``action`` is ``load`` for what only the owner can write, ``refresh`` for
     what REFRESH FACT computes now, and ``check`` for what CHECK FACT … ACCEPT may prove; ``load, then refresh`` for
-    rollups whose base lacks periods; ``wait`` for what streams fill.
+    rollups whose base lacks periods; ``wait`` for what streams fill. Narrow rollups without a base are no work: they
+    serve what they can.
     """
 
     stored: StoredPeriod
@@ -163,6 +167,9 @@ def _of_rollups(
         filled = _line(stored, context, "open")
         yield Work(stored, time & filled, "wait")
         time = time - filled - passed_time(stored, int(context.planning.now))
+    elif state is State.NARROW:
+        line = context.snapshot.lacking(stored.table.table, period, stored.table.time)
+        time = time & _line(stored, context, "fresh") & times(period, line.ranges())
     else:
         time = time & _line(stored, context, state)
     differing = RangeSet.EMPTY
@@ -187,13 +194,15 @@ def _of_state(
     period = stored.period
     table, cube = context.snapshot.table(stored.table.table), context.snapshot.cube(stored.fact.cube)
     if obstacle(stored, table, cube) is not None:
+        if state is State.NARROW:
+            return  # It serves what it can.
         yield Work(stored, time, "check" if action == "check" else "load")
         return
     computable = within(period, base) & time
     after_load = (within(period, base | loadable) & time) - computable
     yield Work(stored, computable, action)
     yield Work(stored, after_load, f"load, then {action}")
-    if state is not State.MISSING:
+    if state not in (State.MISSING, State.NARROW):
         # Their base was dropped, or lies outside its storage: nothing computes or proves them.
         yield Work(stored, time - computable - after_load, "load")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rewriter.lazy_dataclass import dataclass
@@ -11,7 +11,7 @@ from rewriter.timeline.ranges import RangeSet, TimeRange
 from rewriter.timeline.time_bounds import earlier
 
 if TYPE_CHECKING:
-    from rewriter.catalog.model.objects import Cube, Fact, Storage, StorageTable, Table
+    from rewriter.catalog.model.objects import Column, Cube, Fact, Measure, Storage, StorageTable, Table
     from rewriter.catalog.reading.snapshot import Snapshot
     from rewriter.timeline.calendars import Period
     from rewriter.timeline.timeline import OrdinalRange
@@ -47,6 +47,15 @@ def base_periods(fact: Fact) -> list[StoredPeriod]:
     return [stored for stored in stored_periods(fact) if stored.is_base]
 
 
+def carried(columns: Collection[str] | None, cube: Cube) -> tuple[tuple[Column, ...], tuple[Measure, ...]]:
+    """Returns the dimensions and measures of a cube among some columns; all of them for ``None``."""
+    names = None if columns is None else {name.lower() for name in columns}
+    return (
+        tuple(column for column in cube.dimensions if names is None or column.name.lower() in names),
+        tuple(measure for measure in cube.measures if names is None or measure.name.lower() in names),
+    )
+
+
 def surplus_columns(stored: StoredPeriod, table: Table, cube: Cube) -> list[str]:
     """Returns the columns of the table of a rollup that the fact does not list for it: REFRESH FACT has no values for
     them, and leaves the table alone. Those that ALTER CUBE … DROP has left in a table that ROLLUPS has made do not
@@ -70,6 +79,22 @@ def skipped_tables(fact: Fact, snapshot: Snapshot) -> dict[str, list[str]]:
             columns = surplus_columns(stored, table, cube)
             skipped |= {table.name: columns} if columns else {}
     return skipped
+
+
+def widths(stored: StoredPeriod, time: RangeSet, snapshot: Snapshot) -> Iterator[tuple[tuple[str, ...], RangeSet]]:
+    """Yields the parts of a time of whole periods, each with the columns that its partitions lack because the table got
+    them later; the partitions that have all columns come last. Yields no empty part. O(ranges).
+    """
+    table, period = stored.table, stored.period
+    for number, widening in enumerate(table.widenings):
+        if widening.columns:
+            line = snapshot.lacking(table.table, period, table.time, widening.columns)
+            lacking = times(period, line.ranges()) & time
+            if lacking:
+                yield table.lacking_columns(number), lacking
+            time -= lacking
+    if time:
+        yield (), time
 
 
 def passed_time(stored: StoredPeriod, now: int) -> RangeSet:

@@ -22,8 +22,9 @@ from rewriter.runtime.result import Result, Row, listing, strings
 from rewriter.runtime.statement_context import Context, single
 from rewriter.runtime.statement_runners import runs
 from rewriter.statements.query.words_relied_on import OWNER, words_of_table
-from rewriter.statements.resolve.fact_periods import skipped_tables
+from rewriter.statements.resolve.fact_periods import skipped_tables, stored_periods, widths
 from rewriter.statements.resolve.named_objects import named_fact
+from rewriter.terminal_text import counted
 from rewriter.timeline.kinds.registry import implementation
 from rewriter.timeline.periods import UpdatePeriod
 from rewriter.timeline.ranges import RangeSet, TimeRange, format_instant
@@ -40,9 +41,9 @@ def show_timelines(statement: s.ShowTimelines, context: Context) -> Result:
     """Returns one row per (storage table, period, time).
 
     ``first`` and ``latest`` are the names of partitions: dates of the cube's calendar, hours and minutes of UTC.
-    ``reason`` states why partitions are unproven or incomplete, and that REFRESH FACT skips a table, which has a column
-    that the fact does not list. The other time dimensions of a table have rows of
-    their own, beside the rows of its leading one.
+    ``reason`` states why partitions are unproven or incomplete, which columns some lack, and that REFRESH FACT skips a
+    table, which has a column that the fact does not list. The other time dimensions of a table have rows of their own,
+    beside the rows of its leading one.
     """
     fact = named_fact(statement.fact, context)
     period = _period(statement)
@@ -96,8 +97,8 @@ def _timeline_row(
 
 
 def _reason(fact: Fact, table: StorageTable, period: Period, surplus: Sequence[str], context: Context) -> str | None:
-    """Returns why rollup partitions are unproven or incomplete, on whose word others count as right, and by which
-    columns (``surplus``) REFRESH FACT skips the table; ``None`` where none is.
+    """Returns why rollup partitions are unproven or incomplete, which columns some lack, on whose word others count as
+    right, and by which columns (``surplus``) REFRESH FACT skips the table; ``None`` where none is.
     """
     timeline_key = (table.table, period, table.time)
     unproven, incomplete = context.snapshot.unproven(*timeline_key), context.snapshot.incomplete(*timeline_key)
@@ -116,6 +117,12 @@ def _reason(fact: Fact, table: StorageTable, period: Period, surplus: Sequence[s
                 timeline = context.snapshot.timeline(other.table, base, other.time)
                 lacking = lacking - RangeSet(instants(base, ordinals_present) for ordinals_present in timeline.ranges())
         reasons.append(incomplete_reason(base, lacking))
+    if table.last_widening() is not None:
+        stored = next(s for s in stored_periods(fact) if s.table is table and s.period is period)
+        for columns, time in widths(stored, RangeSet.ALL, context.snapshot):
+            if columns:
+                count = sum(len(overlapping(period, range_)) for range_ in time)
+                reasons.append(f"{counted(count, 'partition')} without {', '.join(columns)}")
     return "; ".join((*reasons, *_words(fact, table, period, context))) or None
 
 

@@ -144,8 +144,8 @@ def transactions(read: SystemRead) -> Iterator[Row]:
 def timelines(read: SystemRead) -> Iterator[Row]:
     """Yields a row for each maximal range of periods in one state, of each storage table, period and time dimension.
 
-    ``retired`` are base periods that were dropped. Reads the timelines of the tables that the query names; no
-    partition.
+    ``retired`` are base periods that were dropped. ``narrow`` are rollups that lack columns which their table got
+    later; they are in another state, too. Reads the timelines of the tables that the query names; no partition.
     """
     facts = read.context.snapshot.facts()
     tables = {table.name.lower(): table for table in read.tables()} if facts else {}
@@ -168,6 +168,7 @@ def _ranges(
         **snapshot.unused_timelines,
         "open": snapshot.open,
         "retired": snapshot.retired,
+        "narrow": snapshot.lacking,
     }
     for state, line in lines.items():
         for ordinals in line(storage_table.table, period, time).ranges():

@@ -28,6 +28,7 @@ from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.query.select import selected_partitions
 from rewriter.timeline.calendars import UTC, Calendar, Period
+from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
@@ -186,6 +187,7 @@ def _check_rows(rows: DerivedRows, plan: Plan, target: Target, binding: TimeBind
     values = _values(rows, target)
     _check_columns(rows, values, target, binding, cube)
     reads = [_located(use, context) for use in reading.uses]
+    _check_widths(reads, cube.columns_in(fact.columns_of(binding.storage_table)), context)
     _check_targets(rows, values, reads, target, binding, plan.parameters, context)
     return reads
 
@@ -205,6 +207,20 @@ def _located(use: TableUse, context: Context) -> _Read:
     if len(slots) > _MOST_PARTITIONS:
         raise _Unproven(f"its query reads more than {_MOST_PARTITIONS:,} partitions")
     return _Read(source, slots)
+
+
+def _check_widths(reads: Sequence[_Read], columns: Collection[str], context: Context) -> None:
+    """Checks that the partitions that are read have the columns, in lower case, of the table that is written: those of
+    a rollup that got a column later read as NULL.
+    """
+    for source, partitions in reads:
+        table, stored = source.table, source.storage_table
+        if stored.last_widening(columns) is not None:
+            lines = {p: context.snapshot.lacking(table.name, p, stored.time, columns) for p in stored.layouts}
+            for values, slot in partitions:
+                if lines[slot.period].exists(slot.ordinal):
+                    name = partition_name(table.partition_columns, values)
+                    raise _Unproven(f"its query reads {table.name} {name}, which was computed with fewer columns")
 
 
 def _check_once(reads: Sequence[_Read]) -> None:
@@ -593,10 +609,11 @@ def read_origins(table: Table, readings: Sequence[Reading], context: Context) ->
     """
     fact = context.snapshot.fact_using(table.name)
     uses = (use for reading in readings for use in reading.uses if use.table.kind.is_in_catalog)
-    return merged_origins(origin for use in uses for origin in _origins(use, fact, context))
+    columns = [column.name for column in table.all_columns]
+    return merged_origins(origin for use in uses for origin in _origins(use, fact, columns, context))
 
 
-def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[Origin]:
+def _origins(use: TableUse, target: Fact | None, columns: Collection[str], context: Context) -> Iterator[Origin]:
     snapshot = context.snapshot
     inherited, fact = snapshot.origins(use.table), snapshot.fact_using(use.table.name)
     is_copy = fact is not None and (target is None or fact.id != target.id)
@@ -604,7 +621,7 @@ def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[O
         return
     stored = None if fact is None else fact.storage_table(use.table.name)
     binding = None if fact is None or stored is None else TimeBinding(fact, stored, use.table)
-    fresh = {} if binding is None else _fresh(binding, context)
+    fresh = {} if binding is None else _fresh(binding, columns, context)
     read_at = snapshot.state.sequence
     for partition in selected_partitions(use, context):
         slot = None if binding is None else binding.locate(partition.values)
@@ -623,9 +640,16 @@ def _origins(use: TableUse, target: Fact | None, context: Context) -> Iterator[O
             yield Origin(OriginKind.TRUSTED, use.table.id, int(slot.period), read_at, slot.start, slot.end)
 
 
-def _fresh(binding: TimeBinding, context: Context) -> Mapping[Period, PartitionTimeline]:
-    """Returns the timelines of a table of a fact."""
+def _fresh(binding: TimeBinding, columns: Collection[str], context: Context) -> Mapping[Period, PartitionTimeline]:
+    """Returns the timelines of a table of a fact, without the partitions that lack one of some columns: a copy of them
+    has NULL there.
+    """
+    stored, snapshot = binding.storage_table, context.snapshot
+    lines = {period: snapshot.timeline(binding.table.name, period, binding.time_key) for period in stored.layouts}
+    if stored.last_widening(columns) is None:
+        return lines
+    lacking = {period: snapshot.lacking(binding.table.name, period, stored.time, columns) for period in lines}
     return {
-        period: context.snapshot.timeline(binding.table.name, period, binding.time_key)
-        for period in binding.storage_table.layouts
+        period: RangesPartitionTimeline(part for run in line.ranges() for part in lacking[period].missing(run))
+        for period, line in lines.items()
     }

@@ -244,6 +244,14 @@ EXAMPLES = {
         "SELECT SUM(n) FROM traffic WHERE visited >= '2013-01-01' AND visited < '2013-01-01 01:00'",
     ),
 }
+EXAMPLES["PARTITIONS_NARROW", "is narrow at … (it was computed before the table got …)"] = (
+    HOURS_AND_DAYS
+    + """
+    ALTER FACT flights_all DROP STORAGE months; ALTER FACT flights_all ADD ROLLUP MONTHLY; REFRESH FACT flights_all;
+    ALTER TABLE hours ADD COLUMNS (plane STRING); ALTER CUBE flights ADD (plane STRING)
+    """,
+    f"SELECT plane, SUM(n) FROM flights WHERE {JANUARY} GROUP BY plane",
+)
 #: No statement creates such a table any more (tests/contract/test_float_sums.py has the text).
 OF_EARLIER_RELEASES = ("COLUMN_MISSING", "holds sums of FLOAT as FLOAT, which rounds them")
 

@@ -798,6 +798,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("SHOW COVERAGE OF f", ShowCoverage(fact=name("f"))),
     ("SHOW LATEST OF f", ShowLatest(fact=name("f"))),
     ("SHOW MISSING PARTITIONS OF f", ShowWork(state="MISSING", fact=name("f"))),
+    ("SHOW NARROW PARTITIONS OF f", ShowWork(state="NARROW", fact=name("f"))),
     (
         "show outdated partitions of f from '2015' to 'now'",
         ShowWork(state="OUTDATED", fact=name("f"), start=text("2015"), end=text("now")),

@@ -542,7 +542,7 @@ statements = some.one_of(
         some.sampled_from(
             [
                 ShowCoverage,
-                *(partial(ShowWork, state=state) for state in ("MISSING", "OUTDATED", "UNPROVEN")),
+                *(partial(ShowWork, state=state) for state in ("MISSING", "OUTDATED", "UNPROVEN", "NARROW")),
                 CheckFact,
                 partial(CheckFact, accept=True),
                 RefreshFact,

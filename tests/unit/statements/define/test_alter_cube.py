@@ -38,8 +38,11 @@ def rows(session: Session, statement: str) -> list[tuple[object, ...]]:
 
 
 def test_rollups_serve_what_they_have_and_others_come(session: Session) -> None:
+    session.execute("ALTER FACT f DROP ROLLUP DAILY ()")
+    session.execute("ALTER FACT f TABLE f_daily SET TRUSTED")
     (warning,) = session.execute("ALTER CUBE v ADD (city STRING, ms BIGINT MEASURE SUM)").warnings
-    assert warning.startswith("these rollups do not have city, ms: f_daily; ALTER FACT")
+    assert warning == "these rollups do not have city, ms: f_daily; ALTER FACT … ADD ROLLUP makes rollups that do"
+    session.execute("ALTER FACT f TABLE f_daily UNSET TRUSTED")
     old = f"SELECT page, SUM(n) FROM v WHERE {DAYS} GROUP BY page"
     new = f"SELECT city, SUM(ms) FROM v WHERE {DAYS} GROUP BY city"
     assert "FROM f_daily WHERE" in session.plan(old).sql
@@ -75,7 +78,7 @@ def test_random_queries_return_what_the_base_holds(session: Session) -> None:
         if number % 20 == 10:
             session.execute("REFRESH FACT f")
         if number == 30:
-            session.execute("ALTER FACT f ADD ROLLUP DAILY, DAILY (city)")
+            session.execute("ALTER FACT f ADD ROLLUP DAILY (page), DAILY (city)")
         keys = ", ".join(source.sample(["page", "city"], source.randint(1, 2)))
         first, last = sorted(source.sample(range(1, 6), 2))
         calls = source.choice(("SUM(n), COUNT(*)", "SUM(ms)", "SUM(n), SUM(ms)"))
@@ -166,7 +169,7 @@ def test_a_rollup_that_was_refreshed_without_a_column_never_serves_it(session: S
         session.execute(statement)
     assert rows(session, pages) == [("a", 6), ("b", 2)]
     findings = [row[8] for row in rows(session, "CHECK FACT f")]
-    assert any("row" in str(finding) for finding in findings), findings
+    assert "row missing" in findings, findings
     session.execute("REFRESH FACT f")
     assert rows(session, pages) == [("a", 6), ("b", 2)]
 
@@ -347,7 +350,7 @@ def test_rollups_after_a_drop_are_those_of_the_declaration(session: Session) -> 
         session.execute(statement)
     assert rows(session, "REFRESH FACT f DRY RUN") == []
     session.execute("ALTER CUBE v ADD (city STRING)")
-    session.execute("ALTER FACT f ADD ROLLUP MONTHLY, YEARLY")
+    session.execute("ALTER FACT f ADD ROLLUP MONTHLY (page), YEARLY")
     session.execute("ALTER FACT f DROP ROLLUP MONTHLY")
     session.execute("INSERT INTO h VALUES ('a', 5, 'rome', 77, '2024-01-01-04')")
     session.execute("REFRESH FACT f")
@@ -389,5 +392,6 @@ def test_what_a_count_of_events_counts_does_not_change(tmp_path: Path, measures:
 
 def test_a_rollup_keeps_a_measure(session: Session) -> None:
     session.execute("ALTER CUBE v ADD (ms BIGINT MEASURE SUM)")
-    with pytest.raises(Error, match="The table f_daily has no other measure"):
-        session.execute("ALTER CUBE v DROP (n)")
+    session.execute("ALTER CUBE v DROP (n)")
+    with pytest.raises(Error, match="The table h has no other measure"):
+        session.execute("ALTER CUBE v DROP (ms)")
