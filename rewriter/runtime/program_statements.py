@@ -36,14 +36,24 @@ class StartStream(Statement):
     trigger: str
 
 
+@dataclass
+class EarlierProofs:
+    """The (table, period, ordinal) that the proofs of a session have ``compared``, and by table and period how many
+    partitions the next comparison has, so that it ends in time.
+    """
+
+    compared: set[tuple[str, str, int]] = field(default_factory=set)
+    sizes: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProveRollups(Statement):
-    """A shadow proof: compares the rollups among the parts of a cover with their base, for ``seconds`` at most.
-    ``compared`` are the (table, period, ordinal) of earlier proofs, which come last. The findings are added to
-    ``proof``.
+    """A shadow proof: compares a ``share`` of the rollups among the parts of a cover with their base, for ``seconds``
+    at most. ``earlier`` is what earlier proofs of the session did. The findings are added to ``proof``.
     """
 
     parts: Sequence[CoverPart]
     seconds: float
-    compared: set[tuple[str, str, int]] = field(compare=False)
+    share: float
+    earlier: EarlierProofs = field(compare=False)
     proof: ShadowProof = field(compare=False)

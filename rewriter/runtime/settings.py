@@ -301,6 +301,13 @@ class ShadowProofSettings:
     seconds: float = 1.0
     is_before: bool = False
 
+    @property
+    def share(self) -> float:
+        """The part of a query's rollups that its proof compares: all of them where each query gets a proof, else so
+        many that six proofs compare all.
+        """
+        return 1.0 if self.percent >= 100 else 1 / 6
+
 
 class SessionSettings:
     """The settings of one session. Names are compared without case; unknown ones are errors with a hint."""

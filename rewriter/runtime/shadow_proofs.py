@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rewriter.catalog.filesystems.registry import current, using
 from rewriter.errors import Error, foreign
-from rewriter.runtime.program_statements import ProveRollups
+from rewriter.runtime.program_statements import EarlierProofs, ProveRollups
 
 if TYPE_CHECKING:
     from rewriter.planner.model.plan import CoverPart
@@ -43,7 +43,7 @@ class ShadowProofs:
         self._is_closed = False
         #: The longest time of the latest proof.
         self._seconds = 0.0
-        self._compared: set[tuple[str, str, int]] = set()
+        self._earlier = EarlierProofs()
         self._warnings: list[str] = []
 
     @staticmethod
@@ -51,7 +51,7 @@ class ShadowProofs:
         """Draws whether a query gets a proof."""
         return settings.percent > 0 and random.random() * 100 < settings.percent
 
-    def start(self, parts: Sequence[CoverPart], seconds: float, proof: ShadowProof) -> None:
+    def start(self, parts: Sequence[CoverPart], settings: ShadowProofSettings, proof: ShadowProof) -> None:
         """Starts a proof of the parts of a cover in the background. It ends at once where nothing is to be compared,
         beside a running proof, and after ``close``.
         """
@@ -59,8 +59,10 @@ class ShadowProofs:
         if not parts or self._is_closed or (self._latest is not None and self._latest.is_running):
             proof.end()
             return
-        self._latest, self._seconds = proof, seconds
-        statement = ProveRollups(parts=parts, seconds=seconds, compared=self._compared, proof=proof)
+        self._latest, self._seconds = proof, settings.seconds
+        statement = ProveRollups(
+            parts=parts, seconds=settings.seconds, share=settings.share, earlier=self._earlier, proof=proof
+        )
         stores = current()
 
         def run() -> None:

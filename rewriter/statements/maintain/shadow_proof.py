@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rewriter.runtime.statement_context import Context
     from rewriter.timeline.ranges import RangeSet
 
-#: The partitions of the first comparison. Each further one has at most so many times more as its predecessor.
+#: The partitions of the first comparison of a session. Each further one has at most so many times more.
 _FIRST_PARTITIONS, _GROWTH = 16, 4
 
 
@@ -52,27 +53,34 @@ def prove_rollups(statement: ProveRollups, context: Context) -> Result:
     """Compares rollups with their base, beginning at a random one, until the time is over. Rollups that differ become
     unproven in a commit of their own for each comparison, and what was computed from them follows.
 
-    A comparison is one query, over neighboring partitions of one table and their base, as CHECK FACT makes it.
-    Partitions that an earlier proof of the session has compared come last. The files of external tables are compared
-    first with those that were noted, so that an outdated rollup is not called wrong.
+    A comparison is one query, over neighboring partitions of one table and their base, as CHECK FACT makes it. Those
+    that an earlier proof of the session has compared come last, and the first comparison has as many partitions as that
+    proof found to be possible in its time. The files of external tables are compared first with those that were noted,
+    so that an outdated rollup is not called wrong.
     """
     started = time.monotonic()
     proof = statement.proof
     pending = [rollups for part in statement.parts if (rollups := _pending(part, statement, context)) is not None]
     proof.partitions = sum(len(rollups.ordinals) for rollups in pending)
-    size = _FIRST_PARTITIONS
-    while pending:
+    most = max(_FIRST_PARTITIONS, math.ceil(statement.share * proof.partitions))
+    while pending and most > 0:
         rollups = random.choice(pending)
+        place = rollups.stored.table.table, rollups.stored.period.name
+        size = min(statement.earlier.sizes.get(place, _FIRST_PARTITIONS), most)
         begun = time.monotonic()
         requested = rollups.take(size)
         _compare(rollups.stored, requested, statement, context)
         pending = [rollups for rollups in pending if rollups.ordinals]
         context = context.renewed()
         now = time.monotonic()
+        most -= size
         seconds_left = statement.seconds - (now - started)
-        # So large that the next comparison ends in time if it takes as long for each partition.
-        size = min(_GROWTH * size, int(size * seconds_left / max(now - begun, 1e-3)))
-        if size < 1:
+        # So large that the next comparison, here or in the next proof, ends in time if a partition takes as long.
+        time_of_next = seconds_left if seconds_left > 0 else statement.seconds
+        following = min(_GROWTH * size, int(size * time_of_next / max(now - begun, 1e-3)))
+        if following >= 1:
+            statement.earlier.sizes[place] = following
+        if following < 1 or seconds_left <= 0:
             break
     return Result("SHADOW PROOF")
 
@@ -94,7 +102,7 @@ def _pending(part: CoverPart, statement: ProveRollups, context: Context) -> _Pen
     # Neighbors share files, so a comparison is of neighbors.
     first = random.randrange(max(1, len(ordinals)))
     ordinals = ordinals[first:] + ordinals[:first]
-    ordinals.sort(key=lambda ordinal: (part.table, part.period.name, ordinal) in statement.compared)
+    ordinals.sort(key=lambda ordinal: (part.table, part.period.name, ordinal) in statement.earlier.compared)
     return _Pending(stored, ordinals)
 
 
@@ -127,5 +135,5 @@ def _compare(stored: StoredPeriod, requested: RangeSet, statement: ProveRollups,
             # Another statement is writing one of them: what was compared is not what is there.
             proof.differing, proof.trusted, proof.first_difference = before
             return
-    statement.compared.update((table, period.name, ordinal) for ordinal in compared)
+    statement.earlier.compared.update((table, period.name, ordinal) for ordinal in compared)
     proof.compared += len(compared)

@@ -169,7 +169,7 @@ def start_proof(proof: ShadowProof, plan: Plan, context: Context, failure: Failu
     assert context.shadow_proofs is not None
     references = plan.coverage.references if failure is None else ()
     parts = [part for reference in references for part in reference.parts]
-    context.shadow_proofs.start(parts, context.settings.shadow_proofs.seconds, proof)
+    context.shadow_proofs.start(parts, context.settings.shadow_proofs, proof)
 
 
 def _certificate(query: Query, prepared: Prepared, context: Context) -> Mapping[str, Any]:

@@ -214,6 +214,21 @@ def test_other_values_are_refused(connection: Connection, value: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:days DAILY")
+def test_a_proof_of_some_of_the_queries_compares_a_part(connection: Connection) -> None:
+    """Three proofs compare all forty: a sixth of them would be less than the first comparison has."""
+    corrupt(connection)
+    connection.execute("SET rewriter.verify = 99.999%")
+    compared = []
+    for _ in range(3):
+        cursor = connection.execute(QUERY)
+        cursor.fetchall()
+        assert proof_of(cursor).wait(300)
+        compared.append(proof_of(cursor).compared)
+    assert compared == [16, 16, 16]
+    assert connection.execute(QUERY).fetchall() == RIGHT
+
+
+@pytest.mark.filterwarnings("ignore:days DAILY")
 def test_proofs_compare_other_partitions_each_time(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time for one comparison of 16 partitions, three proofs compare all forty."""
     monkeypatch.setattr(shadow_proof, "_GROWTH", 0)
