@@ -627,9 +627,9 @@ def _sentences(
         yield f"REFRESH FACT {fact} {_bounds(source, time)} computes rollups of {table} from the base"
     if narrow - complete_base:
         yield (
-            f"{_at(source, narrow - complete_base)} {table} was computed before it got {_later(source, columns)}, and "
-            f"its base is incomplete: a query without {_later(source, columns)} is served, and nothing else unless the "
-            "base is loaded again"
+            f"{_at(source, narrow - complete_base)} {table} lacks {_later(source, columns)}, and its base is "
+            "incomplete: it serves queries that do not need that. To compute it, load the base and run REFRESH FACT "
+            f"{fact}"
         )
     if unproven - complete_base:
         yield (

@@ -59,11 +59,15 @@ def split_by_width(
     stored = source.storage_table
     if stored.last_widening(columns) is None:
         return fresh, RangesPartitionTimeline()
-    lacking = reader.lacking(stored.table, source.period, stored.time, columns)
-    runs = fresh.ranges()
+    return split(fresh, reader.lacking(stored.table, source.period, stored.time, columns))
+
+
+def split(line: PartitionTimeline, other: PartitionTimeline) -> tuple[PartitionTimeline, PartitionTimeline]:
+    """Returns the periods of a timeline that are not in another one, and those that are. O(ranges)."""
+    runs = line.ranges()
     return (
-        RangesPartitionTimeline(part for run in runs for part in lacking.missing(run)),
-        RangesPartitionTimeline(part for run in runs for part in lacking.covered(run)),
+        RangesPartitionTimeline(part for run in runs for part in other.missing(run)),
+        RangesPartitionTimeline(part for run in runs for part in other.covered(run)),
     )
 
 

@@ -104,8 +104,8 @@ def _width_warnings(names: str, pairs: Sequence[tuple[Fact, Fact]], context: Con
         ]
         if filled:
             yield (
-                f"the existing partitions of {', '.join(filled)} do not have {names} until REFRESH FACT {fact.name} "
-                "computes them: queries that need it read the base there"
+                f"the existing partitions of {', '.join(filled)} lack the new columns until REFRESH FACT {fact.name} "
+                "computes them again: queries that need these read the base there"
             )
 
 

@@ -23,12 +23,12 @@ from rewriter.catalog.model.proofs import NO_BASE_READ, REGISTERED
 from rewriter.catalog.model.wider_types import is_wider
 from rewriter.errors import Error
 from rewriter.exec.duckdb.evaluate_predicate import evaluate_condition
+from rewriter.planner.cover.sources import split
 from rewriter.planner.model.plan import DerivedRows, Plan, Reading, TableUse, quote_identifier
 from rewriter.planner.scope.column_lineage import columns_in, unwrapped
 from rewriter.planner.text.sqlglot_trees import cast_type
 from rewriter.statements.query.select import selected_partitions
 from rewriter.timeline.calendars import UTC, Calendar, Period
-from rewriter.timeline.kinds.stored_ranges import RangesPartitionTimeline
 from rewriter.timeline.ranges import RangeSet, TimeRange
 
 if TYPE_CHECKING:
@@ -649,7 +649,4 @@ def _fresh(binding: TimeBinding, columns: Collection[str], context: Context) -> 
     if stored.last_widening(columns) is None:
         return lines
     lacking = {period: snapshot.lacking(binding.table.name, period, stored.time, columns) for period in lines}
-    return {
-        period: RangesPartitionTimeline(part for run in line.ranges() for part in lacking[period].missing(run))
-        for period, line in lines.items()
-    }
+    return {period: split(line, lacking[period])[0] for period, line in lines.items()}

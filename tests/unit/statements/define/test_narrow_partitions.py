@@ -65,7 +65,7 @@ NARROW = [
 
 def test_the_base_serves_new_columns_until_rollups_have_them(session: Session) -> None:
     (warning,) = session.execute(WIDEN).warnings
-    assert warning.startswith("the existing partitions of f_daily, f_daily_total do not have city, ms until REFRESH")
+    assert warning.startswith("the existing partitions of f_daily, f_daily_total lack the new columns until REFRESH")
     check_numbers(session)
     assert "FROM f_daily WHERE" in session.plan(OLD).sql
     assert "FROM h WHERE" in session.plan(NEW).sql
@@ -116,7 +116,7 @@ def test_what_has_no_base_any_more_stays_narrow_and_serves_what_it_can(session: 
     assert rows(session, OLD) == [("a", 1), ("b", 2)]
     with pytest.raises(MissingDataError) as caught:
         session.execute(NEW)
-    assert "f_daily was computed before it got city, ms" in str(caught.value.hint)
+    assert "f_daily lacks city, ms, and its base is incomplete" in str(caught.value.hint)
     session.execute("REFRESH FACT f")
     assert due(session) == []
     assert rows(session, OLD) == [("a", 1), ("b", 2)]
