@@ -64,7 +64,10 @@ class QueryTexts:
 
     def __init__(self, certificate: Mapping[str, Any]) -> None:
         self._certificate = certificate
-        self._places = {reference["start"] for reference in certificate["references"]}
+
+    @cached_property
+    def _places(self) -> set[int]:
+        return {reference["start"] for reference in self._certificate["references"]}
 
     @cached_property
     def _outline(self) -> tuple[str, Mapping[int, str]]:
@@ -245,8 +248,7 @@ def refuse_counts_of_sums(block: exp.Select, executed: exp.Expr, cube: Object, a
         if isinstance(node, exp.Avg):
             is_of_rows = any(column.name.lower() in counted for column in node.find_all(exp.Column))
         else:
-            is_of_rows = isinstance(node, exp.CountIf) or isinstance(node.this, exp.Star | exp.Literal)
-            is_of_rows &= bool(counters_of_events(cube))
+            is_of_rows = bool(counters_of_events(cube))
         if is_of_rows:
             raise NotUnderstood(f"{node.sql('spark')} over rows that hold several events each")
 
@@ -371,8 +373,11 @@ class TextComparison:
 
     def _check_given_name(self, old: exp.Expr, name: str) -> None:
         """A name that an edit gives an item is that of its column, and not that of a column in it."""
-        columns = {column.name.lower() for column in old.find_all(exp.Column)}
-        is_other = name != old.name.lower() if isinstance(old, exp.Column) else name in columns
+        if isinstance(old, exp.Column):
+            is_other = name != old.name.lower()
+        else:  # Spark's name of an expression is none that the query, or a query around it, could mean by it.
+            is_other = name in {column.name.lower() for column in old.root().find_all(exp.Column)}
+            is_other |= re.fullmatch(r"[a-z_]\w*", name) is not None
         if is_other or not re.search(r"\w", name):
             raise NotUnderstood(f"the name {name[:80]!r} of {old.sql('spark')[:60]}")
 
@@ -439,13 +444,18 @@ class TextComparison:
         """Tests whether an aggregate is one of the SELECT that names the cube, and its new columns are the cube's."""
         select = old.find_ancestor(exp.Select)
         names = {s.alias_or_name.lower() for s in self._sources if s.find_ancestor(exp.Select) is select}
+        is_alone = select is None or not (select.args.get("joins") or select.args.get("laterals"))
         added = {column.sql() for column in new.find_all(exp.Column)} - {c.sql() for c in old.find_all(exp.Column)}
         columns = [column for column in new.find_all(exp.Column) if column.sql() in added or isinstance(old, exp.Avg)]
         if select is not None and old.find_ancestor(exp.Order) is not None:
             output = {item.alias.lower() for item in select.expressions if item.alias}
             if any(column.name.lower() in output and not column.table for column in columns):
                 return False  # ORDER BY means the item of that name.
-        return len(names) == 1 and all(column.table.lower() in ("", *names) for column in columns)
+        return len(names) == 1 and all(
+            # Beside other tables, the name alone might be that of one of their columns.
+            column.table.lower() in names or (not column.table and (is_alone or column.sql() not in added))
+            for column in columns
+        )
 
     def _is_exact_type(self, aggregate: exp.AggFunc, type: str) -> bool:
         """Tests whether a type holds each sum of a measure or fails: an integer, or a decimal of as many digits behind

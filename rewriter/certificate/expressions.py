@@ -52,6 +52,8 @@ _SHOWN: Mapping[str, Callable[[datetime], str]] = {
     "HH": lambda at: f"{at.hour:02}", "mm": lambda at: f"{at.minute:02}", "ss": lambda at: f"{at.second:02}",
 }  # fmt: skip
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
+#: The types of columns whose values are computed, beside VARCHAR.
+_TYPES = (*_INTEGERS, "date", "timestamp", "string")
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,13 @@ class _Span:
 
 
 def typed_values(columns: Sequence[Sequence[Any]], values: Sequence[str | None]) -> dict[str, Any]:
-    """Returns the values of a partition by column. ``columns`` are names and types, ``values`` texts of the catalog."""
+    """Returns the values of a partition by column: those of types whose comparisons are known. ``columns`` are names
+    and types, ``values`` texts of the catalog.
+    """
     return {
         name.lower(): None if text is None else _typed(text, type.lower())
         for (name, type, *_), text in zip(columns, values, strict=True)
+        if type.lower() in _TYPES or type.lower().startswith("varchar")
     }
 
 
@@ -99,6 +104,9 @@ class ComputedExpressions:
     def read(self, node: exp.Expr) -> Compute:
         """Returns a function that computes an expression from values. Raises ``NotUnderstood``."""
         kind = type(node)
+        has_format = node.args.get("format") and kind not in (exp.StrToTime, exp.TimeToStr, exp.TsOrDsToDate)
+        if node.args.get("zone") or has_format:
+            raise _not_understood(node)
         if isinstance(node, exp.Paren | exp.TimeStrToTime | exp.TsOrDsToTimestamp):
             return self.read(node.this)
         if isinstance(node, exp.Column):
@@ -174,7 +182,7 @@ class ComputedExpressions:
         return compute
 
     def _literal(self, node: exp.Literal) -> Compute:
-        if not node.is_string and not node.name.isdigit():
+        if not node.is_string and not re.fullmatch("[0-9]+", node.name):
             raise _not_understood(node)
         value = node.name if node.is_string else int(node.name)
         return lambda _: value
@@ -214,6 +222,8 @@ class ComputedExpressions:
         def compared(left: Any, right: Any) -> bool:
             if type(left) is not type(right):
                 left, right = self._alike(left, right), self._alike(right, left)
+            if type(left) is not type(right):
+                raise NotUnderstood(f"the comparison of {left!r} with {right!r}")
             return compare(left, right)
 
         return compared
@@ -233,7 +243,7 @@ class ComputedExpressions:
     def _alike(self, value: Any, other: Any) -> Any:
         """Returns a value with the type of another one, or with the type to which both are cast."""
         if isinstance(value, str) and isinstance(other, int):
-            return int(value)
+            return _whole_number("bigint", value)
         if isinstance(other, datetime):
             converted: date | None = self._timestamp(value)
         elif isinstance(other, date) and isinstance(value, str):
@@ -336,6 +346,19 @@ class ComputedExpressions:
 
         return self._call(parse, node.this)
 
+    def _to_date(self, node: exp.TsOrDsToDate) -> Compute:
+        if not node.args.get("format"):
+            return self._call(self._date, node.this)
+        pattern = pattern_of(node)
+        if pattern is None:
+            raise _not_understood(node)
+
+        def parse(text: Any) -> date | None:
+            shown = read_pattern(pattern, text) if isinstance(text, str) else self._shown(text)
+            return None if shown is None else shown.date()
+
+        return self._call(parse, node.this)
+
     def _truncated(self, node: exp.TimestampTrunc | exp.DateTrunc) -> Compute:
         period = UNITS.get(node.text("unit").upper())
         if period is None:
@@ -394,7 +417,10 @@ class ComputedExpressions:
         return self._call(lambda v, count: self._sum(self._date(v), count, 1), node.this, node.expression)
 
     def _from_parts(self, node: exp.TimestampFromParts) -> Compute:
-        parts = [node.args[name] for name in ("year", "month", "day", "hour", "min", "sec")]
+        names = ("year", "month", "day", "hour", "min", "sec")
+        if any(value for name, value in node.args.items() if name not in names):
+            raise _not_understood(node)
+        parts = [node.args[name] for name in names]
         return self._call(lambda *numbers: moment(from_clocks(datetime(*numbers), self._zone)), *parts)
 
     def _clock(self, node: exp.Expr) -> Compute:
@@ -421,7 +447,7 @@ class ComputedExpressions:
         exp.Case: _case,
         exp.Cast: _cast,
         exp.TryCast: _cast,
-        exp.TsOrDsToDate: lambda self, node: self._call(self._date, node.this),
+        exp.TsOrDsToDate: lambda self, node: self._to_date(node),
         exp.Date: lambda self, node: self._call(self._date, node.this),
         exp.StrToTime: _parsed,
         exp.TimeToStr: _formatted,
@@ -634,7 +660,8 @@ def text_ranges(node: exp.Expr, column: str, type: str) -> list[tuple[str, str |
 
 def _text_of(option: Any, type: str) -> str | None:
     """Returns the text that a constant is beside a column of text, or beside one of days; ``None`` for no such one."""
-    is_day = isinstance(option, exp.TsOrDsToDate) or (isinstance(option, exp.Cast) and option.is_type("date"))
+    is_day = isinstance(option, exp.TsOrDsToDate) and not option.args.get("format")
+    is_day |= isinstance(option, exp.Cast) and option.is_type("date")
     literal = option.this if is_day and type == "date" else option
     if not isinstance(literal, exp.Literal) or not literal.is_string:
         return None
@@ -652,7 +679,7 @@ def _joined(ranges: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | N
     return joined
 
 
-def pattern_of(node: exp.StrToTime | exp.TimeToStr) -> str | None:
+def pattern_of(node: exp.StrToTime | exp.TimeToStr | exp.TsOrDsToDate) -> str | None:
     """Returns Spark's pattern of a time; ``None`` for one that is computed."""
     # sqlglot keeps the pattern in another notation: its own text has Spark's.
     matched = re.search(r"'((?:[^']|'')*)'\)$", node.sql("spark"))
@@ -701,7 +728,7 @@ def _positive(value: Any) -> int:
 
 def _whole_number(type: str, value: Any) -> int:
     """Returns a number or its digits as an integer of a type; what Spark refuses or cuts is not understood."""
-    is_digits = isinstance(value, str) and re.fullmatch(r"-?\d+", value) is not None
+    is_digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value) is not None
     number = int(value) if is_digits else _integer(value)
     if abs(number) >= 1 << (7, 15, 31, 63)[_INTEGERS.index(type)]:
         raise NotUnderstood(f"{value!r} as a number")

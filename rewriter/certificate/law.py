@@ -260,7 +260,7 @@ class _Reference:
                 raise Refuted(f"{ranges_text(ranges)} {text}")
         if missing and not self.certificate["settings"]["partial_data"]:
             raise Refuted("time is missing, and partial_data is off")
-        self._refuse_stored(read_ranges(missing))
+        self._refuse_stored(union(read_ranges(missing)))
 
     def _refuse_stored(self, missing: Sequence[Range]) -> None:
         """No partition could serve missing time: those that are stored there reach beyond the request, or do not hold
@@ -559,7 +559,7 @@ class _Reference:
         if lost:
             raise Refuted(f"the conditions ask for {ranges_text(lost)}, too")
         # A plan may leave conditions of a query inside of this one to it.
-        if added and not is_exact:
+        if added and not (is_exact and block.has_plain_constants()):
             raise NotUnderstood(f"a condition on time, beside {ranges_text(added)}")
         if added and not block.source.meta.get("names"):
             raise Refuted(f"the conditions do not ask for {ranges_text(added)}")
@@ -692,7 +692,9 @@ def _check_arms(reference: _Reference, block: QueryBlock) -> None:
     names = [tuple(item.alias_or_name.lower() for item in arm.expressions) for arm, _ in arms]
     if len(set(names)) > 1:
         raise Refuted("the pieces have different columns in one place")
-    if lost := block.own_names() - set(names[0]):
+    if block.used_columns() is None and names[0] != tuple(map(str.lower, block.cube.definition["column_order"])):
+        raise NotUnderstood("* over other columns than the cube has")
+    if lost := (block.own_names() | block.counters_in(reference.texts.trees[1])) - set(names[0]):
         raise NotUnderstood(f"the column {min(lost)} of the cube, which stands not in its place")
     columns = {column.name.lower() for column in reference.texts.trees[0].find_all(exp.Column)}
     if marked := {name for name in names[0] if name.startswith("rw_")} & columns:

@@ -23,8 +23,11 @@ Range = tuple[int, int]
 _MOST_PERIODS = 1_000_000
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400_000_000
-_OFFSET = re.compile(r"(.*:\d\d(?:\.\d+)?) ?(?:Z|([+-])(\d\d):(\d\d))")
-_FORMAT = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T \-](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?)?)?)?)?")
+_OFFSET = re.compile(r"(.*:\d\d(?:\.\d+)?) ?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
+_FORMAT = re.compile(
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T \-](\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d{1,6}))?)?)?)?)?)?",
+    re.ASCII,
+)
 #: The periods that consist of whole ones of each kind.
 NESTS: Mapping[str, tuple[str, ...]] = {
     "MINUTELY": ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"),
@@ -180,7 +183,7 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str, int]:
         expression += re.escape(literal)
         written += literal.replace("{", "{{").replace("}", "}}")
         width += len(literal)
-    return re.compile(expression), written, width
+    return re.compile(expression, re.ASCII), written, width
 
 
 @lru_cache(maxsize=100_000)

@@ -30,7 +30,7 @@ from rewriter.certificate.periods import (
     transitions,
     union,
 )
-from rewriter.certificate.subqueries import PURE, EnclosingQueries, clauses_of, conditions_in
+from rewriter.certificate.subqueries import PURE, EnclosingQueries, clauses_of, conditions_in, counterpart
 from rewriter.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -191,6 +191,24 @@ class QueryBlock:
         joins = self.select.args.get("joins") or ()
         return {identifier.name.lower() for join in joins for identifier in join.args.get("using") or ()}
 
+    def counters_in(self, executed: exp.Expr) -> set[str]:
+        """Returns the measures of the cube, and the columns beside them, that counts in the executed text read."""
+        block = counterpart(self.select, executed)
+        columns = (column for node in block.find_all(exp.Sum) for column in node.find_all(exp.Column))
+        names = {c.name.lower() for c in columns if self.is_own(c) and c.find_ancestor(exp.Select) is block}
+        return {name for name in names if name in self.measures or name.startswith("rw_")}
+
+    def has_plain_constants(self) -> bool:
+        """Tests whether all constants of the query are literals: a plan need not compute what others are."""
+        of_values = (exp.Func, exp.Add, exp.Sub, exp.Interval, exp.DPipe)
+        return not any(
+            isinstance(node, of_values)
+            and not isinstance(node, exp.CurrentDate | exp.CurrentTimestamp | exp.Count)
+            and not (isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal))
+            and node.find(exp.Column, exp.Star) is None
+            for node in self.select.root().walk()
+        )
+
     def _is_hidden(self, column: exp.Column) -> bool:
         """Tests for a name that a table of a subquery, or an item of the block, may give a meaning."""
         items = {item.alias.lower() for item in self.select.expressions if item.alias}
@@ -333,6 +351,8 @@ class QueryBlock:
             ]:
                 if not isinstance(part, exp.Star):
                     self._check(part, output, in_where=False)
+        elif isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and self.is_time(node.this):
+            pass  # Each row of a piece has a time; that of an outer join without the cube has none.
         elif isinstance(node, exp.From):
             pass  # A table, or a query that is the same for all rows of the cube.
         elif isinstance(node, exp.Grouping | exp.GroupingId) and self.select.args.get("group"):
@@ -441,7 +461,7 @@ class QueryBlock:
         if isinstance(node, exp.Cast) and self.is_time(node.this) and node.is_type("date"):
             return "DAILY"
         if isinstance(node, exp.TsOrDsToDate | exp.Date) and self.is_time_argument(node.this):
-            return "DAILY"
+            return None if node.args.get("format") else "DAILY"
         if isinstance(node, exp.Extract) and self.is_time_argument(node.expression):
             return _EXTRACTED.get(node.name.upper())
         for kind, unit in (

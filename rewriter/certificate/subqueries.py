@@ -171,6 +171,7 @@ class Projection:
             prune=lambda node: (
                 node is self._use
                 or "is_source" in node.meta
+                or isinstance(node, exp.With)
                 or (isinstance(node, exp.Subquery) and isinstance(node.parent, exp.From | exp.Join))
             )
         )

@@ -36,6 +36,8 @@ CREATE TABLE names (carrier STRING, name STRING, distance BIGINT, flights BIGINT
 CREATE TABLE codes (code STRING, w BIGINT)
 """
 M = "departed >= '2013-01-01' AND departed < '2013-03-01'"
+#: Rows without most columns.
+_FEW = f"SELECT carrier, distance, departed FROM flights WHERE {M}"
 _M_OF_F = "f.departed >= '2013-01-01' AND f.departed < '2013-03-01'"
 OF_CUBE = f"FROM {{C}} WHERE {M}"
 FEBRUARY = "departed >= '2013-02-01' AND departed < '2013-03-01'"
@@ -67,6 +69,8 @@ def forged(session: Session, plan: str, template: str, **members: Any) -> dict[s
         between, position = template[position : token.start()], token.end()
         query, executed = query + between, executed + between
         old, new = ("flights", union) if token[0] == "{C}" else (token[1], token[2])
+        if token[0] == "{C}" and re.match(r" [a-z]\b", template[position:]):
+            new = new.removesuffix(" AS flights")  # The template gives the name.
         stated["edits"].append([len(query), len(query) + len(old), new])
         if token[0] == "{C}":
             stated["references"].append({**copy.deepcopy(reference), "start": len(query)})
@@ -161,6 +165,42 @@ def forged(session: Session, plan: str, template: str, **members: Any) -> dict[s
         (SUMS, f"SELECT «COUNT(carrier)|COALESCE(SUM(CASE WHEN (carrier) THEN flights END), 0)» {OF_CUBE}"),
         (SUMS, f"SELECT SUM(CASE distance WHEN 900 THEN flights END) {OF_CUBE}"),
         (SUMS, f"SELECT carrier, LAG(distance) OVER (ORDER BY carrier) {OF_CUBE} GROUP BY carrier, distance"),
+        # The union has not all columns of *, or has them in another order.
+        (_FEW, f"SELECT COUNT(DISTINCT *) {OF_CUBE}"),
+        (_FEW, f"SELECT * {OF_CUBE}"),
+        (_FEW, f"SELECT flights.* {OF_CUBE}"),
+        (_FEW, f"SELECT * EXCEPT (departed) {OF_CUBE}"),
+        (_FEW, f"SELECT v.* FROM (SELECT * {OF_CUBE}) v"),
+        # The column that an edit inserts is one of a joined table, or none of the union.
+        (_FEW, f"SELECT «COUNT(*)|COALESCE(SUM(w), 0)» {OF_CUBE}"),
+        (SUMS, "SELECT «COUNT(*)|COALESCE(SUM(flights), 0)» FROM {C} f JOIN names n ON n.carrier = f.carrier WHERE "
+               f"{_M_OF_F}"),
+        (SUMS, "SELECT «COUNT(*)|COALESCE(SUM(f.flights), 0)» FROM {C} f JOIN names n ON n.carrier = f.carrier WHERE "
+               f"{_M_OF_F}"),
+        (SUMS, "SELECT «COUNT(*)|COALESCE(SUM(f.rw_events), 0)» FROM {C} f LEFT JOIN names n ON n.carrier = f.carrier "
+               f"WHERE {_M_OF_F}"),
+        (SUMS, "SELECT n.carrier, «COUNT(*)|COALESCE(SUM(COALESCE(rw_events, 1)), 0)» FROM names n LEFT JOIN {C} f ON "
+               f"n.carrier = f.carrier AND {_M_OF_F} GROUP BY n.carrier"),
+        (f"SELECT SUM(delay), SUM(delayed) FROM flights WHERE {M}",
+         "SELECT «AVG(f.delay)|(SUM(f.delay) / NULLIF(SUM(delayed), 0))» FROM {C} f JOIN codes c ON c.code = f.carrier "
+         f"WHERE {_M_OF_F}"),
+        # COUNT of values over base rows that hold several events each.
+        (ROWS, f"SELECT COUNT(carrier) {OF_CUBE}"),
+        (ROWS, f"SELECT COUNT(departed) {OF_CUBE}"),
+        (ROWS, f"SELECT COUNT(1 + 1) {OF_CUBE}"),
+        (ROWS, f"SELECT COUNT(carrier) FILTER (WHERE carrier = 'UA') {OF_CUBE}"),
+        # Arguments of functions.
+        (FEBRUARY_SUMS, "SELECT SUM(distance) FROM {C} WHERE to_date(departed) >= to_date('2013-02-01', 'yyyy-dd-MM') "
+                        "AND departed < '2013-03-01'"),
+        (FEBRUARY_SUMS, "SELECT SUM(distance) FROM {C} WHERE departed >= make_timestamp(2013, 2, 1, 0, 0, 0, "
+                        "'Asia/Tokyo') AND departed < '2013-03-01'"),
+        # Names that ORDER BY or a query around means.
+        (SUMS, f"SELECT SUM(distance) «|AS carrier » {OF_CUBE} GROUP BY carrier ORDER BY carrier LIMIT 1"),
+        (SUMS, f"SELECT SUM(distance)«| as carrier» {OF_CUBE} GROUP BY carrier ORDER BY carrier LIMIT 1"),
+        (SUMS, f"SELECT SUM(distance) «|carrier» {OF_CUBE} GROUP BY carrier ORDER BY carrier LIMIT 1"),
+        (SUMS, f"SELECT MAX(concat(carrier, 'k'))«| AS k» {OF_CUBE} GROUP BY k ORDER BY k LIMIT 1"),
+        (SUMS, "SELECT c.code FROM codes c WHERE EXISTS (SELECT 1 FROM (SELECT MAX(length(concat(carrier, 'w')))«| AS "
+               f"w» {OF_CUBE} GROUP BY carrier) v WHERE w = 4)"),
     ],
 )  # fmt: skip
 def test_a_forged_plan_is_not_accepted(session: Session, plan: str, template: str) -> None:
@@ -182,6 +222,9 @@ def test_a_forged_plan_is_not_accepted(session: Session, plan: str, template: st
         ("AND m <= 2", "AND m <= '2"),
         ("AND m <= 2", "AND m < 2"),
         ("AND m <= 2", "AND NOT = 2"),
+        ("AND m <= 2", "AND m <= '2_0'"),
+        ("AND m <= 2", "AND m <= '２'"),
+        ("AND m <= 2", "AND m <> DATE '2013-01-01'"),
         ("AND m <= 2", "AND m <= 1L"),
         ("AND m <= 2", "AND m IN (1)"),
         ("SELECT ", "SELECT DISTINCT "),
@@ -225,7 +268,7 @@ def test_no_plan_of_the_product_is_refuted(session: Session, query: str) -> None
     assert FindingKind.REFUTED not in {finding.kind for finding in findings}, findings
 
 
-@pytest.mark.parametrize("references", [[1], [None], "abc", {"cube": "flights"}, 5, []])
+@pytest.mark.parametrize("references", [[1], [None], "abc", {"cube": "flights"}, 5, [], [{}], [{"start": []}]])
 def test_a_certificate_of_any_content_gets_a_verdict(session: Session, references: object) -> None:
     stated = forged(session, SUMS, f"SELECT SUM(distance) {OF_CUBE}", references=references)
     assert check_certificate(stated, session.catalog).findings
