@@ -16,7 +16,7 @@ from rewriter.statements.query import select
 from .campaign import Campaign, run_seed
 
 #: Queries of time alone, and of time in other places, too.
-CAMPAIGN = Campaign(queries=60)
+CAMPAIGN = Campaign(queries=30)
 
 
 @pytest.fixture
@@ -43,9 +43,7 @@ def test_rows_are_base_rows(seed: int, implied: list[Plan], tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("check", ["_is_only_bounded", "_is_within_range"])
-def test_each_check_is_needed(
-    check: str, implied: list[Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_check_is_needed(check: str, implied: list[Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it, the campaign finds other rows."""
 
     def without_check(query: cube_reference.CubeQuery) -> bool:

@@ -109,7 +109,7 @@ class StartedSpark:
         ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS.
         """
         if self._given is not None:
-            check_reading_settings(self._given, query)
+            _check_reading_settings(self._given, query)
             if not self._given_has_sources:
                 register_data_sources(self._given)
                 self._given_has_sources = True
@@ -495,7 +495,7 @@ _PUSHDOWNS = (
 )
 
 
-def check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
+def _check_reading_settings(session: SparkSession, query: EngineQuery) -> None:
     """Raises ``NotSupportedError`` SPARK_SETTING_CHANGES_RESULTS where a setting of a classic session would change the
     rows that a query, once it is analyzed, reads of its relations.
     """
