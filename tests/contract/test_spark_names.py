@@ -204,7 +204,7 @@ def test_the_module_is_imported_by_its_name() -> None:
     for statement in (
         "import rewriter.spark",
         "from rewriter.spark import register",
-        "import rewriter; rewriter.spark",
+        "import rewriter as r; r.spark",
     ):
         run = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, check=False)
         assert run.returncode == 0, (statement, run.stderr)

@@ -1,5 +1,5 @@
-"""Queries whose conditions on time the cover implies: the engine gets one time for all rows, and returns the rows of the
-text that computes each one. DuckDB computes them here, although only Spark is given such texts.
+"""Queries whose conditions on time the cover implies: an engine gets one time for all rows, and returns the same rows.
+DuckDB computes them here, although only Spark is given such texts.
 """
 
 from __future__ import annotations
